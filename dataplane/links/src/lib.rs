@@ -1,0 +1,1 @@
+//! The link engine: moves packets between real devices as model/link decides.

@@ -1,0 +1,1 @@
+//! Runs: timed events, collectors, results folders and reports.

@@ -1,0 +1,1 @@
+//! Testbeds: one supervisor process that owns the namespaces of a network.
