@@ -1,1 +1,25 @@
 //! What a link does to a packet: conditions in, seeded fate and departure time out.
+//!
+//! Nothing here reads a clock, opens a socket or starts a thread. The link engine feeds real packets and real
+//! time, the simulator virtual ones, and both get the same answers.
+//!
+//! Read in this order:
+//!
+//! 1. [`ConditionsSpec`]: one direction of a link as a person writes it (`rate: 10Mbit, delay: 20ms`).
+//! 2. [`Conditions`]: the same, checked, with traces read and defaults filled in.
+#![forbid(unsafe_code)]
+
+mod conditions;
+mod spec;
+mod trace;
+
+pub use conditions::{
+    Conditions, Discipline, Distribution, GilbertElliott, Jitter, Loss, MTU_FRAME, Queue, QueueLimit, Rate,
+    Red,
+};
+pub use spec::{
+    AqmSpec, CodelSpec, ConditionsError, ConditionsSpec, DisciplineSpec, DistributionSpec,
+    GilbertElliottSpec, JitterShape, JitterSpec, LossModel, LossSpec, QueueShape, QueueSpec, RedSpec,
+    SETTINGS,
+};
+pub use trace::{RateStep, RateTrace, TraceError};
