@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod conditions;
+mod preset;
 mod spec;
 mod trace;
 
@@ -17,6 +18,7 @@ pub use conditions::{
     Conditions, Discipline, Distribution, GilbertElliott, Jitter, Loss, MTU_FRAME, Queue, QueueLimit, Rate,
     Red,
 };
+pub use preset::{Preset, preset, preset_names};
 pub use spec::{
     AqmSpec, CodelSpec, ConditionsError, ConditionsSpec, DisciplineSpec, DistributionSpec,
     GilbertElliottSpec, JitterShape, JitterSpec, LossModel, LossSpec, QueueShape, QueueSpec, RedSpec,

@@ -2,6 +2,7 @@
 
 use plait_model_link::{
     Conditions, ConditionsError, ConditionsSpec, Discipline, Distribution, Loss, Queue, QueueLimit, Rate,
+    preset, preset_names,
 };
 use plait_model_quantity::{Probability, TimeSpan};
 
@@ -176,4 +177,17 @@ fn the_schema_describes_every_field() {
         assert!(plait_model_link::SETTINGS.contains(&name.as_str()));
         assert!(field["description"].is_string(), "{name}: {field}");
     }
+}
+
+#[test]
+fn every_preset_builds_and_says_its_source() {
+    assert_eq!(preset_names().collect::<Vec<_>>(), ["dsl", "lte", "wifi", "satellite", "wan"]);
+    for name in preset_names() {
+        let preset = preset(name).unwrap();
+        for direction in [&preset.forward, &preset.reverse] {
+            assert!(!direction.build(&no_traces).unwrap().is_unimpaired());
+        }
+        assert!(!preset.about.is_empty() && preset.source.len() > 80);
+    }
+    assert_eq!(preset("dialup"), None);
 }
