@@ -103,7 +103,7 @@ impl Step {
             Self::AddLink { name, link } => {
                 for (end, (node, interface)) in link.ends.iter().enumerate() {
                     if let Some(node) = state.nodes.get_mut(node) {
-                        let mac = crate::plan::desired::mac(&link.ends[end]);
+                        let mac = super::mac(&link.ends[end]);
                         node.interfaces
                             .insert(interface.clone(), super::InterfaceState { addresses: Vec::new(), mac });
                     }
