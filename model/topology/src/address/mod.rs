@@ -106,13 +106,15 @@ fn fill(
 }
 
 /// How many nodes stand for all when layouts are compared: enough to tell layouts apart, few enough to cost nothing.
-const SAMPLE: usize = 32;
+const SAMPLE: u64 = 32;
 
 fn routes_in_sample(network: &Network, assignment: &Assignment) -> usize {
     let builder = TableBuilder::new(network, assignment);
     let nodes: Vec<usize> = (0..network.nodes.len())
         .filter(|&node| network.nodes[node].role != Role::Switch && network.nodes[node].interfaces.len() > 1)
         .collect();
-    let sample = SAMPLE.min(nodes.len());
-    (0..sample).map(|at| builder.table(nodes[at * nodes.len() / sample]).len()).sum()
+    // Steps of the golden ratio spread evenly without falling in step with rows or pods.
+    let step = |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let pick = |at: u64| nodes[((u128::from(step(at)) * nodes.len() as u128) >> 64) as usize];
+    (0..SAMPLE.min(nodes.len() as u64)).map(|at| builder.table(pick(at)).len()).sum()
 }
