@@ -17,7 +17,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.json);
-    logging();
+    // A command that forks a supervisor begins to log afterwards: the supervisor's log is its own.
+    if !matches!(cli.command, Command::Up(_) | Command::Run(_)) {
+        logging();
+    }
     match dispatch(cli.command, &output) {
         Ok(code) => code,
         Err(failure) => {
@@ -53,7 +56,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
 }
 
 /// Logs go to standard error, as `PLAIT_LOG` asks (`debug`, `plait_testbed_runtime=trace`); warnings without it.
-fn logging() {
+pub(crate) fn logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("PLAIT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();

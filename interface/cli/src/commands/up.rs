@@ -28,6 +28,7 @@ pub fn up(arguments: UpArguments, output: &Output) -> Result<ExitCode, Failure> 
         &mut |done, total| progress.update(done, total),
     )?;
     drop(progress);
+    crate::logging();
     let seconds = started.elapsed().as_secs_f64();
     output.result(&json!({ "name": name, "nodes": nodes, "links": links, "seconds": seconds }), || {
         format!("{name} is up: {nodes} nodes, {links} links, in {seconds:.2} s\n")

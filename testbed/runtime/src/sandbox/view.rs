@@ -94,7 +94,8 @@ fn devices() -> io::Result<()> {
         let target = if name == "fd" { target.to_owned() } else { format!("/proc/self/{target}") };
         std::os::unix::fs::symlink(target, staging.join(name))?;
     }
-    mount::bind_recursive(staging, dev).doing(|| "mount /dev".to_owned())
+    mount::bind_recursive(staging, dev).doing(|| "mount /dev".to_owned())?;
+    mount::detach(staging)
 }
 
 /// `/proc` of this process namespace, with what reaches the host out of reach.
