@@ -32,11 +32,11 @@ impl Place {
         let chord = half(other.latitude - self.latitude) + cosines * half(other.longitude - self.longitude);
         2.0 * RADIUS * libm::asin(libm::sqrt(chord.min(1.0)))
     }
+}
 
-    /// Propagation delay of fibre along the great circle, to the microsecond. Real cables take longer ways; the least a
-    /// link can have is what a map can tell.
-    pub fn delay(self, other: Self) -> TimeSpan {
-        let microseconds = self.distance(other) / KILOMETRES_PER_SECOND * 1e6;
-        TimeSpan::from_nanos(libm::round(microseconds) as u64 * 1000)
-    }
+/// Propagation delay of fibre over some kilometres, to the microsecond. Real cables take longer ways; the least a link can
+/// have is what a map can tell.
+pub(super) fn delay(kilometres: f64) -> TimeSpan {
+    let microseconds = kilometres / KILOMETRES_PER_SECOND * 1e6;
+    TimeSpan::from_nanos(libm::round(microseconds) as u64 * 1000)
 }

@@ -4,25 +4,47 @@
 //! attributes `LinkSpeedRaw`, or `LinkSpeed` with `LinkSpeedUnits`. The one drawn in yEd has the labels in the drawing and
 //! speeds in edge labels, and no coordinates beyond those on the page. Both are read.
 //!
-//! - Coordinates become propagation delay at two thirds of the speed of light. Choice: places on a page do not, since no
-//!   file says its scale; that is reported.
+//! - Coordinates become propagation delay at two thirds of the speed of light. Choice: places on a page do so only when
+//!   [`GraphMl::kilometres_per_unit`] gives their scale, since no file says it; their absence is reported.
 //! - Choice: every edge is a link for both directions, whatever `edgedefault` says, because the Zoo's edges are cables and
 //!   stand once. Parallel edges are kept.
 //! - Choice: a node that stands for a hyper-edge becomes a router like any other. GraphML's own hyper-edges do not become
 //!   anything.
 
 use super::draft::{Draft, DraftLink, Way};
-use super::geography::Place;
+use super::geography::{Place, delay};
 use super::{Imported, Importer, speed};
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::document::{Source, Span};
 use crate::generate::MOST;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
 /// Reads GraphML.
-pub struct GraphMl;
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GraphMl {
+    /// The scale of the page, for files whose nodes have no other place: what one unit of it stands for.
+    pub kilometres_per_unit: Option<f64>,
+}
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy)]
+enum Location {
+    Globe(Place),
+    /// In kilometres.
+    Page([f64; 2]),
+}
+
+impl Location {
+    fn distance(self, other: Self) -> Option<f64> {
+        match (self, other) {
+            (Self::Globe(a), Self::Globe(b)) => Some(a.distance(b)),
+            (Self::Page(a), Self::Page(b)) => Some(libm::hypot(a[0] - b[0], a[1] - b[1])),
+            _ => None,
+        }
+    }
+}
 
 impl Importer for GraphMl {
     fn name(&self) -> &'static str {
@@ -44,7 +66,7 @@ impl Importer for GraphMl {
             ParsingOptions { allow_dtd: false, nodes_limit: 10_000_000, ..ParsingOptions::default() };
         let document = Document::parse_with_options(&source.text, options)
             .map_err(|error| Report::new(source.clone(), vec![not_xml(source, &error)]))?;
-        let reader = Reader::new(source, &document);
+        let reader = Reader::new(source, &document, self.kilometres_per_unit);
         reader
             .read()
             .map(|draft| draft.finish(source))
@@ -65,7 +87,10 @@ fn not_xml(source: &Source, error: &roxmltree::Error) -> Diagnostic {
         roxmltree::Error::NodesLimitReached => "give a smaller file",
         _ => "save the file again as GraphML, or mend the line",
     };
-    Diagnostic::new(Span { start: at, end: at + 1 }, format!("this is not XML: {error}")).help(help)
+    // The place stands in front of the line already.
+    let message = error.to_string();
+    let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
+    Diagnostic::new(Span { start: at, end: at + 1 }, format!("this is not XML: {message}")).help(help)
 }
 
 /// An attribute that a `key` element declares.
@@ -79,12 +104,13 @@ struct Reader<'a> {
     /// Where each line begins.
     lines: Vec<usize>,
     keys: HashMap<&'a str, Key<'a>>,
+    scale: Option<f64>,
 }
 
 type Attributes<'a> = HashMap<&'a str, &'a str>;
 
 impl<'a> Reader<'a> {
-    fn new(source: &Source, document: &'a Document<'a>) -> Self {
+    fn new(source: &Source, document: &'a Document<'a>, scale: Option<f64>) -> Self {
         let ends = source.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let lines = [0].into_iter().chain(ends).collect();
         let mut keys = HashMap::new();
@@ -94,7 +120,7 @@ impl<'a> Reader<'a> {
                 keys.insert(id, Key { name: name.to_ascii_lowercase(), default });
             }
         }
-        Self { document, lines, keys }
+        Self { document, lines, keys, scale }
     }
 
     fn line(&self, node: Node<'_, '_>) -> usize {
@@ -108,7 +134,7 @@ impl<'a> Reader<'a> {
             return Err(Diagnostic::new(opening(root), "there is no graph in this file")
                 .help("a GraphML file has a `graph` element inside `graphml`"));
         };
-        let mut draft = Draft::new(GraphMl.name());
+        let mut draft = Draft::new(GraphMl::default().name());
         for other in elements(root, "graph").skip(1) {
             draft.lose("another graph", "only the first of a file is read", Some(self.line(other)));
         }
@@ -122,7 +148,7 @@ impl<'a> Reader<'a> {
         &self,
         graph: Node<'a, 'a>,
         draft: &mut Draft,
-    ) -> Result<HashMap<&'a str, (usize, Option<Place>)>, Diagnostic> {
+    ) -> Result<HashMap<&'a str, (usize, Option<Location>)>, Diagnostic> {
         let mut nodes = HashMap::new();
         let mut homeless = Vec::new();
         for node in descendants(graph, "node") {
@@ -136,8 +162,9 @@ impl<'a> Reader<'a> {
             let label = label.or_else(|| drawn_label(node));
             let index = draft.node(label, id, line);
             let number = |key: &str| attributes.get(key).and_then(|text| text.parse::<f64>().ok());
-            let place =
-                number("latitude").zip(number("longitude")).and_then(|(lat, long)| Place::new(lat, long));
+            let place = number("latitude").zip(number("longitude"));
+            let place = place.and_then(|(latitude, longitude)| Place::new(latitude, longitude));
+            let place = place.map(Location::Globe).or_else(|| self.on_page(node));
             if place.is_none() {
                 homeless.push((index, line));
             }
@@ -165,7 +192,7 @@ impl<'a> Reader<'a> {
         if homeless.len() == nodes.len() {
             let why = match descendants(graph, "Geometry").next() {
                 Some(_) => {
-                    "places on the drawn page have no scale, and there is no latitude and longitude; links have no delay"
+                    "there is only the place on the page, without its scale: links have no delay; give kilometres per unit"
                 }
                 None => "no node has latitude and longitude; links have no delay",
             };
@@ -182,9 +209,10 @@ impl<'a> Reader<'a> {
     fn links(
         &self,
         graph: Node<'a, 'a>,
-        nodes: &HashMap<&str, (usize, Option<Place>)>,
+        nodes: &HashMap<&str, (usize, Option<Location>)>,
         draft: &mut Draft,
     ) -> Result<(), Diagnostic> {
+        let mut unread: IndexMap<&str, (usize, usize)> = IndexMap::new();
         for edge in descendants(graph, "edge") {
             let line = self.line(edge);
             let end = |key: &str| {
@@ -215,9 +243,10 @@ impl<'a> Reader<'a> {
             let label = ["linklabel", "label"].iter().find_map(|key| text(key));
             let rate = given.or_else(|| speed::from_label(label?));
             if let Some(label) = label.filter(|_| rate.is_none()) {
-                draft.lose(what, format!("the label `{label}` gives no one rate"), Some(line));
+                unread.entry(label).or_insert((line, 0)).1 += 1;
             }
-            let delay = a.1.zip(b.1).map(|(a, b)| a.delay(b)).filter(|delay| delay.as_nanos() > 0);
+            let distance = a.1.zip(b.1).and_then(|(a, b)| a.distance(b));
+            let delay = distance.map(delay).filter(|delay| delay.as_nanos() > 0);
             let way = Way { rate, delay };
             draft.links.push(DraftLink { ends: [a.0, b.0], ways: [way, way], cost: None });
             if draft.links.len() > MOST {
@@ -225,7 +254,20 @@ impl<'a> Reader<'a> {
                     .help("give a smaller network"));
             }
         }
+        for (label, (line, count)) in unread {
+            draft.lose(format!("label `{label}` of {count} links"), "gives no one rate", Some(line));
+        }
         Ok(())
+    }
+
+    /// The place of a drawn node, where the page has a scale.
+    fn on_page(&self, node: Node<'a, 'a>) -> Option<Location> {
+        let scale = self.scale.filter(|scale| scale.is_finite())?;
+        let geometry = descendants(node, "Geometry").next()?;
+        let coordinate = |key: &str| geometry.attribute(key)?.parse::<f64>().ok().map(|value| value * scale);
+        let place = [coordinate("x")?, coordinate("y")?];
+        // Nothing on the Earth is further apart than half its circumference.
+        place.iter().all(|value| value.abs() < 20_000.0).then_some(Location::Page(place))
     }
 
     /// What the file says beyond nodes and links.

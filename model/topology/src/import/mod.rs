@@ -66,7 +66,7 @@ pub trait Importer: Send + Sync {
 
 /// All importers.
 pub fn importers() -> Vec<Box<dyn Importer>> {
-    vec![Box::new(GraphMl), Box::new(Repetita)]
+    vec![Box::new(GraphMl::default()), Box::new(Repetita)]
 }
 
 /// The importer for a source: by what the text looks like, else by how its name ends.

@@ -149,14 +149,15 @@ fn read(lines: &mut Lines<'_>) -> Result<Draft, Diagnostic> {
 /// `NODES 12` and the line of column names below it.
 fn header(lines: &mut Lines<'_>, word: &str, columns: &str) -> Result<usize, Diagnostic> {
     let line = lines.expect(&format!("`{word}`"))?;
-    let [first, count] = line.words[..] else {
+    if line.words[0] != word {
+        return Err(Diagnostic::new(line.span, format!("expected `{word}`, found `{}`", line.words[0]))
+            .help(format!(
+                "write `{word}` and how many there are; a wrong count before it also leads here"
+            )));
+    }
+    let [_, count] = line.words[..] else {
         return Err(words(&line, "the header", &format!("{word} COUNT")));
     };
-    if first != word {
-        return Err(Diagnostic::new(line.span, format!("expected `{word}`, found `{first}`")).help(format!(
-            "write `{word}` and how many there are; a wrong count before it also leads here"
-        )));
-    }
     let count = count.parse().ok().filter(|&count: &usize| count <= 2 * MOST);
     let count = count.ok_or_else(|| {
         Diagnostic::new(line.span, format!("`{}` is not a count up to {}", line.words[1], 2 * MOST))
