@@ -174,7 +174,6 @@ impl Worker {
             link.ends[1 - end].send(self.passing.iter().map(|index| self.batch.packet(*index)));
             self.passing.clear();
         }
-        self.wait.count(count);
         self.note(slot, end);
     }
 
