@@ -174,6 +174,7 @@ impl Worker {
             link.ends[1 - end].send(self.passing.iter().map(|index| self.batch.packet(*index)));
             self.passing.clear();
         }
+        self.wait.count(count);
         self.note(slot, end);
     }
 
