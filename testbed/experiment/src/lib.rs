@@ -1,1 +1,5 @@
 //! Runs: timed events, collectors, results folders and reports.
+#![forbid(unsafe_code)]
+
+pub mod section;
+pub mod world;

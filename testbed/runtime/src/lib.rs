@@ -1,1 +1,3 @@
 //! Testbeds: one supervisor process that owns the namespaces of a network.
+
+pub mod sample;
