@@ -1,5 +1,6 @@
 //! Runs: timed events, collectors, results folders and reports.
 #![forbid(unsafe_code)]
 
+pub mod results;
 pub mod section;
 pub mod world;

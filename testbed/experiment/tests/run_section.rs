@@ -43,7 +43,7 @@ fn events_fire_in_the_order_of_their_instants_and_then_of_the_file() {
 ",
     );
     let instants: Vec<String> = script.events.iter().map(|event| event.at.to_string()).collect();
-    assert_eq!(instants, ["0s", "0s", "2s", "5s", "5s"]);
+    assert_eq!(instants, ["0ns", "0ns", "2s", "5s", "5s"]);
     let Action::Start(server) = &script.events[2].action else { panic!("a command") };
     assert_eq!((server.name.as_str(), server.node.as_str(), server.background), ("iperf3", "b", true));
     assert_eq!(server.expect, Expect::Code(0));

@@ -9,7 +9,7 @@ use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// Choice: a command that says nothing of its timeout may take ten minutes, so that one which hangs does not hold the
@@ -75,8 +75,7 @@ pub struct Command {
 }
 
 /// What a command must return for the run to count as passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// This exit code.
     Code(i32),
@@ -138,6 +137,15 @@ impl<'de> Deserialize<'de> for Expect {
             }
         }
         deserializer.deserialize_any(Written)
+    }
+}
+
+impl Serialize for Expect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Code(code) => serializer.serialize_i32(*code),
+            Self::Any => serializer.serialize_str("any"),
+        }
     }
 }
 
