@@ -60,8 +60,8 @@ impl Staging {
     pub fn write_results(&self, results: &Results) -> Result<(), ResultsError> {
         let path = self.path("results.json")?;
         let draft = self.path("results.json.new")?;
-        let mut text = serde_json::to_vec_pretty(results)
-            .map_err(|error| ResultsError::write(&path, error.into()))?;
+        let mut text =
+            serde_json::to_vec_pretty(results).map_err(|error| ResultsError::write(&path, error.into()))?;
         text.push(b'\n');
         let written = File::create(&draft)
             .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
