@@ -1,6 +1,6 @@
 //! The network as a picture: nodes by their role, links with what is asked of them.
 
-use super::layout::{MOST_NODES, places};
+use super::layout::{Edge, MOST_NODES, places};
 use super::text::{clip, escape};
 use crate::results::{EventKind, LinkSummary, NetworkSummary, Results};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 const MOST_LABELS: usize = 24;
 const WIDTH: f64 = 1000.0;
 /// Room for half a node and half a label at the border.
-const BORDER: (f64, f64) = (70.0, 42.0);
+const BORDER: (f64, f64) = (70.0, 50.0);
 
 /// The picture; none for networks that are too large to draw.
 pub(super) fn svg(results: &Results) -> Option<String> {
@@ -19,25 +19,29 @@ pub(super) fn svg(results: &Results) -> Option<String> {
         return None;
     }
     let edges = edges(network);
-    let ends: Vec<(usize, usize)> = edges.iter().map(|edge| edge.ends).collect();
-    let (places, height) = frame(&places(count, &ends), count);
+    let labelled = network.links.len() <= MOST_LABELS;
+    let notes: Vec<Notes> =
+        edges.iter().map(|edge| edge.link.map(|link| notes(link, results)).unwrap_or_default()).collect();
+    // A link with much to say beside it gets the room for it.
+    let length = |notes: &Notes| if labelled { 1.0 + notes.width() as f64 / 16.0 } else { 1.0 };
+    let lengths: Vec<Edge> =
+        edges.iter().zip(&notes).map(|(edge, notes)| (edge.ends.0, edge.ends.1, length(notes))).collect();
+    let (places, height) = frame(&places(count, &lengths), count);
     let mut svg = format!(
         "<svg class=\"network\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"The network {}: {}, {}\">",
         escape(&network.name),
         super::text::plural(network.nodes.len(), "node", "nodes"),
         super::text::plural(network.links.len(), "link", "links"),
     );
-    let labelled = network.links.len() <= MOST_LABELS;
     let mut labels = String::new();
-    for edge in &edges {
+    for (edge, notes) in edges.iter().zip(&notes) {
         let [from, to] = [places[edge.ends.0], places[edge.ends.1]];
         let (path, middle) = curve(from, to, edge.bend);
-        let notes = edge.link.map(|link| notes(link, results)).unwrap_or_default();
         let title =
             edge.link.map_or(String::new(), |link| format!("{}: {}", link.name, notes.asked.join(", ")));
         svg += &format!("<path class=\"wire\" d=\"{path}\"><title>{}</title></path>", escape(&title));
         if labelled {
-            label(&mut labels, middle, &notes);
+            label(&mut labels, middle, side(from, to, middle), notes);
         }
     }
     svg += &labels;
@@ -51,7 +55,7 @@ pub(super) fn svg(results: &Results) -> Option<String> {
     Some(svg)
 }
 
-struct Edge<'a> {
+struct Wire<'a> {
     ends: (usize, usize),
     /// How far parallel links bend apart, in units of their number.
     bend: f64,
@@ -59,7 +63,7 @@ struct Edge<'a> {
 }
 
 /// Links, and the connections of LANs' members to a point that stands for the LAN.
-fn edges(network: &NetworkSummary) -> Vec<Edge<'_>> {
+fn edges(network: &NetworkSummary) -> Vec<Wire<'_>> {
     let index: HashMap<&str, usize> =
         network.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
     let mut edges = Vec::new();
@@ -69,7 +73,7 @@ fn edges(network: &NetworkSummary) -> Vec<Edge<'_>> {
             continue;
         };
         *between.entry((a.min(b), a.max(b))).or_default() += 1;
-        edges.push(Edge { ends: (a, b), bend: 0.0, link: Some(link) });
+        edges.push(Wire { ends: (a, b), bend: 0.0, link: Some(link) });
     }
     let mut next: HashMap<(usize, usize), usize> = HashMap::new();
     for edge in &mut edges {
@@ -85,7 +89,7 @@ fn edges(network: &NetworkSummary) -> Vec<Edge<'_>> {
     for (position, lan) in network.lans.iter().enumerate() {
         for member in &lan.members {
             if let Some(&node) = index.get(member.as_str()) {
-                edges.push(Edge { ends: (node, network.nodes.len() + position), bend: 0.0, link: None });
+                edges.push(Wire { ends: (node, network.nodes.len() + position), bend: 0.0, link: None });
             }
         }
     }
@@ -97,7 +101,7 @@ fn frame(places: &[(f64, f64)], count: usize) -> (Vec<(f64, f64)>, f64) {
     let tall = places.iter().map(|place| place.1.abs()).fold(0.0, f64::max);
     let wide = places.iter().map(|place| place.0.abs()).fold(0.0, f64::max).max(1e-6);
     // A few nodes need little room; many need all there is.
-    let most = (110.0 + 22.0 * count as f64).min(620.0);
+    let most = (120.0 + 24.0 * count as f64).min(620.0);
     let inner = (WIDTH - 2.0 * BORDER.0) / 2.0;
     let half = (tall * inner / wide).min(most / 2.0);
     let height = 2.0 * (half + BORDER.1);
@@ -114,7 +118,7 @@ fn frame(places: &[(f64, f64)], count: usize) -> (Vec<(f64, f64)>, f64) {
 fn curve(from: (f64, f64), to: (f64, f64), bend: f64) -> (String, (f64, f64)) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy).max(1.0);
-    let apart = bend * 64.0;
+    let apart = bend * 86.0;
     let middle = ((from.0 + to.0) / 2.0 - dy / length * apart, (from.1 + to.1) / 2.0 + dx / length * apart);
     if bend == 0.0 {
         return (format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1), middle);
@@ -134,6 +138,13 @@ struct Notes {
     asked: Vec<String>,
     /// What happens to it during the run.
     events: Option<String>,
+}
+
+impl Notes {
+    /// The longest line, characters.
+    fn width(&self) -> usize {
+        self.asked.iter().chain(&self.events).map(|line| line.chars().count()).max().unwrap_or(0)
+    }
 }
 
 fn notes(link: &LinkSummary, results: &Results) -> Notes {
@@ -188,14 +199,36 @@ pub(super) fn conditions(written: &serde_json::Value) -> String {
     map.iter().map(part).collect::<Vec<_>>().join(" · ")
 }
 
-fn label(svg: &mut String, (x, y): (f64, f64), notes: &Notes) {
+/// Where a label stands seen from the middle of its link: above or below one that lies flat, on one that stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Above,
+    Below,
+    On,
+}
+
+fn side(from: (f64, f64), to: (f64, f64), middle: (f64, f64)) -> Side {
+    let chord = (from.1 + to.1) / 2.0;
+    match (to.0 - from.0).abs() > 2.0 * (to.1 - from.1).abs() {
+        false => Side::On,
+        true if middle.1 > chord + 1.0 => Side::Below,
+        true => Side::Above,
+    }
+}
+
+fn label(svg: &mut String, (x, y): (f64, f64), side: Side, notes: &Notes) {
     let lines: Vec<(&str, &str)> = notes
         .asked
         .iter()
         .map(|line| ("asked", line.as_str()))
         .chain(notes.events.iter().map(|line| ("happens", line.as_str())))
         .collect();
-    let first = y - 8.0 * (lines.len() as f64 - 1.0) + 4.0;
+    let further = 16.0 * (lines.len() as f64 - 1.0);
+    let first = match side {
+        Side::Above => y - 9.0 - further,
+        Side::Below => y + 19.0,
+        Side::On => y + 4.0 - further / 2.0,
+    };
     for (row, (class, line)) in lines.iter().enumerate() {
         *svg += &format!(
             "<text class=\"{class}\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",

@@ -97,7 +97,7 @@ impl Plot<'_> {
     fn frame(&self, digits: usize, rows: usize, high: f64) -> Frame {
         let (width, ground) = if self.size == Size::Wide { (1000.0, 250.0) } else { (490.0, 150.0) };
         let left = 14.0 + DIGIT * digits as f64;
-        let right = width - if self.size == Size::Wide { 150.0 } else { 12.0 };
+        let right = width - if self.size == Size::Wide { 190.0 } else { 12.0 };
         let top = 26.0 + 16.0 * rows as f64;
         let bottom = top + ground;
         let x = Scale { low: 0.0, high: self.end.max(1e-3), from: left, to: right };
@@ -198,7 +198,7 @@ fn names_at_ends(svg: &mut String, frame: &Frame, mut ends: Vec<(f64, f64, &Seri
             frame.right + 12.0,
             frame.right + 21.0,
             place + 4.0,
-            escape(&clip(&series.label, 18))
+            escape(&clip(&series.label, 25))
         );
     }
 }
@@ -235,7 +235,7 @@ struct Label {
 /// Names of changes in as few rows as keep them apart; a half-width plot has room for numbers only.
 fn mark_labels(plot: &Plot<'_>) -> Vec<Label> {
     const ROWS: usize = 4;
-    let (width, digit) = if plot.size == Size::Wide { (830.0, 6.7) } else { (440.0, 7.5) };
+    let (width, digit) = if plot.size == Size::Wide { (780.0, 6.7) } else { (440.0, 7.5) };
     let per_second = width / plot.end.max(1e-3);
     let mut taken: Vec<Vec<(f64, f64)>> = vec![Vec::new(); ROWS];
     let mut labels = Vec::new();
@@ -247,7 +247,7 @@ fn mark_labels(plot: &Plot<'_>) -> Vec<Label> {
         };
         let mut place = |text: &str| {
             let long = text.chars().count() as f64 * digit + 12.0;
-            let leftward = x + long > width + 60.0;
+            let leftward = x + long > width + 40.0;
             let span = if leftward { (x - long, x) } else { (x, x + long) };
             let free = |row: &Vec<(f64, f64)>| row.iter().all(|used| span.1 <= used.0 || span.0 >= used.1);
             let row = taken.iter().position(free)?;

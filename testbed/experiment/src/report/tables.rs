@@ -51,7 +51,7 @@ pub(super) fn verification(results: &Results) -> Option<String> {
             escape(&results.network.direction_name(&row.link, row.direction)),
             escape(&row.property),
             format!("{} {}", short(row.asked), escape(&row.unit)),
-            format!("{:.2}{interval} {}", row.got, escape(&row.unit)),
+            format!("{:.*}{interval} {}", decimals(row.interval), row.got, escape(&row.unit)),
             count(row.samples),
             state(row.holds, if row.holds { "as asked" } else { "off" }),
         ]
@@ -61,6 +61,14 @@ pub(super) fn verification(results: &Results) -> Option<String> {
         &["Link", "Direction", "Property", "#Asked", "#Got", "#n", "Verdict"],
         rows.collect(),
     ))
+}
+
+/// Decimals that a figure with this interval deserves: as many as the interval is printed with.
+fn decimals(interval: Option<f64>) -> usize {
+    match interval.map(short) {
+        Some(half) => half.split_once('.').map_or(0, |(_, decimals)| decimals.len()),
+        None => 2,
+    }
 }
 
 /// The flows in figures.

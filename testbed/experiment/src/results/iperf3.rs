@@ -1,6 +1,7 @@
 //! iperf3's JSON output (`iperf3 -J`) as rows.
 
 use super::records::Iperf3Record;
+use super::{CommandRecord, ResultsError, Staging};
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
@@ -57,4 +58,34 @@ pub fn intervals(stdout: &Path, command: &str, node: &str, started_s: f64) -> Ve
             retransmits: stream.retransmits,
         })
         .collect()
+}
+
+/// The rows of all commands of a run.
+#[derive(Debug, Default)]
+pub struct Iperf3Rows(Vec<Iperf3Record>);
+
+impl Iperf3Rows {
+    /// Looks through the output of every command, which stands in `folder`.
+    pub fn of(commands: &[CommandRecord], folder: &Path) -> Self {
+        let mut rows = Vec::new();
+        for command in commands {
+            let Some(started) = command.started_s else { continue };
+            let name = command.folder.rsplit('/').next().unwrap_or_default();
+            let stdout = folder.join(&command.folder).join("stdout");
+            rows.extend(intervals(&stdout, name, &command.node, started));
+        }
+        Self(rows)
+    }
+
+    /// Writes `samples/iperf3.csv`, if there is a row.
+    pub fn write(&self, staging: &Staging) -> Result<(), ResultsError> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let path = staging.path("samples/iperf3.csv")?;
+        let failed = |error| ResultsError::csv_write(&path, error);
+        let mut writer = csv::Writer::from_path(&path).map_err(failed)?;
+        self.0.iter().try_for_each(|row| writer.serialize(row)).map_err(failed)?;
+        writer.flush().map_err(|error| ResultsError::write(&path, error))
+    }
 }

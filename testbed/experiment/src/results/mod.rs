@@ -3,7 +3,7 @@
 //! ```text
 //! results.json         what was run, where, how it ended            [`Results`]
 //! network.yaml         the network file, byte for byte
-//! files/…              the files it names, by their paths
+//! …                    the files it names, by their paths (files/… where those lead elsewhere)
 //! samples/*.csv        tcp, links, interfaces, iperf3               [`records`]
 //! commands/NN-name/    stdout, stderr
 //! nodes/NAME/…         files brought back from nodes
@@ -15,13 +15,14 @@
 //! name is a complete one.
 
 mod error;
-pub mod iperf3;
+mod iperf3;
 mod machine;
 mod manifest;
 pub mod records;
 mod staging;
 
 pub use error::ResultsError;
+pub use iperf3::{Iperf3Rows, intervals as iperf3_intervals};
 pub use machine::Machine;
 pub use manifest::{
     CommandRecord, EventKind, EventRecord, LanSummary, LinkSummary, NetworkSummary, NodeSummary,
