@@ -1,1 +1,38 @@
-//! The link engine: moves packets between real devices as model/link decides.
+//! The link engine: moves packets between real devices as [`plait_model_link`] decides.
+//!
+//! Read in this order:
+//!
+//! 1. [`Engine`]: the handle. Links are added, changed, failed and measured here.
+//! 2. [`Port`]: where a link's packets come from and go to. [`tap`] makes one kind of port.
+//! 3. [`EngineReport`]: how exact the engine was, in numbers and as an accuracy class.
+//!
+//! Around the engine:
+//!
+//! - [`offload`] decides whether a device may send trains of segments.
+//! - [`redirect`] joins two devices in the kernel, for a link of which nothing is asked yet.
+//! - [`tbf`] shapes a rate in the kernel, for a link of which nothing else is asked.
+//! - [`probe`] measures a link from outside.
+//!
+//! Everything works in the network namespace of the calling thread unless said otherwise.
+
+mod calibrate;
+mod clock;
+mod engine;
+mod frame;
+mod lateness;
+mod netlink;
+pub mod offload;
+mod port;
+pub mod probe;
+pub mod redirect;
+mod sys;
+pub mod tap;
+pub mod tbf;
+mod traffic_control;
+
+pub use engine::{
+    AccuracyClass, Calibration, DirectionStats, Engine, EngineOptions, EngineReport, LinkConfig, LinkReport,
+    LinkStats, PortStats, TaintedSecond,
+};
+pub use lateness::LatenessSummary;
+pub use port::Port;

@@ -100,7 +100,7 @@ pub struct GilbertElliott {
 /// What waits for the rate, and what happens when it grows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queue {
-    /// How much may wait. One packet being sent does not count as waiting.
+    /// How much may wait. A packet being sent counts until its last bit has left.
     pub limit: QueueLimit,
     /// Whether packets are dropped or marked before the limit is reached.
     pub discipline: Discipline,
@@ -196,6 +196,30 @@ impl Conditions {
             || [self.reorder, self.duplicate, self.corrupt].iter().any(|share| *share != Probability::ZERO)
             || (self.rate != Rate::Unlimited && self.queue.discipline != Discipline::DropTail)
             || shallow()
+    }
+
+    /// The queue's limit in bytes, and whether it had to be raised to two full frames to let anything pass: 50 ms at
+    /// 64 kbit/s are 400 bytes. `None` if the limit counts packets.
+    ///
+    /// Choice: under a rate trace a limit in time means bytes at the trace's mean rate. A buffer does not shrink when
+    /// the radio fades.
+    pub fn queue_bytes(&self) -> Option<(ByteCount, bool)> {
+        let asked = match self.queue.limit {
+            QueueLimit::Bytes(bytes) => bytes,
+            QueueLimit::Time(time) => self.bytes_in(time),
+            QueueLimit::Packets(_) => return None,
+        };
+        let least = ByteCount::new(2 * MTU_FRAME.bytes());
+        Some((asked.max(least), asked < least))
+    }
+
+    /// What the rate carries in a time; under a trace, its mean rate.
+    pub(crate) fn bytes_in(&self, time: TimeSpan) -> ByteCount {
+        match &self.rate {
+            Rate::Unlimited => ByteCount::new(u64::MAX),
+            Rate::Constant(rate) => rate.bytes_in(time),
+            Rate::Trace(trace) => trace.mean().bytes_in(time),
+        }
     }
 
     fn touches_no_packet(&self) -> bool {

@@ -75,6 +75,24 @@ impl RateTrace {
         self.period
     }
 
+    /// The average rate over one period.
+    pub fn mean(&self) -> Bandwidth {
+        let [.., last] = self.steps.as_slice() else { unreachable!("a trace has steps") };
+        if self.steps.len() == 1 {
+            return last.rate;
+        }
+        let ends = self.steps[1..].iter().map(|step| step.at).chain([self.period]);
+        let bits: u128 = self
+            .steps
+            .iter()
+            .zip(ends)
+            .map(|(step, end)| {
+                u128::from(end.as_nanos() - step.at.as_nanos()) * u128::from(step.rate.bits_per_second())
+            })
+            .sum();
+        Bandwidth::from_bits_per_second((bits / u128::from(self.period.as_nanos())) as u64)
+    }
+
     /// The highest rate in the trace.
     pub fn fastest(&self) -> Bandwidth {
         self.steps.iter().map(|step| step.rate).max().expect("a trace has steps")

@@ -1,0 +1,52 @@
+//! Devices: pairs of them, and what an engine's device must be told.
+
+use super::{Message, Route};
+use crate::sys::interface_index;
+use std::io;
+
+const LINKINFO: u16 = libc::IFLA_LINKINFO;
+const INFO_KIND: u16 = 1;
+const INFO_DATA: u16 = 2;
+const VETH_PEER: u16 = 1;
+const AF_SPEC: u16 = libc::IFLA_AF_SPEC;
+const ADDR_GEN_MODE: u16 = 8;
+const NO_ADDRESSES: u8 = 1;
+
+/// Makes a veth pair in the namespace of the calling thread, both ends up and without addresses.
+pub(crate) fn create_veth(first: &str, second: &str) -> io::Result<()> {
+    let message =
+        Message::new(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &interface_info(0, 0))
+            .text(libc::IFLA_IFNAME, first)
+            .nest(LINKINFO, |info| {
+                info.text(INFO_KIND, "veth").nest(INFO_DATA, |data| {
+                    data.nest(VETH_PEER, |peer| {
+                        peer.raw(&interface_info(0, 0)).text(libc::IFLA_IFNAME, second)
+                    })
+                })
+            });
+    Route::open()?.request(message)?;
+    prepare(first)?;
+    prepare(second)
+}
+
+/// Brings a device up that carries other people's packets only: it gets no IPv6 addresses, so that the kernel on this
+/// side sends nothing of its own into the link.
+pub(crate) fn prepare(name: &str) -> io::Result<()> {
+    let index = interface_index(name)?;
+    let route = Route::open()?;
+    let quiet = Message::new(libc::RTM_NEWLINK, 0, &interface_info(index, 0)).nest(AF_SPEC, |spec| {
+        spec.nest(libc::AF_INET6 as u16, |inet6| inet6.attribute(ADDR_GEN_MODE, &[NO_ADDRESSES]))
+    });
+    // A kernel without IPv6 has nothing to keep quiet.
+    let _ = route.request(quiet);
+    route.request(Message::new(libc::RTM_NEWLINK, 0, &interface_info(index, libc::IFF_UP)))
+}
+
+/// `struct ifinfomsg` that asks for `flags`.
+fn interface_info(index: u32, flags: i32) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[4..8].copy_from_slice(&index.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&flags.to_ne_bytes());
+    bytes[12..16].copy_from_slice(&flags.to_ne_bytes());
+    bytes
+}

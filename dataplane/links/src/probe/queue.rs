@@ -1,0 +1,36 @@
+//! Queue depth, as the time that the last packet let in has to wait.
+
+use super::{Measured, Path};
+use plait_model_quantity::{Bandwidth, TimeSpan};
+use std::io;
+
+impl Path {
+    /// Measures the queue's depth: the link is overloaded until packets are dropped, and the longest wait is the queue.
+    /// `asked` is the limit in time at `rate`; it may miss by two frames and a twentieth.
+    pub fn measure_queue_depth(
+        &mut self,
+        asked: TimeSpan,
+        rate: Bandwidth,
+        delay: TimeSpan,
+        frame: usize,
+    ) -> io::Result<Measured> {
+        const OVERLOAD: f64 = 1.5;
+        let bits = rate.bits_per_second() as f64;
+        // Frames small against the queue measure it finely.
+        let queue_bytes = bits / 8.0 * asked.as_secs_f64();
+        let len = ((queue_bytes / 20.0) as usize).clamp(200.min(frame), frame);
+        let seconds = (asked.as_secs_f64() * 3.0 / (OVERLOAD - 1.0)).clamp(0.2, 30.0);
+        let arrivals = self.overload(bits * OVERLOAD, len, seconds, delay)?;
+        let waits: Vec<f64> =
+            arrivals.iter().map(|arrival| arrival.at.saturating_sub(arrival.sent) as f64).collect();
+        let Some(longest) = waits.iter().copied().max_by(f64::total_cmp) else {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "no probe came through the link"));
+        };
+        let got = longest - delay.as_nanos() as f64;
+        let frame_time = len as f64 * 8e9 / bits;
+        let asked = asked.as_nanos() as f64;
+        let all = Measured::mean("queue", "ns", asked, waits, 0.0);
+        let within = (got - asked).abs() <= asked / 20.0 + 2.0 * frame_time;
+        Ok(Measured { got, interval: (got - frame_time, got + frame_time), within, ..all })
+    }
+}

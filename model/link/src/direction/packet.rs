@@ -1,0 +1,63 @@
+//! A packet as the link sees it: sizes and times, never its content.
+
+/// What the link must know of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketInfo {
+    /// Bytes of the frame as handed over, with its Ethernet header. At most 16 MiB.
+    pub len: u32,
+    /// How many packets it is on the wire: 1, or the segments of a train (TSO, GSO).
+    pub segments: u16,
+    /// The headers that each further segment of a train repeats, in bytes.
+    pub segment_header: u16,
+    /// Whether the packet can carry a congestion mark. Asked only where [`Direction::marks`](crate::Direction::marks).
+    pub ecn_capable: bool,
+    /// Whether it keeps the network going rather than being part of the experiment: ARP, IPv6 neighbour discovery.
+    ///
+    /// Choice: housekeeping has a numbering of its own. Its timing depends on kernels and caches, and one ARP more or
+    /// less would shift the fate of every packet after it.
+    pub housekeeping: bool,
+}
+
+impl PacketInfo {
+    /// A single packet of `len` bytes.
+    pub const fn frame(len: u32) -> Self {
+        Self { len, segments: 1, segment_header: 0, ecn_capable: false, housekeeping: false }
+    }
+
+    /// Bytes on the wire: each further segment of a train brings its own headers.
+    pub(crate) fn charge(self) -> u64 {
+        let repeated = u64::from(self.segments.saturating_sub(1)) * u64::from(self.segment_header);
+        u64::from(self.len.min(1 << 24)) + repeated
+    }
+}
+
+/// A packet that leaves the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure<P> {
+    /// What was handed over.
+    pub payload: P,
+    /// When its last bit leaves, in nanoseconds. A late caller delivers late, but the time itself is exact.
+    pub at: u64,
+    /// When it arrived.
+    pub arrived: u64,
+    /// A random number that chooses the bit to flip, if the packet is to be damaged.
+    pub corrupt: Option<u64>,
+    /// Whether to set the congestion mark.
+    pub mark: bool,
+}
+
+/// A packet under way.
+#[derive(Debug)]
+pub(crate) struct Transit<P> {
+    pub payload: P,
+    pub arrived: u64,
+    /// When it enters the queue.
+    pub release: u64,
+    pub number: u64,
+    pub corrupt: Option<u64>,
+    /// Bytes on the wire.
+    pub charge: u32,
+    pub segments: u16,
+    pub ecn_capable: bool,
+    pub mark: bool,
+}

@@ -1,0 +1,113 @@
+//! Bits onto the wire, one after the other, at the rate.
+
+use crate::{Rate, RateTrace};
+
+/// Knows when the wire is free. Its end is kept as a fraction of a nanosecond, so that rounding never adds up: a busy
+/// second at any rate carries exactly that rate.
+#[derive(Debug)]
+pub(crate) struct Serialiser {
+    rate: Rate,
+    /// When the rate trace began.
+    epoch: u64,
+    /// The wire is busy until here, and `fraction / rate` nanoseconds more.
+    busy_until: u64,
+    fraction: u64,
+}
+
+/// When a packet has the wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    pub begun: u64,
+    pub bits: u64,
+    /// When the last bit leaves, rounded up.
+    pub finish: u64,
+}
+
+/// Bits times this is work; work over bits per second is nanoseconds.
+const NANOS: u64 = 1_000_000_000;
+
+impl Serialiser {
+    pub fn new(rate: Rate, epoch: u64) -> Self {
+        Self { rate, epoch, busy_until: 0, fraction: 0 }
+    }
+
+    /// Sends `bits` from `start` on, or from when the wire is free.
+    pub fn send(&mut self, start: u64, bits: u64) -> Slot {
+        let (begun, fraction) =
+            if start <= self.end() { (self.busy_until, self.fraction) } else { (start, 0) };
+        (self.busy_until, self.fraction) = match &self.rate {
+            Rate::Unlimited => (begun + u64::from(fraction > 0), 0),
+            Rate::Constant(rate) => {
+                let rate = rate.bits_per_second();
+                match bits.checked_mul(NANOS).and_then(|work| work.checked_add(fraction)) {
+                    Some(work) => (begun + work / rate, work % rate),
+                    None => {
+                        let work = u128::from(bits) * u128::from(NANOS) + u128::from(fraction);
+                        (begun + (work / u128::from(rate)) as u64, (work % u128::from(rate)) as u64)
+                    }
+                }
+            }
+            Rate::Trace(trace) => (trace_end(trace, self.epoch, begun, bits), 0),
+        };
+        Slot { begun, bits, finish: self.end() }
+    }
+
+    /// Changes the rate at `now`, in the middle of what is being sent: the bits left go on at the new rate.
+    pub fn change(&mut self, rate: Rate, now: u64, sending: Option<&mut Slot>) {
+        let left = sending.map(|slot| (slot.bits.saturating_sub(self.bits_between(slot.begun, now)), slot));
+        *self = Self { rate, epoch: now, busy_until: now, fraction: 0 };
+        if let Some((bits, slot)) = left {
+            *slot = self.send(now, bits);
+        }
+    }
+
+    /// When the wire is free, rounded up.
+    fn end(&self) -> u64 {
+        self.busy_until + u64::from(self.fraction > 0)
+    }
+
+    fn bits_between(&self, from: u64, to: u64) -> u64 {
+        let span = u128::from(to.saturating_sub(from));
+        match &self.rate {
+            Rate::Unlimited => u64::MAX,
+            Rate::Constant(rate) => (span * u128::from(rate.bits_per_second()) / u128::from(NANOS)) as u64,
+            Rate::Trace(trace) => {
+                let mut work = 0;
+                let mut at = from;
+                while at < to {
+                    let (rate, until) = step_at(trace, self.epoch, at);
+                    work += u128::from(until.min(to) - at) * u128::from(rate);
+                    at = until.min(to);
+                }
+                (work / u128::from(NANOS)) as u64
+            }
+        }
+    }
+}
+
+/// When `bits` sent from `from` on are through, under a trace that began at `epoch`.
+fn trace_end(trace: &RateTrace, epoch: u64, from: u64, bits: u64) -> u64 {
+    let mut work = u128::from(bits) * u128::from(NANOS);
+    let mut at = from;
+    loop {
+        let (rate, until) = step_at(trace, epoch, at);
+        let possible = u128::from(rate) * u128::from(until - at);
+        if work <= possible {
+            return at + if work == 0 { 0 } else { work.div_ceil(u128::from(rate)) as u64 };
+        }
+        work -= possible;
+        at = until;
+    }
+}
+
+/// The rate at `now` and when it ends.
+fn step_at(trace: &RateTrace, epoch: u64, now: u64) -> (u64, u64) {
+    let steps = trace.steps();
+    let period = trace.period().as_nanos();
+    let since = now.saturating_sub(epoch);
+    let (lap, within) = (since / period, since % period);
+    let index = steps.partition_point(|step| step.at.as_nanos() <= within) - 1;
+    let end = steps.get(index + 1).map_or(period, |next| next.at.as_nanos());
+    let until = epoch.saturating_add((lap * period).saturating_add(end));
+    (steps[index].rate.bits_per_second(), until.max(now + 1))
+}
