@@ -6,7 +6,8 @@
 
 /// Choice: the majorisation is O(n²) a round; beyond this number of nodes a drawing says nothing on a page anyway.
 pub(super) const MOST_NODES: usize = 400;
-const ROUNDS: usize = 120;
+/// Pairs of nodes looked at in all, which bounds the time; few nodes get so many rounds that the drawing is at rest.
+const PAIRS: usize = 4_000_000;
 
 /// A link of a drawing: its two nodes, and how long it should be.
 pub(super) type Edge = (usize, usize, f64);
@@ -26,7 +27,7 @@ pub(super) fn places(nodes: usize, edges: &[Edge]) -> Vec<(f64, f64)> {
     }
     let ways: Vec<Vec<f64>> = (0..nodes).map(|from| distances(from, &near)).collect();
     let mut places = start(nodes, &ways);
-    for _ in 0..ROUNDS {
+    for _ in 0..(PAIRS / (nodes * nodes)).clamp(40, 2000) {
         for node in 0..nodes {
             places[node] = better(node, &places, &ways[node]);
         }

@@ -41,8 +41,15 @@ fn section(html: &mut String, heading: &str, body: &str) {
 }
 
 fn figure(title: &str, picture: &str, note: &str) -> String {
-    let note = if note.is_empty() { String::new() } else { format!("<small>{note}</small>") };
-    format!("<figure><figcaption><b>{title}</b>{note}</figcaption>{picture}</figure>\n")
+    let part = |tag: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("<{tag}>{text}</{tag}>"),
+    };
+    format!(
+        "<figure><figcaption>{}{}</figcaption>{picture}</figure>\n",
+        part("b", title),
+        part("small", note)
+    )
 }
 
 fn header(html: &mut String, results: &Results, title: &str) {
@@ -123,8 +130,8 @@ fn network(html: &mut String, results: &Results) {
     let mut body = String::new();
     match drawing::svg(results) {
         Some(picture) => {
-            let note = "What is asked of each link stands beside it; rounded nodes are routers.";
-            body += &figure("The network", &picture, note);
+            let note = "What is asked of each link stands beside it. Rounded nodes are routers.";
+            body += &figure("", &picture, note);
         }
         None => {
             body += &format!(
@@ -134,13 +141,27 @@ fn network(html: &mut String, results: &Results) {
             );
         }
     }
-    match tables::verification(results) {
-        Some(table) => body += &table,
-        None => {
-            body += "<p class=\"quiet\">The links were not measured before this run (<code>verify: true</code> does).</p>"
-        }
-    }
+    body += &proof(results);
     section(html, "Network", &body);
+}
+
+/// What measuring the links before the run found, in a line; the figures stand with the links.
+fn proof(results: &Results) -> String {
+    let measured = results.verification.len();
+    if measured == 0 {
+        return "<p class=\"quiet\">The links were not measured before this run (<code>verify: true</code> does).</p>"
+            .to_owned();
+    }
+    let off = results.verification.iter().filter(|row| !row.holds).count();
+    let what = plural(measured, "property", "properties");
+    match off {
+        0 => format!(
+            "<p><span class=\"good\">✓</span> Measured before the run: {what} of the links, all as asked.</p>"
+        ),
+        off => format!(
+            "<p><span class=\"bad\">✗</span> Measured before the run: {what} of the links, <strong>{off} not as asked</strong>.</p>"
+        ),
+    }
 }
 
 fn flows(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
@@ -190,7 +211,7 @@ fn flows(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
         let srtt = data.flows.iter().map(|flow| &flow.srtt).collect();
         body += &half("Round-trip time", "smoothed, as the sender sees it", Quantity::Milliseconds, srtt);
         let cwnd = data.flows.iter().map(|flow| &flow.cwnd).collect();
-        body += &half("Congestion window", "segments", Quantity::Packets, cwnd);
+        body += &half("Congestion window", "as the sender keeps it", Quantity::Segments, cwnd);
         body += "</div>";
         body += &legend(data.flows.iter().map(|flow| (flow.colour, flow.label.as_str())));
     }
@@ -232,10 +253,14 @@ fn happenings(html: &mut String, results: &Results, marks: &Marks) {
 }
 
 fn links(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
+    let mut body = tables::verification(results).unwrap_or_default();
     if data.links.is_empty() {
+        if !body.is_empty() {
+            section(html, "Links", &body);
+        }
         return;
     }
-    let mut body = tables::links(results, data);
+    body += &tables::links(results, data);
     let lively = |link: &&LinkData| link.queue.high() > 0.0 || link.lost + link.queue_dropped > 0;
     let mut shown: Vec<&LinkData> = data.links.iter().filter(lively).collect();
     let quiet = data.links.len() - shown.len();

@@ -46,7 +46,7 @@ pub(super) fn unit(quantity: Quantity, high: f64) -> (f64, &'static str) {
         Quantity::BitsPerSecond => &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")],
         Quantity::Bytes => &[(1048576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")],
         Quantity::Milliseconds => &[(1000.0, "s"), (1.0, "ms"), (1e-3, "µs")],
-        Quantity::Packets => &[(1.0, "packets")],
+        Quantity::Segments => &[(1.0, "segments")],
         Quantity::PacketsPerSecond => &[(1.0, "packets/s")],
     };
     *choices.iter().find(|(divisor, _)| high >= 2.0 * divisor).unwrap_or(choices.last().expect("not empty"))
@@ -58,7 +58,7 @@ pub(super) enum Quantity {
     BitsPerSecond,
     Bytes,
     Milliseconds,
-    Packets,
+    Segments,
     PacketsPerSecond,
 }
 

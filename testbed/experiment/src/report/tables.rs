@@ -89,7 +89,16 @@ pub(super) fn flows(data: &Data) -> String {
     });
     table(
         "TCP flows; each figure is of one run (n = 1)",
-        &["Flow", "Control", "Seen", "#Acknowledged", "#Mean", "#Median RTT", "#Least RTT", "#Retransmits"],
+        &[
+            "Flow",
+            "Control",
+            "Seen",
+            "#Acknowledged",
+            "#Mean rate",
+            "#Median RTT",
+            "#Least RTT",
+            "#Retransmits",
+        ],
         rows.collect(),
     )
 }
