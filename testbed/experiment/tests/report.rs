@@ -3,7 +3,7 @@
 mod support;
 
 use plait_testbed_experiment::report::render;
-use plait_testbed_experiment::results::{RESULTS_VERSION, Results, ResultsError};
+use plait_testbed_experiment::results::{LinkSummary, NodeSummary, RESULTS_VERSION, Results, ResultsError};
 use plait_testbed_experiment::world::Ended;
 use std::fs;
 use std::path::Path;
@@ -181,4 +181,54 @@ fn a_cell_with_commas_quotes_and_newlines_comes_back_as_it_was() {
     let mut rows = Vec::new();
     read::<Iperf3Record>(&path, |row| rows.push(row)).unwrap();
     assert_eq!(rows, [row]);
+}
+
+#[test]
+fn a_large_network_is_drawn_and_a_huge_one_is_not() {
+    let home = tempfile::tempdir().unwrap();
+    let torus = |side: usize| {
+        let mut results = support::results();
+        let node = results.network.nodes[0].clone();
+        let link = results.network.links[0].clone();
+        let name = |row: usize, column: usize| format!("n{}-{}", row % side, column % side);
+        let cells = || (0..side).flat_map(|row| (0..side).map(move |column| (row, column)));
+        results.network.nodes =
+            cells().map(|(row, column)| NodeSummary { name: name(row, column), ..node.clone() }).collect();
+        results.network.links = cells()
+            .flat_map(|(row, column)| {
+                [[(row, column), (row + 1, column)], [(row, column), (row, column + 1)]]
+            })
+            .map(|ends| LinkSummary { ends: ends.map(|(row, column)| name(row, column)), ..link.clone() })
+            .collect();
+        results
+    };
+    support::write(home.path(), &torus(18));
+    let html = render(home.path()).unwrap();
+    assert_eq!(html.matches("<circle class=\"node host\"").count(), 18 * 18);
+    assert!(!html.contains("NaN"));
+    support::write(home.path(), &torus(40));
+    assert!(render(home.path()).unwrap().contains("too many to draw here"));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_content_makes_the_report_panic(
+        rows in proptest::collection::vec(proptest::collection::vec("[0-9eE.+,a\"-]{0,6}", 10), 0..6),
+        nothing in "\\PC{0,80}",
+    ) {
+        let home = tempfile::tempdir().unwrap();
+        let results = support::results();
+        fs::create_dir(home.path().join("samples")).unwrap();
+        fs::write(home.path().join("results.json"), serde_json::to_vec(&results).unwrap()).unwrap();
+        let mut links = "time_s,link,direction,packets,bytes,lost,queue_dropped,marked,queue_packets,queue_bytes\n".to_owned();
+        for row in rows {
+            links += &format!("{},west-east,forward,{}\n", row[0], row[3..].join(","));
+        }
+        fs::write(home.path().join("samples/links.csv"), links).unwrap();
+        fs::write(home.path().join("samples/iperf3.csv"), &nothing).unwrap();
+        let _ = render(home.path());
+        fs::write(home.path().join("results.json"), &nothing).unwrap();
+        let _ = render(home.path());
+    }
 }

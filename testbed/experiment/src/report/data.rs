@@ -99,7 +99,7 @@ impl Data {
             /// Counters before the first sample, of which the run saw nothing.
             sent_before: u64,
         }
-        let mut ends: HashMap<(String, String, String), Ends> = HashMap::new();
+        let mut ends: BTreeMap<(String, String, String), Ends> = BTreeMap::new();
         read::<TcpRecord>(path, |row| {
             self.rows.tcp += 1;
             let key = (row.node.clone(), row.local.clone(), row.remote.clone());

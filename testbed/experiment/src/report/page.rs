@@ -283,8 +283,8 @@ fn links(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
                 .map(|reason| reason.seconds)
                 .collect(),
         };
-        let half = |title: String, note: String, quantity: Quantity, series: Vec<&Series>, filled: bool| {
-            let describe = format!("{title}, {}", link.link);
+        let half = |title: &str, note: String, quantity: Quantity, series: Vec<&Series>, filled: bool| {
+            let describe = format!("{title} from {name}, link {}", link.link);
             let plot = Plot {
                 describe,
                 quantity,
@@ -294,21 +294,19 @@ fn links(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
                 size: Size::Half,
                 filled,
             };
-            figure(&escape(&title), &plot.svg(), &note)
+            figure(title, &plot.svg(), &note)
         };
         body +=
             &format!("<h3>{} <small>{}</small></h3><div class=\"pair\">", escape(&name), escape(&link.link));
         let longest = format!("at most {}", bytes(link.queue.high() as u64));
-        body += &half(format!("Queue {name}"), longest, Quantity::Bytes, vec![&link.queue], true);
+        body += &half("Queue", longest, Quantity::Bytes, vec![&link.queue], true);
         let lost = format!(
-            "{} {}dropped by the queue, {} {}lost as asked",
+            "<span class=\"key c1\"></span>{} dropped by the queue &ensp;<span class=\"key c4\"></span>{} lost as asked",
             count(link.queue_dropped),
-            "<span class=\"key c1\"></span>",
-            count(link.lost),
-            "<span class=\"key c4\"></span>"
+            count(link.lost)
         );
         let losses = vec![&link.losses, &link.drops];
-        body += &half(format!("Losses {name}"), lost, Quantity::PacketsPerSecond, losses, false);
+        body += &half("Losses", lost, Quantity::PacketsPerSecond, losses, false);
         body += "</div>";
     }
     if quiet > 0 {

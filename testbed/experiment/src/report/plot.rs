@@ -58,7 +58,8 @@ impl Plot<'_> {
         let frame = self.frame(digits, rows, *y_ticks.last().expect("two at least"));
 
         let mut svg = format!(
-            "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
+            "<svg class=\"plot{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
+            if self.size == Size::Wide { " wide" } else { "" },
             frame.width,
             frame.height,
             escape(&self.describe)

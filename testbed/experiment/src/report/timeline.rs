@@ -23,7 +23,7 @@ pub(super) fn svg(results: &Results, marks: &Marks) -> Option<String> {
     let top = if marks.changes.is_empty() { 8.0 } else { 24.0 };
     let bottom = top + ROW * started.len() as f64 + 4.0;
     let mut svg = format!(
-        "<svg class=\"plot\" viewBox=\"0 0 1000 {}\" role=\"img\" aria-label=\"Commands over time: {}\">",
+        "<svg class=\"plot wide\" viewBox=\"0 0 1000 {}\" role=\"img\" aria-label=\"Commands over time: {}\">",
         bottom + 40.0,
         super::text::plural(started.len(), "command", "commands")
     );

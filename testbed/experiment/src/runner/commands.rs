@@ -127,6 +127,18 @@ impl<'a> Commands<'a> {
     }
 }
 
+/// However a run ends, its commands end with it.
+impl Drop for Commands<'_> {
+    fn drop(&mut self) {
+        for started in &mut self.all {
+            if let Some(running) = &mut started.running {
+                // Nobody is left to tell.
+                let _ = running.stop();
+            }
+        }
+    }
+}
+
 impl Started {
     /// Whether it did what it had to, as far as it is known.
     fn passed(&self) -> bool {

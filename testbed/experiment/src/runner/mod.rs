@@ -33,6 +33,8 @@ use std::time::{Duration, SystemTime};
 const GRACE: Duration = Duration::from_secs(5);
 /// How often commands are looked after between events.
 const TICK: Duration = Duration::from_millis(20);
+/// How often progress hears that time passes.
+const WORD: Duration = Duration::from_millis(100);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -100,7 +102,25 @@ pub fn run(
 ) -> Result<RunOutcome, ResultsError> {
     let staging = Staging::begin(place)?;
     input.keep(&staging)?;
-    let mut loggers = Loggers::start(world, &script.collect, &staging)?;
+    let results = perform(world, input, script, &staging, stop, progress)?;
+    staging.write_results(&results)?;
+    let html = report::render(staging.folder())?;
+    staging.write("report.html", html.as_bytes())?;
+    let folder = staging.finish()?;
+    tracing::info!(folder = %folder.display(), passed = results.passed, "results written");
+    Ok(RunOutcome { folder, results })
+}
+
+/// Everything but the writing of `results.json` and the report.
+fn perform(
+    world: &dyn World,
+    input: &Input<'_>,
+    script: &Script,
+    staging: &Staging,
+    stop: &Stop,
+    progress: &mut dyn Progress,
+) -> Result<Results, ResultsError> {
+    let mut loggers = Loggers::start(world, &script.collect, staging)?;
     let start = world.now();
     loggers.begin_at(start);
     let wall = SystemTime::now();
@@ -109,37 +129,36 @@ pub fn run(
     let mut stage = Stage {
         world,
         start,
-        commands: Commands::new(world, &staging, start),
+        commands: Commands::new(world, staging, start),
         events: Vec::new(),
-        failures: loggers.refusals(),
+        next_word: start,
     };
     let until = script.duration.map(Duration::from);
     progress.moment(0.0, Moment::Started { until: until.map(|until| until.as_secs_f64()) });
-    let halt = Halt { stop, loggers: &loggers };
-    stage.play(&script.events, until, &halt, progress)?;
-
+    let played = stage.play(&script.events, until, &Halt { stop, loggers: &loggers }, progress);
     progress.moment(stage.elapsed(), Moment::Stopping);
     stage.commands.stop_all(GRACE, progress);
     let duration_s = stage.elapsed();
     let verdict = world.verdict(start);
-    let (rows, packets, mut logger_failures) = loggers.stop()?;
+    played?;
 
+    let mut failures = loggers.refusals();
+    let (rows, packets, more) = loggers.stop()?;
+    failures.extend(more);
     progress.moment(stage.elapsed(), Moment::Collecting);
-    let mut failures = std::mem::take(&mut stage.failures);
-    failures.append(&mut logger_failures);
-    failures.extend(provenance::collect(world, input.network, &script.collect, &staging)?);
+    failures.extend(provenance::collect(world, input.network, &script.collect, staging)?);
 
     progress.moment(stage.elapsed(), Moment::Writing);
-    let (commands, command_failures) = stage.commands.records();
-    failures.extend(command_failures);
-    let events = std::mem::take(&mut stage.events);
-    failures.extend(events.iter().filter_map(|event| {
-        event.error.as_ref().map(|error| format!("at {} s, {}: {error}", event.asked_s, event.label))
+    let (commands, more) = stage.commands.records();
+    failures.extend(more);
+    failures.extend(stage.events.iter().filter_map(|event| {
+        let error = event.error.as_ref().filter(|_| event.kind != EventKind::Command)?;
+        Some(format!("at {} s, {}: {error}", event.asked_s, event.label))
     }));
-    Iperf3Rows::of(&commands, staging.folder()).write(&staging)?;
+    Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
     let interval = |interval: Option<Duration>| interval.map(|interval| interval.as_secs_f64());
     let interrupted = stop.is_asked();
-    let results = Results {
+    Ok(Results {
         plait_results: RESULTS_VERSION,
         plait: env!("CARGO_PKG_VERSION").to_owned(),
         network: NetworkSummary::of(input.network, input.file_name(), input.sha256()),
@@ -154,7 +173,7 @@ pub fn run(
         verdict,
         verification: world.verification(),
         commands,
-        events,
+        events: std::mem::take(&mut stage.events),
         samples: SamplesSummary {
             tcp_interval_s: interval(script.collect.tcp),
             links_interval_s: interval(script.collect.links),
@@ -163,13 +182,7 @@ pub fn run(
             packets,
         },
         links: world.link_report(),
-    };
-    staging.write_results(&results)?;
-    let html = report::render(staging.folder())?;
-    staging.write("report.html", html.as_bytes())?;
-    let folder = staging.finish()?;
-    tracing::info!(folder = %folder.display(), passed = results.passed, "results written");
-    Ok(RunOutcome { folder, results })
+    })
 }
 
 /// What ends a run before its time: the user, or a disk that takes no more samples.
@@ -190,7 +203,8 @@ struct Stage<'a> {
     start: Duration,
     commands: Commands<'a>,
     events: Vec<EventRecord>,
-    failures: Vec<String>,
+    /// When progress hears next that time passes.
+    next_word: Duration,
 }
 
 impl Stage<'_> {
@@ -233,9 +247,12 @@ impl Stage<'_> {
             if now >= instant {
                 return true;
             }
-            progress.moment(seconds(now, self.start), Moment::Passing);
+            if now >= self.next_word {
+                self.next_word = now + WORD;
+                progress.moment(seconds(now, self.start), Moment::Passing);
+            }
             // With nothing to look after there is nothing to wake up for but the instant and a word of progress.
-            let nap = if self.commands.any_running() { TICK } else { 5 * TICK };
+            let nap = if self.commands.any_running() { TICK } else { WORD };
             self.world.wait_until(instant.min(now + nap), halt.stop);
         }
     }

@@ -99,3 +99,19 @@ fn row(payload: &[u8], node: &str, at: Duration) -> Option<InterfaceRow> {
         tx_dropped: counter(7)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn no_answer_makes_the_reader_panic(bytes in proptest::collection::vec(0u8.., 0..400)) {
+            let _ = row(&bytes, "a", Duration::ZERO);
+            let mut well_begun = vec![0; IFINFOMSG];
+            well_begun.extend_from_slice(&[204, 0, IFLA_STATS64 as u8, 0]);
+            well_begun.extend_from_slice(&bytes);
+            let _ = row(&well_begun, "a", Duration::ZERO);
+        }
+    }
+}

@@ -167,3 +167,20 @@ fn state(number: u8) -> Option<TcpState> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn no_answer_makes_the_reader_panic(bytes in proptest::collection::vec(0u8.., 0..600), state in 0u8..14) {
+            let _ = row(&bytes, "a", Duration::ZERO);
+            let mut well_begun = vec![AF_INET6, state];
+            well_begun.resize(INET_DIAG_MSG, 7);
+            well_begun.extend_from_slice(&[0xf0, 0, INET_DIAG_INFO as u8, 0]);
+            well_begun.extend_from_slice(&bytes);
+            let _ = row(&well_begun, "a", Duration::ZERO);
+        }
+    }
+}
