@@ -40,8 +40,8 @@ pub enum Command {
     /// Write a network file of a well-known shape
     #[command(after_help = "Examples:\n  plait generate fat-tree --k 4 > net.yaml\n  plait generate torus --rows 32 --columns 32")]
     Generate(GenerateArguments),
-    /// Draw a network as Graphviz DOT or SVG
-    #[command(after_help = "Example:\n  plait graph net.yaml --format svg > net.svg")]
+    /// Draw a network in Graphviz' language
+    #[command(after_help = "Example:\n  plait graph net.yaml | dot -Tsvg > net.svg")]
     Graph(GraphArguments),
     /// Read a network from another tool's file
     #[command(after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import --check zoo/")]
@@ -322,8 +322,6 @@ pub struct GraphArguments {
 pub enum GraphFormat {
     /// Graphviz
     Dot,
-    /// A picture
-    Svg,
 }
 
 #[derive(Args)]

@@ -6,6 +6,8 @@ use plait_model_topology::diagnostic::{Diagnostic, Report};
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_testbed_runtime::plan::{State, Wishes, desired};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read; a network of ten thousand nodes is about a hundredth of it.
@@ -15,6 +17,7 @@ const LARGEST: u64 = 64 << 20;
 pub fn vocabulary() -> Vocabulary {
     let mut vocabulary = Vocabulary::core();
     plait_testbed_runtime::section::register(&mut vocabulary);
+    plait_testbed_experiment::section::register(&mut vocabulary);
     vocabulary
 }
 
@@ -24,6 +27,8 @@ pub struct Loaded {
     pub network: Network,
     /// The file's text.
     pub source: Source,
+    /// The files it names that were read, by their paths as written.
+    named: RefCell<BTreeMap<String, Vec<u8>>>,
     folder: PathBuf,
 }
 
@@ -32,8 +37,9 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let text = read_text(path)?;
     let source = Source::new(path.display().to_string(), text);
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let network = parse_network(&source, &vocabulary(), &|name| read_beside(&folder, name))?;
-    Ok(Loaded { network, source, folder })
+    let named = RefCell::new(BTreeMap::new());
+    let network = parse_network(&source, &vocabulary(), &|name| read_beside(&folder, name, &named))?;
+    Ok(Loaded { network, source, named, folder })
 }
 
 /// Reads a text, refusing what cannot be one.
@@ -47,9 +53,12 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8 text".to_owned()))
 }
 
-fn read_beside(folder: &Path, name: &str) -> Result<String, String> {
+fn read_beside(folder: &Path, name: &str, named: &RefCell<BTreeMap<String, Vec<u8>>>) -> Result<String, String> {
     let path = folder.join(name);
-    std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    named.borrow_mut().insert(name.to_owned(), text.clone().into_bytes());
+    Ok(text)
 }
 
 impl Loaded {
@@ -57,6 +66,16 @@ impl Loaded {
     pub fn desired(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
         let report = |faults: Vec<Diagnostic>| Failure::from(Report::new(self.source.clone(), faults));
         let assignment = assign(&self.network, previous).map_err(report)?;
-        desired(&self.network, &assignment, wishes, &|name| read_beside(&self.folder, name)).map_err(report)
+        desired(&self.network, &assignment, wishes, &|name| read_beside(&self.folder, name, &self.named)).map_err(report)
+    }
+
+    /// The files it names, with their bytes.
+    pub fn named(&self) -> Vec<(String, Vec<u8>)> {
+        self.named.borrow().iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+    }
+
+    /// A fault found after parsing, as a failure that points at the file.
+    pub fn faulty(&self, faults: Vec<Diagnostic>) -> Failure {
+        Report::new(self.source.clone(), faults).into()
     }
 }

@@ -173,6 +173,17 @@ pub enum Batch {
     Interfaces(Vec<InterfaceRow>),
 }
 
+impl Batch {
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Tcp(rows) => rows.len(),
+            Self::Links(rows) => rows.len(),
+            Self::Interfaces(rows) => rows.len(),
+        }
+    }
+}
+
 /// The counters of one direction of a link, counted from the world's start, and its queue at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRow {

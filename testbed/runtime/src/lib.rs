@@ -10,12 +10,17 @@
 //! 3. [`sandbox`] – the private world, and what of the host is seen in it;
 //! 4. [`supervisor`] – the process that owns it all and answers on the control socket;
 //! 5. [`control`] – asking: [`control::Testbed`] is what the command line and every other user of this crate holds;
-//! 6. [`section`] – the keys of a network file that this room gives meaning to;
-//! 7. [`kernel`] – namespaces, mounts, capabilities, netlink.
+//! 6. [`capture`] and [`collect`] – packets and files brought out of nodes;
+//! 7. [`section`] – the keys of a network file that this room gives meaning to;
+//! 8. [`doctor`] – what this machine can do;
+//! 9. [`kernel`] – namespaces, mounts, capabilities, netlink.
 
 pub mod build;
+pub mod capture;
 mod children;
+pub mod collect;
 pub mod control;
+pub mod doctor;
 mod frr;
 pub mod kernel;
 pub mod limits;

@@ -6,6 +6,7 @@ use super::{Builder, EngineRoom, StepError, failure};
 use crate::kernel::files::Doing;
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::netlink::{Batch, Netlink};
+use crate::kernel::time::monotonic_nanos;
 use crate::plan::{Backend, LinkState, Realisation, Step, mac};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use plait_dataplane_links::{Engine, EngineOptions, LinkConfig, Port, offload, redirect, tap, tbf};
@@ -157,6 +158,7 @@ impl Builder {
                 Ok(EngineRoom {
                     namespace: Arc::new(namespace::current(Kind::Network)?),
                     engine: Arc::new(engine),
+                    started: monotonic_nanos(),
                     links: HashMap::new(),
                     // Far above what the engine's own calibration devices use.
                     next_index: 1000,

@@ -99,14 +99,6 @@ pub fn no_link_local(index: u32) -> RouteNetlinkMessage {
     RouteNetlinkMessage::SetLink(message)
 }
 
-/// Renames a device and moves it to another namespace.
-pub fn rename(index: u32, name: &str) -> RouteNetlinkMessage {
-    let mut message = LinkMessage::default();
-    message.header.index = index;
-    message.attributes.push(LinkAttribute::IfName(name.to_owned()));
-    RouteNetlinkMessage::SetLink(message)
-}
-
 /// Sets a device's hardware address and MTU.
 pub fn identity(index: u32, mac: [u8; 6], mtu: Option<u32>) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();

@@ -70,6 +70,8 @@ pub struct Builder {
 pub(crate) struct EngineRoom {
     pub namespace: Arc<OwnedFd>,
     pub engine: Arc<Engine>,
+    /// When it started, in nanoseconds of the monotonic clock.
+    pub started: u64,
     /// Engine's number of each link, and the namespace's device numbers of its ends.
     pub links: HashMap<String, links::EngineLink>,
     pub next_index: u32,
@@ -176,6 +178,11 @@ impl Builder {
     /// The link engine, when any link needs it.
     pub fn engine(&self) -> Option<&Arc<Engine>> {
         self.engine.as_ref().map(|room| &room.engine)
+    }
+
+    /// The link engine, and when it started, in nanoseconds of the monotonic clock.
+    pub fn engine_since(&self) -> Option<(&Arc<Engine>, u64)> {
+        self.engine.as_ref().map(|room| (&room.engine, room.started))
     }
 
     /// The engine's number of a link.

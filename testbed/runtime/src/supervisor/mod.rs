@@ -69,7 +69,6 @@ pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> i
 pub(crate) struct Supervisor {
     options: StartOptions,
     birth_pid: i32,
-    root: bool,
     started: Instant,
     builder: Mutex<Builder>,
     failed_links: Mutex<HashSet<String>>,
@@ -126,7 +125,6 @@ fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
     let supervisor = Arc::new(Supervisor {
         options,
         birth_pid: host_pid,
-        root,
         started: Instant::now(),
         builder: Mutex::new(builder),
         failed_links: Mutex::new(HashSet::new()),

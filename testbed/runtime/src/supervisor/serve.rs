@@ -107,8 +107,12 @@ impl Supervisor {
             }
             Request::Set { link, direction, spec } => Answer::Value(self.set(&link, direction, &spec)?),
             Request::State => Answer::Value(serde_json::to_value(&self.builder().state)?),
-            Request::Verdict => Answer::Value(match self.builder().engine() {
-                Some(engine) => serde_json::to_value(engine.report()?)?,
+            Request::Verdict => Answer::Value(match self.builder().engine_since() {
+                Some((engine, since)) => {
+                    let mut report = serde_json::to_value(engine.report()?)?;
+                    report["engine_started_ns"] = since.into();
+                    report
+                }
                 None => Value::Null,
             }),
         })
