@@ -1,11 +1,12 @@
 //! Prints how long addressing and routing take and how many routes they lead to:
 //! `cargo run --release -p plait-model-topology --example route_counts [FILE…]`.
 //!
-//! Without files it prints generated networks, and the 70 × 71 torus last.
+//! Files are network files or what an importer reads; without any it prints generated networks, the 70 × 71 torus last.
 
 use plait_model_topology::address::assign;
 use plait_model_topology::document::Source;
 use plait_model_topology::generate::{Generator, Shape};
+use plait_model_topology::import::importer_for;
 use plait_model_topology::route::TableBuilder;
 use plait_model_topology::{Vocabulary, parse_network};
 use std::time::Instant;
@@ -19,7 +20,21 @@ fn main() {
     if !files.is_empty() {
         for file in files {
             let text = std::fs::read_to_string(&file).expect("a readable file");
-            line(file.rsplit('/').next().unwrap_or(&file), &text);
+            let name = file.rsplit('/').next().unwrap_or(&file);
+            match importer_for(&Source::new(name, text.as_str())) {
+                None => line(name, &text),
+                Some(importer) => match importer.import(&Source::new(name, text)) {
+                    Ok(imported) => {
+                        line(name, &imported.yaml);
+                        let (losses, parts) = (imported.losses.len(), imported.parts);
+                        println!("    {losses} losses, {parts} parts");
+                        for loss in imported.losses.iter().take(6) {
+                            println!("    {:?}: {}: {}", loss.line, loss.what, loss.why);
+                        }
+                    }
+                    Err(report) => println!("{report}"),
+                },
+            }
         }
         return;
     }

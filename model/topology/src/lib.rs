@@ -9,7 +9,7 @@
 //! 5. [`json_schema`] – the published schema, made from the same types;
 //! 6. [`graph`] – shortest paths and what else rooms ask of a graph;
 //! 7. [`address`] and [`route`] – who has which address, and the smallest routing tables over them;
-//! 8. [`generate`] – networks by rule.
+//! 8. [`generate`] and [`import`] – networks by rule, and from others' files.
 //!
 //! Nothing here does I/O: text comes in, and a closure gives the text of files that a network file names.
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ pub mod document;
 mod file;
 pub mod generate;
 pub mod graph;
+pub mod import;
 pub mod network;
 mod resolve;
 pub mod route;

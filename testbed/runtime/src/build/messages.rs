@@ -54,7 +54,7 @@ pub fn bridge(name: &str, index: u32) -> RouteNetlinkMessage {
     message.attributes.push(LinkAttribute::IfName(name.to_owned()));
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Bridge),
-        LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::StpState(0.into()), InfoBridge::MulticastSnooping(0)])),
+        LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::StpState(0.into()), InfoBridge::MulticastSnooping(false)])),
     ]));
     RouteNetlinkMessage::NewLink(message)
 }
@@ -77,6 +77,14 @@ pub fn up(index: u32, how: Up) -> RouteNetlinkMessage {
     if let Up::Port { bridge } = how {
         message.attributes.push(LinkAttribute::Controller(bridge));
     }
+    RouteNetlinkMessage::SetLink(message)
+}
+
+/// Turns a device off.
+pub fn down(index: u32) -> RouteNetlinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.header.change_mask = LinkFlags::Up;
     RouteNetlinkMessage::SetLink(message)
 }
 

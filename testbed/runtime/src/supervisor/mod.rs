@@ -7,11 +7,12 @@
 //! dead children ─────── reaper ──► who waits for them ◄─────┘
 //! ```
 
-mod children;
+mod check;
 mod exec;
 mod live;
 mod log;
 mod metrics;
+mod samples;
 mod serve;
 
 use crate::build::{Builder, kill_all};
@@ -21,7 +22,7 @@ use crate::kernel::namespace;
 use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
-use children::Children;
+use crate::children::Children;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
 use std::io;
@@ -105,16 +106,20 @@ fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
         Err(error) => return refuse(error),
     };
     let groups = Groups::find(host_pid, start_time);
+    let children = Children::default();
     let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
     let prepared = detach()
         .and_then(|()| namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned()))
         .and_then(|()| build_host_view())
-        .and_then(|()| Builder::new(root, home, groups));
+        .and_then(|()| Builder::new(root, home, groups, children.clone()));
     let builder = match prepared {
         Ok(builder) => builder,
         Err(error) => return refuse(error),
     };
     log::start(&options.name);
+    if let Err(error) = children.watch() {
+        return refuse(error);
+    }
     tracing::info!(pid = host_pid, root, version = options.version, "supervisor started");
     let leased = options.leased;
     let desired = options.desired.clone();
@@ -125,7 +130,7 @@ fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
         started: Instant::now(),
         builder: Mutex::new(builder),
         failed_links: Mutex::new(HashSet::new()),
-        children: Children::default(),
+        children,
         ready: AtomicBool::new(false),
         ending: AtomicBool::new(false),
     });
@@ -146,7 +151,6 @@ fn serve_until_end(
     desired: State,
     leased: bool,
 ) -> io::Result<()> {
-    supervisor.children.watch()?;
     let end = serve::listen(supervisor, listener)?;
     live::end_on_signal(end.clone())?;
     let mut told = Instant::now();
