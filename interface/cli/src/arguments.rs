@@ -239,11 +239,17 @@ pub struct CaptureArguments {
 pub struct GenerateArguments {
     /// The shape
     #[command(subcommand)]
-    pub shape: Shape,
+    pub shape: ShapeArguments,
+    /// Kind of the nodes that are not hosts anyway; `router` when not given
+    #[arg(long, global = true)]
+    pub kind: Option<String>,
+    /// Hosts attached to each of those nodes
+    #[arg(long, global = true, default_value_t = 0)]
+    pub hosts: usize,
 }
 
 #[derive(Subcommand)]
-pub enum Shape {
+pub enum ShapeArguments {
     /// k-ary fat-tree of switches, with hosts
     FatTree {
         /// Ports of a switch; even
@@ -252,6 +258,7 @@ pub enum Shape {
     },
     /// Every node linked to every other
     FullMesh {
+        /// How many
         #[arg(long)]
         nodes: usize,
     },
@@ -284,7 +291,7 @@ pub enum Shape {
     /// One router, hosts around it
     Star {
         #[arg(long)]
-        nodes: usize,
+        leaves: usize,
     },
     /// Rows and columns, closed both ways
     Torus {

@@ -42,8 +42,8 @@ impl Supervisor {
             shown.filter_map(|(name, _)| Some((name.clone(), builder.node(name)?.network.clone()))).collect()
         };
         let opened: Vec<_> = nodes.iter().map(|(name, network)| (name.clone(), network.as_fd())).collect();
-        let mut tcp_sampler = request.tcp_ms.map(|_| TcpSampler::open(&opened)).transpose()?;
-        let mut interface_sampler = request.interfaces_ms.map(|_| InterfaceSampler::open(&opened)).transpose()?;
+        let mut tcp_sampler = request.tcp_ms.map(|_| TcpSampler::open(&opened)).transpose().map_err(io::Error::other)?;
+        let mut interface_sampler = request.interfaces_ms.map(|_| InterfaceSampler::open(&opened)).transpose().map_err(io::Error::other)?;
         drop(opened);
         drop(nodes);
         let now = monotonic_nanos();
@@ -57,13 +57,13 @@ impl Supervisor {
             let now = monotonic_nanos();
             let [tcp, links, interfaces] = timers.each_mut().map(|timer| timer.as_mut().is_some_and(|timer| timer.due(now)));
             if let (true, Some(sampler)) = (tcp, &mut tcp_sampler) {
-                line.send(&Reply::Row(json!({ "tcp": sampler.sample()? })), &[])?;
+                line.send(&Reply::Row(json!({ "tcp": sampler.sample() })), &[])?;
             }
             if links {
                 line.send(&Reply::Row(json!({ "links": self.link_rows(now) })), &[])?;
             }
             if let (true, Some(sampler)) = (interfaces, &mut interface_sampler) {
-                line.send(&Reply::Row(json!({ "interfaces": sampler.sample()? })), &[])?;
+                line.send(&Reply::Row(json!({ "interfaces": sampler.sample() })), &[])?;
             }
         }
         Ok(())
