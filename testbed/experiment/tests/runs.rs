@@ -170,6 +170,7 @@ fn an_interrupted_run_stops_its_commands_and_keeps_what_it_has() {
     thread.join().unwrap();
     assert!(began.elapsed() < Duration::from_secs(3));
     assert!(run.results.interrupted && !run.results.passed);
+    assert_eq!(run.results.failures, ["echo on a: it still ran when the run was interrupted"]);
     assert_eq!(run.results.commands[0].ended, Some(Ended::Stopped));
     assert_eq!(fs::read_to_string(run.folder.join("commands/01-echo/stdout")).unwrap(), "begun\n");
     assert!(!world.log().iter().any(|entry| entry == "link a-b false"), "later events do not fire");

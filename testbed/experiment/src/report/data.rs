@@ -192,7 +192,7 @@ impl Data {
                     queue: Series { label: "waiting".into(), colour: 0, points: counters.queue },
                     losses: Series {
                         label: "lost by the link, as asked".into(),
-                        colour: 4,
+                        colour: 0,
                         points: slope(&counters.lost, self.bin),
                     },
                     drops: Series {

@@ -1,10 +1,10 @@
 //! The page: words, tables and pictures in the order a reader asks for them.
 
-use super::data::{Data, LinkData};
+mod flows;
+mod links;
+
+use super::data::Data;
 use super::marks::Marks;
-use super::plot::{Plot, Size};
-use super::scale::Quantity;
-use super::series::Series;
 use super::text::{bytes, count, escape, plural, short};
 use super::{drawing, tables, timeline};
 use crate::results::Results;
@@ -12,9 +12,6 @@ use crate::world::VerdictWord;
 use std::path::Path;
 
 const STYLE: &str = include_str!("style.css");
-
-/// Choice: a page shows the queues of so many directions; the table has all of them.
-const MOST_QUEUES: usize = 8;
 
 /// The whole page.
 pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
@@ -28,15 +25,15 @@ pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
     header(&mut html, results, &title);
     verdict(&mut html, results);
     network(&mut html, results);
-    flows(&mut html, results, data, &marks);
+    flows::section(&mut html, results, data, &marks);
     happenings(&mut html, results, &marks);
-    links(&mut html, results, data, &marks);
-    section(&mut html, "Commands", &tables::commands(folder, results, data));
+    links::section(&mut html, results, data, &marks);
+    add(&mut html, "Commands", &tables::commands(folder, results, data));
     provenance(&mut html, results, data);
     html + "</main>\n</body>\n</html>\n"
 }
 
-fn section(html: &mut String, heading: &str, body: &str) {
+fn add(html: &mut String, heading: &str, body: &str) {
     *html += &format!("<section>\n<h2>{heading}</h2>\n{body}\n</section>\n");
 }
 
@@ -142,7 +139,7 @@ fn network(html: &mut String, results: &Results) {
         }
     }
     body += &proof(results);
-    section(html, "Network", &body);
+    add(html, "Network", &body);
 }
 
 /// What measuring the links before the run found, in a line; the figures stand with the links.
@@ -164,79 +161,6 @@ fn proof(results: &Results) -> String {
     }
 }
 
-fn flows(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
-    if data.flows.is_empty() && data.iperf3.is_empty() {
-        return;
-    }
-    let end = results.duration_s;
-    let mut body = String::new();
-    let throughput: Vec<&Series> = data.flows.iter().map(|flow| &flow.throughput).collect();
-    if !data.flows.is_empty() {
-        let left_out = match data.flows_left_out {
-            0 => String::new(),
-            more => format!(
-                " The {} flows that moved most; {more} more are in samples/tcp.csv.",
-                data.flows.len()
-            ),
-        };
-        let plot = Plot {
-            describe: format!(
-                "Throughput of {} over {} s",
-                plural(data.flows.len(), "flow", "flows"),
-                short(end)
-            ),
-            quantity: Quantity::BitsPerSecond,
-            end,
-            series: throughput,
-            marks,
-            size: Size::Wide,
-            filled: false,
-        };
-        let note = format!("acknowledged bytes, mean over {} s; n = 1.{left_out}", short(data.bin));
-        body += &figure("Throughput", &plot.svg(), &note);
-        body += &tables::flows(data);
-        let half = |title: &str, note: &str, quantity: Quantity, series: Vec<&Series>| {
-            let plot = Plot {
-                describe: format!("{title} of each flow over {} s", short(end)),
-                quantity,
-                end,
-                series,
-                marks,
-                size: Size::Half,
-                filled: false,
-            };
-            figure(title, &plot.svg(), note)
-        };
-        body += "<div class=\"pair\">";
-        let srtt = data.flows.iter().map(|flow| &flow.srtt).collect();
-        body += &half("Round-trip time", "smoothed, as the sender sees it", Quantity::Milliseconds, srtt);
-        let cwnd = data.flows.iter().map(|flow| &flow.cwnd).collect();
-        body += &half("Congestion window", "as the sender keeps it", Quantity::Segments, cwnd);
-        body += "</div>";
-        body += &legend(data.flows.iter().map(|flow| (flow.colour, flow.label.as_str())));
-    }
-    if !data.iperf3.is_empty() && data.flows.is_empty() {
-        let plot = Plot {
-            describe: format!("Throughput by iperf3 over {} s", short(end)),
-            quantity: Quantity::BitsPerSecond,
-            end,
-            series: data.iperf3.iter().collect(),
-            marks,
-            size: Size::Wide,
-            filled: false,
-        };
-        body += &figure("Throughput by iperf3", &plot.svg(), "as iperf3 printed it; n = 1");
-    }
-    section(html, "Flows", &body);
-}
-
-fn legend<'a>(entries: impl Iterator<Item = (usize, &'a str)>) -> String {
-    let entry = |(colour, label): (usize, &str)| {
-        format!("<li><span class=\"key c{colour}\"></span>{}</li>", escape(label))
-    };
-    format!("<ul class=\"legend\">{}</ul>", entries.map(entry).collect::<String>())
-}
-
 fn happenings(html: &mut String, results: &Results, marks: &Marks) {
     let mut body = String::new();
     if let Some(picture) = timeline::svg(results, marks) {
@@ -248,74 +172,8 @@ fn happenings(html: &mut String, results: &Results, marks: &Marks) {
     }
     body += &tables::events(results).unwrap_or_default();
     if !body.is_empty() {
-        section(html, "What happened", &body);
+        add(html, "What happened", &body);
     }
-}
-
-fn links(html: &mut String, results: &Results, data: &Data, marks: &Marks) {
-    let mut body = tables::verification(results).unwrap_or_default();
-    if data.links.is_empty() {
-        if !body.is_empty() {
-            section(html, "Links", &body);
-        }
-        return;
-    }
-    body += &tables::links(results, data);
-    let lively = |link: &&LinkData| link.queue.high() > 0.0 || link.lost + link.queue_dropped > 0;
-    let mut shown: Vec<&LinkData> = data.links.iter().filter(lively).collect();
-    let quiet = data.links.len() - shown.len();
-    // Those with most traffic, back in the order of the file.
-    let mut by_bytes: Vec<u64> = shown.iter().map(|link| link.bytes).collect();
-    by_bytes.sort_unstable_by(|a, b| b.cmp(a));
-    let least = by_bytes.get(MOST_QUEUES - 1).copied().unwrap_or(0);
-    shown.retain(|link| link.bytes >= least);
-    shown.truncate(MOST_QUEUES);
-    for link in shown {
-        let name = results.network.direction_name(&link.link, link.direction);
-        let own = Marks {
-            changes: marks.changes.clone(),
-            outages: marks.outages.clone(),
-            taints: results
-                .verdict
-                .reasons
-                .iter()
-                .filter(|reason| reason.link.as_deref().is_none_or(|known| known == link.link))
-                .map(|reason| reason.seconds)
-                .collect(),
-        };
-        let half = |title: &str, note: String, quantity: Quantity, series: Vec<&Series>, filled: bool| {
-            let describe = format!("{title} from {name}, link {}", link.link);
-            let plot = Plot {
-                describe,
-                quantity,
-                end: results.duration_s,
-                series,
-                marks: &own,
-                size: Size::Half,
-                filled,
-            };
-            figure(title, &plot.svg(), &note)
-        };
-        body +=
-            &format!("<h3>{} <small>{}</small></h3><div class=\"pair\">", escape(&name), escape(&link.link));
-        let longest = format!("at most {}", bytes(link.queue.high() as u64));
-        body += &half("Queue", longest, Quantity::Bytes, vec![&link.queue], true);
-        let lost = format!(
-            "<span class=\"key c1\"></span>{} dropped by the queue &ensp;<span class=\"key c4\"></span>{} lost as asked",
-            count(link.queue_dropped),
-            count(link.lost)
-        );
-        let losses = vec![&link.losses, &link.drops];
-        body += &half("Losses", lost, Quantity::PacketsPerSecond, losses, false);
-        body += "</div>";
-    }
-    if quiet > 0 {
-        body += &format!(
-            "<p class=\"quiet\">{} neither queued nor lost a packet.</p>",
-            plural(quiet, "direction", "directions")
-        );
-    }
-    section(html, "Links", &body);
 }
 
 /// Enough to run it again and to judge what comes out.
@@ -358,5 +216,5 @@ fn provenance(html: &mut String, results: &Results, data: &Data) {
         ),
         row("Statistics", "One run. Samples within a run draw lines; they carry no interval.".to_owned()),
     );
-    section(html, "Run it again", &body);
+    add(html, "Run it again", &body);
 }

@@ -165,7 +165,11 @@ pub(super) fn commands(folder: &Path, results: &Results, data: &Data) -> String 
             ended(command),
         ]
     });
-    let mut html = table("Commands", &["No.", "Node", "Command", "#Start", "#End", "Ended"], rows.collect());
+    let mut html = table(
+        "What ran, and how it ended",
+        &["No.", "Node", "Command", "#Start", "#End", "Ended"],
+        rows.collect(),
+    );
     for (position, command) in results.commands.iter().enumerate() {
         html += &outputs(folder, position + 1, command, data);
     }

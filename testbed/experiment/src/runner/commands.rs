@@ -106,8 +106,9 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// Every command as the results tell it, and why any did not do what it had to.
-    pub fn records(&self) -> (Vec<CommandRecord>, Vec<String>) {
+    /// Every command as the results tell it, and why any did not do what it had to, which for those that were stopped
+    /// depends on whether the user stopped the run.
+    pub fn records(&self, interrupted: bool) -> (Vec<CommandRecord>, Vec<String>) {
         let at = |instant: Duration| seconds(instant, self.start);
         let records = self.all.iter().map(|started| CommandRecord {
             name: started.command.name.clone(),
@@ -122,7 +123,8 @@ impl<'a> Commands<'a> {
             background: started.command.background,
             passed: started.passed(),
         });
-        let failures = self.all.iter().filter(|started| !started.passed()).map(Started::failure);
+        let failures =
+            self.all.iter().filter(|started| !started.passed()).map(|started| started.failure(interrupted));
         (records.collect(), failures.collect())
     }
 }
@@ -152,7 +154,7 @@ impl Started {
         }
     }
 
-    fn failure(&self) -> String {
+    fn failure(&self, interrupted: bool) -> String {
         let Command { name, node, expect, .. } = &self.command;
         let wanted = match expect {
             Expect::Code(code) => format!("exit code {code} was expected"),
@@ -164,6 +166,9 @@ impl Started {
             (None, Some(Ended::Exit(code))) => format!("it exited with {code}, {wanted}"),
             (None, Some(Ended::Signal(signal))) => format!("signal {signal} ended it, {wanted}"),
             (None, Some(Ended::TimedOut)) => "it was not done within its timeout".to_owned(),
+            (None, Some(Ended::Stopped)) if interrupted => {
+                "it still ran when the run was interrupted".to_owned()
+            }
             (None, Some(Ended::Stopped)) => {
                 "it still ran when the run ended: mark it `background: true` if it should".to_owned()
             }

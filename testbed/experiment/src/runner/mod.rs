@@ -149,7 +149,8 @@ fn perform(
     failures.extend(provenance::collect(world, input.network, &script.collect, staging)?);
 
     progress.moment(stage.elapsed(), Moment::Writing);
-    let (commands, more) = stage.commands.records();
+    let interrupted = stop.is_asked();
+    let (commands, more) = stage.commands.records(interrupted);
     failures.extend(more);
     failures.extend(stage.events.iter().filter_map(|event| {
         let error = event.error.as_ref().filter(|_| event.kind != EventKind::Command)?;
@@ -157,7 +158,6 @@ fn perform(
     }));
     Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
     let interval = |interval: Option<Duration>| interval.map(|interval| interval.as_secs_f64());
-    let interrupted = stop.is_asked();
     Ok(Results {
         plait_results: RESULTS_VERSION,
         plait: env!("CARGO_PKG_VERSION").to_owned(),

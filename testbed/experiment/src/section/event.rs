@@ -1,16 +1,15 @@
 //! `run`: commands and changes at their instants.
 
-use super::names::{Name, Names, nodes, unknown_node};
+mod written;
+
+use super::names::{Name, nodes, unknown_node};
 use crate::world::Direction;
 use plait_model_link::{ConditionsError, ConditionsSpec};
 use plait_model_quantity::TimeSpan;
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
-use schemars::JsonSchema;
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
-use std::fmt;
+pub(super) use written::EventFile;
 
 /// Choice: a command that says nothing of its timeout may take ten minutes, so that one which hangs does not hold the
 /// run for ever.
@@ -81,85 +80,6 @@ pub enum Expect {
     Code(i32),
     /// Anything, being stopped included.
     Any,
-}
-
-/// A command (`on`, `exec`) or a change (`link` or `node`) at an instant.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Event")]
-pub(super) struct EventFile {
-    /// When, from the start of the run: `2s`.
-    pub at: Spanned<TimeSpan>,
-    /// The node, or nodes, on which `exec` runs.
-    on: Option<Spanned<Names>>,
-    /// A command line for the shell.
-    exec: Option<Spanned<String>>,
-    /// When the command is stopped if it has not ended; `10min` unless given.
-    timeout: Option<Spanned<TimeSpan>>,
-    /// What to call the command in the results; the program's name when not given.
-    name: Option<Spanned<String>>,
-    /// The exit code that counts as success (0 unless given), or `any`.
-    expect: Option<Spanned<Expect>>,
-    /// The command accompanies the run, such as a server: the run does not wait for it, and stops it at the end.
-    background: Option<Spanned<bool>>,
-    /// The link that changes.
-    link: Option<Spanned<String>>,
-    /// Which direction of the link: `forward` (in the order of its name), `reverse`, or `both` unless given.
-    direction: Option<Spanned<Direction>>,
-    /// Conditions laid over those the link has: `{delay: 50ms}`.
-    set: Option<Spanned<ConditionsSpec>>,
-    /// The node that fails or recovers.
-    node: Option<Spanned<Name>>,
-    /// The link or node fails.
-    fail: Option<Spanned<bool>>,
-    /// The link or node works again.
-    recover: Option<Spanned<bool>>,
-}
-
-impl<'de> Deserialize<'de> for Expect {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl Visitor<'_> for Written {
-            type Value = Expect;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an exit code from 0 to 255, or `any`")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Expect, E> {
-                match text {
-                    "any" => Ok(Expect::Any),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_u64<E: de::Error>(self, code: u64) -> Result<Expect, E> {
-                u8::try_from(code)
-                    .map(|code| Expect::Code(code.into()))
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(code), &self))
-            }
-        }
-        deserializer.deserialize_any(Written)
-    }
-}
-
-impl Serialize for Expect {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Code(code) => serializer.serialize_i32(*code),
-            Self::Any => serializer.serialize_str("any"),
-        }
-    }
-}
-
-impl JsonSchema for Expect {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Expect".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": 0, "maximum": 255 }, { "const": "any" }] })
-    }
 }
 
 /// The events in the order they fire, or the faults in what was written.

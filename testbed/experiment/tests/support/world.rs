@@ -5,7 +5,10 @@ use plait_testbed_experiment::world::{
     AccuracyClass, Batch, Deliver, Description, Direction, Ended, Launch, LinkRow, Logger, LoggerSummary,
     Outcome, Running, Sampling, Stop, Verdict, Verification, World, WorldError,
 };
+use plait_testbed_runtime::sample::{InterfaceSampler, TcpSampler};
 use std::fs::File;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -22,13 +25,25 @@ pub struct Machine {
     pub refuses: Option<String>,
     /// Rows in each batch of link samples.
     pub rows: usize,
+    /// Processes in whose network namespaces nodes live; other nodes live in ours.
+    pub namespaces: Vec<(String, u32)>,
+    /// Which node holds which address.
+    pub addresses: Vec<(IpAddr, String)>,
 }
 
 impl Machine {
     pub fn new() -> Self {
-        Self { origin: Instant::now(), log: Arc::default(), refuses: None, rows: 1 }
+        Self {
+            origin: Instant::now(),
+            log: Arc::default(),
+            refuses: None,
+            rows: 1,
+            namespaces: Vec::new(),
+            addresses: Vec::new(),
+        }
     }
 
+    #[allow(dead_code, reason = "each test file uses what it needs")]
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
@@ -40,7 +55,11 @@ impl Machine {
 
 impl World for Machine {
     fn describe(&self) -> Description {
-        Description { kind: "testbed".into(), accuracy: Some(AccuracyClass::B), addresses: Vec::new() }
+        Description {
+            kind: "testbed".into(),
+            accuracy: Some(AccuracyClass::B),
+            addresses: self.addresses.clone(),
+        }
     }
 
     fn now(&self) -> Duration {
@@ -56,7 +75,16 @@ impl World for Machine {
     fn spawn(&self, launch: &Launch<'_>) -> Result<Box<dyn Running>, WorldError> {
         self.note(format!("spawn {} {}", launch.node, launch.command));
         let failed = |error: std::io::Error| WorldError::new(error.to_string());
-        let child = Command::new("/bin/sh")
+        let inside = self.namespaces.iter().find(|(node, _)| node == launch.node);
+        let mut command = match inside {
+            None => Command::new("/bin/sh"),
+            Some((_, process)) => {
+                let mut command = Command::new("nsenter");
+                command.args([&format!("--target={process}"), "--net", "/bin/sh"]);
+                command
+            }
+        };
+        let child = command
             .args(["-c", launch.command])
             .stdin(Stdio::null())
             .stdout(File::create(launch.stdout).map_err(failed)?)
@@ -94,7 +122,18 @@ impl World for Machine {
         self.note("sample".into());
         let off = Arc::new(AtomicBool::new(false));
         let (origin, rows, stop) = (self.origin, self.rows, Arc::clone(&off));
-        let interval = request.links.unwrap_or(Duration::from_millis(100));
+        let interval = request.links.or(request.tcp).unwrap_or(Duration::from_millis(100));
+        let opened: Vec<(String, File)> = self
+            .namespaces
+            .iter()
+            .map(|(node, process)| (node.clone(), File::open(format!("/proc/{process}/ns/net")).unwrap()))
+            .collect();
+        let nodes: Vec<_> = opened.iter().map(|(node, file)| (node.clone(), file.as_fd())).collect();
+        let mut tcp = TcpSampler::open(&nodes).unwrap();
+        let mut interfaces = InterfaceSampler::open(&nodes).unwrap();
+        // The samplers' clock is the system's, this world's begins with it.
+        let boot = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let boot = Duration::new(boot.tv_sec as u64, boot.tv_nsec as u32) - self.now();
         let thread = std::thread::spawn(move || {
             let mut packets = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -112,6 +151,12 @@ impl World for Machine {
                     queue_bytes: 1000,
                 };
                 deliver(Batch::Links(vec![row; rows]));
+                let mut rows = tcp.sample();
+                rows.iter_mut().for_each(|row| row.at -= boot);
+                deliver(Batch::Tcp(rows));
+                let mut rows = interfaces.sample();
+                rows.iter_mut().for_each(|row| row.at -= boot);
+                deliver(Batch::Interfaces(rows));
                 std::thread::sleep(interval);
             }
         });
