@@ -266,7 +266,8 @@ impl Worker {
                 }
                 Command::Report(reply) => answer(reply, self.report()),
                 Command::Calibrated(constants) => {
-                    self.lead = Lead { packet: constants.packet.as_nanos(), tap: constants.tap.as_nanos() };
+                    let tap = constants.tap.map_or(0, |tap| tap.as_nanos());
+                    self.lead = Lead { packet: constants.packet.as_nanos(), tap };
                     for slot in 0..self.slots.len() {
                         self.note(slot, 0);
                         self.note(slot, 1);
