@@ -152,8 +152,10 @@ impl Worker {
         let now = monotonic();
         let direction = &mut link.directions[end];
         let look_for_ecn = direction.marks();
+        let mut bytes = 0;
         for index in 0..count {
             let packet = self.batch.packet(index);
+            bytes += packet.len() as u64;
             let (stamp, tag) = self.batch.details(index);
             let Some(info) = frame::describe(packet, look_for_ecn) else {
                 link.ends[end].malformed += 1;
@@ -174,7 +176,7 @@ impl Worker {
             link.ends[1 - end].send(self.passing.iter().map(|index| self.batch.packet(*index)));
             self.passing.clear();
         }
-        self.wait.count(count);
+        self.wait.count(count, bytes);
         self.note(slot, end);
     }
 
