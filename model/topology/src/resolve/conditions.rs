@@ -1,0 +1,49 @@
+//! The conditions of a link: preset, defaults, both directions, the reverse direction.
+
+use super::Resolver;
+use crate::diagnostic::{Diagnostic, suggest};
+use crate::document::{Map, Span, Spanned, decode_open};
+use plait_model_link::{Conditions, ConditionsSpec, preset, preset_names};
+
+/// Both directions as written and as resolved.
+pub(super) struct Both {
+    pub specs: [ConditionsSpec; 2],
+    pub conditions: [Conditions; 2],
+    /// Keys that are no conditions.
+    pub rest: Map,
+}
+
+impl Resolver<'_> {
+    /// `keys` holds the condition keys for both directions, `reverse` what differs on the way back.
+    pub(super) fn conditions(
+        &mut self,
+        keys: &Map,
+        reverse: Option<ConditionsSpec>,
+        named: Option<&Spanned<String>>,
+        span: Span,
+    ) -> Option<Both> {
+        let (forward, rest) = self.keep(decode_open::<ConditionsSpec>(keys))?;
+        let mut specs = [forward.clone(), reverse.unwrap_or_default().merge(&forward)];
+        if let Some(name) = named {
+            match preset(name) {
+                Some(preset) => {
+                    specs[0] = specs[0].merge(&preset.forward);
+                    specs[1] = specs[1].merge(&preset.reverse);
+                }
+                None => {
+                    let known: Vec<_> = preset_names().collect();
+                    self.fault(
+                        Diagnostic::new(name.span, format!("unknown preset `{}`", name.value))
+                            .help(suggest(name, known.iter().copied())),
+                    );
+                }
+            }
+        }
+        let mut build = |spec: &ConditionsSpec| {
+            let built = spec.build(self.read);
+            self.keep(built.map_err(|error| Diagnostic::new(span, error.to_string())))
+        };
+        let conditions = [build(&specs[0])?, build(&specs[1])?];
+        Some(Both { specs, conditions, rest })
+    }
+}

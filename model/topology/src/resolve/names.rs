@@ -1,0 +1,40 @@
+//! Which names may be used for networks, nodes and interfaces.
+
+use super::Resolver;
+use crate::diagnostic::Diagnostic;
+use crate::document::Span;
+
+impl Resolver<'_> {
+    /// A name becomes a hostname, a folder and part of link names (RFC 1123's letters, digits and hyphens, with `_`
+    /// and `.` as people use them).
+    pub(super) fn check_name(&mut self, what: &str, name: &str, span: Span) {
+        let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let start = name.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
+        if name.len() > 63 {
+            self.fault(Diagnostic::new(
+                span,
+                format!("a {what} name has at most 63 characters, this has {}", name.len()),
+            ));
+        } else if !start || !name.chars().all(fine) || name == "." || name == ".." {
+            self.fault(
+                Diagnostic::new(span, format!("`{name}` cannot be a {what} name"))
+                    .help("use letters, digits, `-`, `_` and `.`, and begin with a letter or digit"),
+            );
+        }
+    }
+
+    /// The kernel's rule for device names: at most 15 bytes, no slash, colon or white space.
+    pub(super) fn check_interface(&mut self, name: &str, span: Span) {
+        let fine = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ':');
+        if name.is_empty() || name.len() > 15 || !name.chars().all(fine) || name == "." || name == ".." {
+            self.fault(
+                Diagnostic::new(span, format!("`{name}` cannot be an interface name"))
+                    .help("use up to 15 letters, digits and signs other than `/` and `:`"),
+            );
+        } else if name == "lo" {
+            self.fault(
+                Diagnostic::new(span, "`lo` is every node's loopback").help("name the interface `eth0`"),
+            );
+        }
+    }
+}

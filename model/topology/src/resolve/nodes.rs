@@ -1,0 +1,227 @@
+//! Nodes with what they inherit.
+
+use super::Resolver;
+use crate::diagnostic::{Diagnostic, suggest};
+use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode, decode_open};
+use crate::file::{ContentFile, Destination, NodeFile};
+use crate::network::{Attachment, FileContent, Interface, Network, Node, StaticRoute};
+use ipnet::IpNet;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// The keys of a node that the core knows.
+pub(super) const CORE_KEYS: &[&str] =
+    &["kind", "groups", "interfaces", "commands", "files", "sysctls", "routes"];
+
+impl Resolver<'_> {
+    pub(super) fn nodes(
+        &mut self,
+        network: &mut Network,
+        nodes: Option<&Value>,
+        groups: Option<&Value>,
+        defaults: Option<&Value>,
+    ) {
+        let groups = match groups {
+            None => Map::default(),
+            Some(Value::Map(map)) => map.clone(),
+            Some(other) => {
+                self.fault(Diagnostic::new(
+                    other.span(),
+                    format!("`groups` is a map of names, not {}", other.describe()),
+                ));
+                Map::default()
+            }
+        };
+        let entries = match nodes {
+            None => Vec::new(),
+            Some(Value::Map(map)) => map.entries.clone(),
+            // `nodes: [a, b, c]`
+            Some(Value::List(items, _)) => items.iter().filter_map(|item| self.bare_node(item)).collect(),
+            Some(other) => {
+                self.fault(
+                    Diagnostic::new(
+                        other.span(),
+                        format!("`nodes` is a map or list of names, not {}", other.describe()),
+                    )
+                    .help("write `nodes: {a: {kind: host}, b: {kind: host}}`"),
+                );
+                Vec::new()
+            }
+        };
+        let mut seen = HashMap::new();
+        for entry in &entries {
+            self.check_name("node", &entry.key, entry.key_span);
+            if let Some(first) = seen.insert(entry.key.clone(), entry.key_span) {
+                self.fault(
+                    Diagnostic::new(entry.key_span, format!("node `{}` is given twice", entry.key))
+                        .note(first, "given here first")
+                        .help("remove one of them"),
+                );
+            }
+            if let Some(node) = self.node(entry, &groups, defaults) {
+                network.nodes.push(node);
+            }
+        }
+    }
+
+    fn bare_node(&mut self, item: &Value) -> Option<Entry> {
+        let (Value::Scalar(Scalar::Text(name), span) | Value::Scalar(Scalar::Int(_, name), span)) = item
+        else {
+            self.fault(
+                Diagnostic::new(item.span(), format!("expected a node's name, found {}", item.describe()))
+                    .help("write `nodes: [a, b]`, or a map to say more of each"),
+            );
+            return None;
+        };
+        Some(Entry { key: name.clone(), key_span: *span, value: Value::Scalar(Scalar::Null, *span) })
+    }
+
+    /// One node: its own keys over its groups' over the defaults.
+    fn node(&mut self, entry: &Entry, groups: &Map, defaults: Option<&Value>) -> Option<Node> {
+        let empty = Value::Map(Map { entries: Vec::new(), span: entry.key_span });
+        let own = match &entry.value {
+            Value::Scalar(Scalar::Null, _) => empty.clone(),
+            // `a: router` is `a: {kind: router}`.
+            Value::Scalar(Scalar::Text(_), span) => Value::Map(Map {
+                entries: vec![Entry { key: "kind".to_owned(), key_span: *span, value: entry.value.clone() }],
+                span: *span,
+            }),
+            value => value.clone(),
+        };
+        let mut under = defaults.cloned().unwrap_or(empty);
+        if let Value::Map(map) = &own
+            && let Some(named) = map.get("groups")
+        {
+            for group in self.keep(decode::<Vec<Spanned<String>>>(named))? {
+                match groups.get(&group) {
+                    Some(keys) => under = keys.clone().over(under),
+                    None => {
+                        let known = groups.entries.iter().map(|entry| entry.key.as_str());
+                        self.fault(
+                            Diagnostic::new(group.span, format!("unknown group `{}`", group.value))
+                                .help(suggest(&group, known)),
+                        );
+                    }
+                }
+            }
+        }
+        let Value::Map(merged) = own.over(under) else {
+            self.fault(
+                Diagnostic::new(
+                    entry.value.span(),
+                    format!("a node is a map of keys, not {}", entry.value.describe()),
+                )
+                .help(format!("write `{}: {{kind: host}}`", entry.key)),
+            );
+            return None;
+        };
+        let (file, extra) = self.keep(decode_open::<NodeFile>(&merged))?;
+        let (kind, kind_span) =
+            file.kind.map_or(("host".to_owned(), entry.key_span), |kind| (kind.value, kind.span));
+        let vocabulary = self.vocabulary;
+        let Some(known) = vocabulary.kind_named(&kind) else {
+            self.fault(
+                Diagnostic::new(kind_span, format!("unknown kind `{kind}`"))
+                    .help(suggest(&kind, vocabulary.kinds().map(|(name, _)| name))),
+            );
+            return None;
+        };
+        let mut interfaces = Vec::new();
+        for (name, interface) in file.interfaces {
+            self.check_interface(&name, name.span);
+            // Not plugged in yet: links and LANs claim it by name.
+            interfaces.push(Interface {
+                name: name.value,
+                addresses: interface.addresses.iter().map(|address| address.value).collect(),
+                attachment: UNPLUGGED,
+            });
+        }
+        Some(Node {
+            name: entry.key.clone(),
+            role: known.role,
+            kind,
+            interfaces,
+            commands: file.commands,
+            files: file.files.into_iter().filter_map(|(path, content)| self.file(path, content)).collect(),
+            sysctls: file
+                .sysctls
+                .into_iter()
+                .map(|(name, value)| (name.value, Spanned::new(value.value.0, name.span)))
+                .collect(),
+            routes: file.routes.into_iter().filter_map(|route| self.route(route)).collect(),
+            extra,
+            span: entry.key_span,
+        })
+    }
+
+    fn file(
+        &mut self,
+        path: Spanned<String>,
+        content: Spanned<ContentFile>,
+    ) -> Option<(String, Spanned<FileContent>)> {
+        let climbs = path.split('/').any(|part| part == "..");
+        if !path.starts_with('/') || path.ends_with('/') || climbs {
+            self.fault(
+                Diagnostic::new(path.span, format!("`{}` is not the absolute path of a file", path.value))
+                    .help("write it from `/`, without `..`, such as `/etc/motd`"),
+            );
+            return None;
+        }
+        let content = match content.value {
+            ContentFile::Text(text) => FileContent::Text(text),
+            ContentFile::Source(source) => FileContent::Source(source),
+        };
+        Some((path.value, Spanned::new(content, path.span)))
+    }
+
+    fn route(&mut self, route: Spanned<crate::file::RouteFile>) -> Option<Spanned<StaticRoute>> {
+        let via = route.value.via;
+        let to = match route.value.to {
+            Destination::Prefix(prefix) => prefix,
+            Destination::Default if via.is_ipv4() => "0.0.0.0/0".parse().expect("a prefix"),
+            Destination::Default => "::/0".parse().expect("a prefix"),
+        };
+        if matches!((to, via), (IpNet::V4(_), IpAddr::V6(_)) | (IpNet::V6(_), IpAddr::V4(_))) {
+            self.fault(Diagnostic::new(
+                route.span,
+                format!("`{to}` and `{via}` are of different IP versions"),
+            ));
+            return None;
+        }
+        Some(Spanned::new(StaticRoute { to, via }, route.span))
+    }
+
+    /// Every interface named under a node must be plugged in somewhere, and no address may stand twice.
+    pub(super) fn given_addresses(&mut self, network: &Network) {
+        let mut seen: HashMap<IpAddr, (usize, Span)> = HashMap::new();
+        for (index, node) in network.nodes.iter().enumerate() {
+            for interface in &node.interfaces {
+                if interface.attachment == UNPLUGGED {
+                    self.fault(
+                        Diagnostic::new(
+                            node.span,
+                            format!("`{}:{}` is in no link or LAN", node.name, interface.name),
+                        )
+                        .help(format!("add a link with the endpoint `{}:{}`", node.name, interface.name)),
+                    );
+                }
+                for address in &interface.addresses {
+                    if let Some((other, span)) = seen.insert(address.addr(), (index, node.span)) {
+                        let other = &network.nodes[other].name;
+                        self.fault(
+                            Diagnostic::new(
+                                node.span,
+                                format!("{} is given to `{other}` and `{}`", address.addr(), node.name),
+                            )
+                            .note(span, "given here first")
+                            .help("change one of them"),
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The attachment of an interface that nothing has claimed yet; no network that was accepted holds one.
+pub(super) const UNPLUGGED: Attachment = Attachment::Link { link: usize::MAX, end: 0 };

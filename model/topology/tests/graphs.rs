@@ -1,0 +1,209 @@
+//! What the graph algorithms give, beside brute force and another library.
+
+use petgraph::graph::{NodeIndex, UnGraph};
+use plait_model_topology::document::Source;
+use plait_model_topology::graph::{Graph, GraphBuilder, Path, Without};
+use plait_model_topology::{Network, Vocabulary, parse_network};
+use proptest::prelude::*;
+use std::collections::{BTreeSet, HashSet};
+
+type Edges = Vec<(usize, usize, u32)>;
+
+fn any_edges(most: usize, least_cost: u32) -> impl Strategy<Value = (usize, Edges)> {
+    (2..most).prop_flat_map(move |vertices| {
+        let edge = (0..vertices, 0..vertices, least_cost..5u32);
+        (Just(vertices), prop::collection::vec(edge, 0..3 * vertices))
+    })
+}
+
+fn network(text: &str) -> Network {
+    parse_network(&Source::new("net.yaml", text), &Vocabulary::core(), &|_| Err(String::new())).unwrap()
+}
+
+/// Every loop-free path, by walking all of them.
+fn all_paths(graph: &Graph, from: usize, to: usize) -> Vec<Path> {
+    let mut found = Vec::new();
+    let mut open = vec![Path { cost: 0, vertices: vec![from], edges: Vec::new() }];
+    while let Some(path) = open.pop() {
+        let at = *path.vertices.last().unwrap();
+        if at == to {
+            found.push(path);
+            continue;
+        }
+        if !graph.is_transit(at) && at != from {
+            continue;
+        }
+        for arc in graph.arcs(at).iter().filter(|arc| !path.vertices.contains(&(arc.to as usize))) {
+            let mut longer = path.clone();
+            longer.cost += u64::from(arc.cost);
+            longer.vertices.push(arc.to as usize);
+            longer.edges.push(arc.edge as usize);
+            open.push(longer);
+        }
+    }
+    found.sort();
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn distances_are_those_of_another_library((vertices, edges) in any_edges(20, 0)) {
+        let graph = Graph::undirected(vertices, edges.iter().copied());
+        let mut other = UnGraph::<(), u64>::default();
+        for _ in 0..vertices {
+            other.add_node(());
+        }
+        for &(a, b, cost) in &edges {
+            other.add_edge(NodeIndex::new(a), NodeIndex::new(b), cost.into());
+        }
+        for paths in graph.all_shortest_paths() {
+            let known = petgraph::algo::dijkstra(&other, NodeIndex::new(paths.source()), None, |edge| *edge.weight());
+            for to in 0..vertices {
+                prop_assert_eq!(paths.distance(to), known.get(&NodeIndex::new(to)).copied());
+            }
+        }
+        prop_assert_eq!(graph.components().count(), petgraph::algo::connected_components(&other));
+        let forest = graph.minimum_spanning_forest();
+        let tree = petgraph::data::FromElements::from_elements(petgraph::algo::min_spanning_tree(&other));
+        let tree: UnGraph<(), u64> = tree;
+        prop_assert_eq!(forest.cost, tree.edge_weights().sum::<u64>());
+        prop_assert_eq!(forest.edges.len(), vertices - graph.components().count());
+    }
+
+    #[test]
+    fn next_hops_are_the_first_steps_of_all_shortest_paths(
+        (vertices, edges) in any_edges(7, 1),
+        hosts in prop::collection::vec(any::<bool>(), 7),
+        equal in any::<bool>(),
+    ) {
+        let mut builder = GraphBuilder::new(vertices);
+        for &(a, b, cost) in &edges {
+            builder.edge(a, b, if equal { 2 } else { cost });
+        }
+        for host in (0..vertices).filter(|&vertex| hosts[vertex]) {
+            builder.no_transit(host);
+        }
+        let graph = builder.build();
+        for paths in graph.all_shortest_paths() {
+            let from = paths.source();
+            let hops = graph.next_hops(&paths);
+            for to in (0..vertices).filter(|&to| to != from) {
+                let all = all_paths(&graph, from, to);
+                let shortest = all.iter().filter(|path| path.cost == all[0].cost);
+                let expected: BTreeSet<usize> = shortest.map(|path| path.edges[0]).collect();
+                let got: BTreeSet<usize> =
+                    graph.next_hop_arcs(from, &hops, to).map(|arc| arc.edge as usize).collect();
+                prop_assert_eq!(got, expected);
+                prop_assert_eq!(paths.distance(to), all.first().map(|path| path.cost));
+            }
+        }
+    }
+
+    #[test]
+    fn yen_finds_the_cheapest_loop_free_paths((vertices, edges) in any_edges(6, 0), directed in any::<bool>()) {
+        let graph = match directed {
+            true => Graph::directed(vertices, edges.iter().copied()),
+            false => Graph::undirected(vertices, edges.iter().copied()),
+        };
+        let all = all_paths(&graph, 0, vertices - 1);
+        let found = graph.k_shortest_paths(0, vertices - 1, 8);
+        prop_assert_eq!(found.len(), all.len().min(8));
+        let costs = |paths: &[Path]| paths.iter().take(8).map(|path| path.cost).collect::<Vec<_>>();
+        prop_assert_eq!(costs(&found), costs(&all));
+        prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
+        prop_assert!(found.iter().all(|path| all.contains(path)));
+        prop_assert_eq!(graph.k_shortest_paths(0, vertices - 1, usize::MAX).len(), all.len());
+    }
+
+    #[test]
+    fn what_is_removed_joins_nothing(
+        (vertices, edges) in any_edges(12, 1),
+        gone in prop::collection::hash_set(0..12usize, 0..4),
+        cut in prop::collection::hash_set(0..36usize, 0..8),
+    ) {
+        let graph = Graph::undirected(vertices, edges.iter().copied());
+        let without = Without { edges: cut.clone(), vertices: gone.clone() };
+        let parts = graph.components_without(&without);
+        let left = edges.iter().enumerate().filter(|(at, (a, b, _))| {
+            !cut.contains(at) && !gone.contains(a) && !gone.contains(b)
+        });
+        let rest = Graph::undirected(vertices, left.map(|(_, edge)| *edge));
+        for a in (0..vertices).filter(|a| !gone.contains(a)) {
+            let paths = rest.shortest_paths(a);
+            for b in (0..vertices).filter(|b| !gone.contains(b)) {
+                prop_assert_eq!(parts.joined(a, b), paths.distance(b).is_some());
+            }
+        }
+        prop_assert_eq!(parts.members().iter().map(Vec::len).sum::<usize>(), (0..vertices).filter(|v| !gone.contains(v)).count());
+    }
+
+    #[test]
+    fn a_reversed_graph_has_the_distances_the_other_way((vertices, edges) in any_edges(10, 1)) {
+        let graph = Graph::directed(vertices, edges.iter().copied());
+        let reversed = graph.reversed();
+        for a in 0..vertices {
+            let back = reversed.shortest_paths(a);
+            for b in 0..vertices {
+                prop_assert_eq!(graph.shortest_paths(b).distance(a), back.distance(b));
+            }
+        }
+    }
+}
+
+#[test]
+fn paths_never_lead_through_hosts() {
+    let graph =
+        Graph::of_network(&network("plait: 1\nnodes: {a: router, h: host, b: router}\nlinks: [a-h, h-b]\n"));
+    let paths = graph.shortest_paths(0);
+    assert_eq!(paths.distance(1), Some(1));
+    assert_eq!(paths.distance(2), None);
+    assert_eq!(graph.shortest_paths(1).distance(2), Some(1), "a host's own packets leave it");
+    assert!(graph.k_shortest_paths(0, 2, 3).is_empty());
+    assert!(graph.components().joined(0, 2));
+}
+
+#[test]
+fn two_nodes_on_a_switch_or_lan_are_as_near_as_on_a_link() {
+    let graph = Graph::of_network(&network(
+        "plait: 1\nnodes: {a: router, s: switch, t: switch, b: router, c: router}\nlinks: [a-s, s-t, t-b]\nlans: {office: [b, c]}\n",
+    ));
+    let paths = graph.shortest_paths(0);
+    assert_eq!(paths.distance(3), Some(1));
+    assert_eq!(paths.distance(4), Some(2));
+    assert_eq!(graph.vertices(), 6, "five nodes and a LAN");
+}
+
+#[test]
+fn parallel_links_are_different_paths_and_survive_each_other() {
+    let graph =
+        Graph::of_network(&network("plait: 1\nnodes: [a, b]\nlinks: [a-b, {endpoints: [a, b], cost: 3}]\n"));
+    let costs: Vec<_> =
+        graph.k_shortest_paths(0, 1, 9).into_iter().map(|path| (path.cost, path.edges)).collect();
+    assert_eq!(costs, [(1, vec![0]), (3, vec![1])]);
+    assert!(graph.is_connected_without(&Without { edges: [0].into(), ..Default::default() }));
+    assert!(!graph.is_connected_without(&Without { edges: [0, 1].into(), ..Default::default() }));
+}
+
+#[test]
+fn a_torus_of_4970_nodes_has_its_next_hops_in_seconds() {
+    let (rows, columns) = (70, 71);
+    let mut edges = Vec::new();
+    for row in 0..rows {
+        for column in 0..columns {
+            edges.push((row * columns + column, row * columns + (column + 1) % columns, 1));
+            edges.push((row * columns + column, (row + 1) % rows * columns + column, 1));
+        }
+    }
+    let graph = Graph::undirected(rows * columns, edges);
+    let started = std::time::Instant::now();
+    let mut hops = 0;
+    for paths in graph.all_shortest_paths() {
+        assert_eq!(paths.eccentricity(), 35 + 35);
+        hops += graph.next_hops(&paths).of(0).count();
+    }
+    assert!(hops > rows * columns);
+    // A debug build on a busy machine is an order of magnitude slower than the second or so it takes.
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}

@@ -1,0 +1,194 @@
+//! Carrying out a plan: the only place that changes the kernel.
+//!
+//! A [`Builder`] holds what a testbed owns (namespaces as descriptors, the link engine) and the [`State`] it has
+//! reached. Steps of one kind that follow each other are done together: namespaces on two threads, devices in batches
+//! of netlink messages, and all that belongs inside a node in one send from inside it.
+
+mod configure;
+mod links;
+mod messages;
+mod nodes;
+mod programs;
+mod stop;
+
+use crate::children::Children;
+use crate::kernel::netlink::Netlink;
+use crate::plan::{State, Step};
+use configure::Pending;
+use plait_dataplane_links::Engine;
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+pub use nodes::Node;
+pub use stop::kill_all;
+
+/// A step that failed, and what is left.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, thiserror::Error)]
+#[error("{step}: {reason}")]
+pub struct StepError {
+    /// The step as `plait plan` prints it.
+    pub step: String,
+    /// Why the kernel refused it.
+    pub reason: String,
+}
+
+/// Why a plan was not carried out to its end. What was done stands in the state, so that the same file applied again
+/// goes on from there.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, thiserror::Error)]
+#[error("{} of {total} steps were done; {}", self.done, self.failed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct BuildError {
+    /// Steps that were done.
+    pub done: usize,
+    /// Steps of the plan.
+    pub total: usize,
+    /// Steps that failed; those after them were not tried.
+    pub failed: Vec<StepError>,
+}
+
+/// Who hears how far a build is: steps done and steps in all.
+pub type Progress<'a> = &'a mut dyn FnMut(usize, usize);
+
+/// A testbed being built, running, or being taken down.
+pub struct Builder {
+    /// What has been reached.
+    pub state: State,
+    pub(crate) nodes: HashMap<String, Node>,
+    netlink: Netlink,
+    engine: Option<EngineRoom>,
+    /// The host's user is root: real-time scheduling and larger buffers may be asked for.
+    root: bool,
+    home: std::path::PathBuf,
+    groups: crate::limits::Groups,
+    children: Children,
+    /// Interfaces that the plan at hand gives IPv6 addresses.
+    ipv6: HashSet<(String, String)>,
+}
+
+/// The link engine and the network namespace that holds its ends of the links.
+pub(crate) struct EngineRoom {
+    pub namespace: Arc<OwnedFd>,
+    pub engine: Arc<Engine>,
+    /// Engine's number of each link, and the namespace's device numbers of its ends.
+    pub links: HashMap<String, links::EngineLink>,
+    pub next_index: u32,
+    pub next_id: u64,
+}
+
+impl Builder {
+    /// An empty testbed. Call it in the sandbox, inside a network namespace that belongs to nobody else.
+    ///
+    /// # Errors
+    /// When no netlink socket can be had.
+    pub fn new(root: bool, home: std::path::PathBuf, groups: crate::limits::Groups, children: Children) -> io::Result<Self> {
+        let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
+        Ok(Self {
+            state,
+            nodes: HashMap::new(),
+            netlink: Netlink::open()?,
+            engine: None,
+            root,
+            home,
+            groups,
+            children,
+            ipv6: HashSet::new(),
+        })
+    }
+
+    /// Carries out steps in order.
+    ///
+    /// # Errors
+    /// The steps that failed. The state says what is there; nothing is half-recorded.
+    pub fn execute(&mut self, steps: &[Step], progress: Progress<'_>) -> Result<(), BuildError> {
+        let mut pending = Pending::default();
+        self.ipv6 = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Addresses { node, interface, add, .. } if add.iter().any(|net| net.addr().is_ipv6()) => {
+                    Some((node.clone(), interface.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut done = 0;
+        let mut at = 0;
+        while at < steps.len() {
+            let kind = std::mem::discriminant(&steps[at]);
+            let mut end = at + 1;
+            // Long runs are cut so that progress shows.
+            while end < steps.len() && end - at < 256 && std::mem::discriminant(&steps[end]) == kind {
+                end += 1;
+            }
+            let group = &steps[at..end];
+            let mut failed = self.group(group, &mut pending);
+            let in_order = matches!(steps.get(end), None | Some(Step::Daemons { .. } | Step::Commands { .. }));
+            let goes_on = matches!(
+                group[0],
+                Step::AddNode { .. } | Step::AddLink { .. } | Step::Addresses { .. } | Step::Routes { .. }
+            );
+            if failed.is_empty() && (in_order || !goes_on) {
+                failed = self.flush(&mut pending);
+            }
+            if !failed.is_empty() {
+                return Err(BuildError { done, total: steps.len(), failed });
+            }
+            done += group.len();
+            progress(done, steps.len());
+            at = end;
+        }
+        let failed = self.flush(&mut pending);
+        if failed.is_empty() { Ok(()) } else { Err(BuildError { done, total: steps.len(), failed }) }
+    }
+
+    /// Steps of one kind.
+    fn group(&mut self, steps: &[Step], pending: &mut Pending) -> Vec<StepError> {
+        match &steps[0] {
+            Step::AddNode { .. } => self.add_nodes(steps),
+            Step::AddLink { .. } => self.add_links(steps, pending),
+            Step::Addresses { .. } | Step::Routes { .. } => self.queue(steps, pending),
+            _ => {
+                for step in steps {
+                    let result = match step {
+                        Step::RemoveNode { name } => self.remove_node(name),
+                        Step::RemoveLink { name } => self.remove_link(name),
+                        Step::Condition { name, link } => self.condition(name, link),
+                        Step::Sysctls { node, set } => self.set_sysctls(node, set),
+                        Step::Files { node, files } => self.change_files(node, files),
+                        Step::Hosts(hosts, _) => crate::sandbox::write_hosts(hosts),
+                        Step::Daemons { node, frr } => self.daemons(node, frr.as_ref()),
+                        Step::Commands { node, run, .. } => self.commands(node, run),
+                        Step::AddNode { .. }
+                        | Step::AddLink { .. }
+                        | Step::Addresses { .. }
+                        | Step::Routes { .. } => unreachable!("done in groups"),
+                    };
+                    match result {
+                        Ok(()) => step.effect(&mut self.state),
+                        Err(error) => return vec![failure(step, &error)],
+                    }
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// The link engine, when any link needs it.
+    pub fn engine(&self) -> Option<&Arc<Engine>> {
+        self.engine.as_ref().map(|room| &room.engine)
+    }
+
+    /// The engine's number of a link.
+    pub fn engine_link(&self, name: &str) -> Option<u64> {
+        self.engine.as_ref()?.links.get(name).filter(|link| link.is_moved_by_engine()).map(|link| link.id)
+    }
+
+    /// A node by name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.get(name)
+    }
+}
+
+fn failure(step: &Step, error: &io::Error) -> StepError {
+    StepError { step: step.to_string(), reason: error.to_string() }
+}

@@ -1,0 +1,184 @@
+//! Nodes: their namespaces, parameters and files.
+
+use super::messages::{self, Up};
+use super::{Builder, StepError, failure};
+use crate::kernel::files::{Doing, write_kernel};
+use crate::kernel::namespace::{self, Kind};
+use crate::kernel::netlink::{Batch, Netlink};
+use crate::kernel::{capability, process};
+use crate::plan::{Limits, NodeState, Step};
+use crate::sandbox::{NODE_FOLDER, NodeView, change_files, node_folder};
+use plait_model_topology::vocabulary::Role;
+use rustix::thread::UnshareFlags;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// What a running node owns: two descriptors, and a third once a program has run in it.
+pub struct Node {
+    /// Its network namespace.
+    pub network: Arc<OwnedFd>,
+    /// Its hostname's namespace.
+    pub uts: Arc<OwnedFd>,
+    /// Its view of the files, made when the first program starts.
+    pub view: Option<Arc<OwnedFd>>,
+    /// Device numbers of its interfaces, by name.
+    pub indices: HashMap<String, u32>,
+    /// The next free device number.
+    pub next_index: u32,
+    /// Control groups its programs join, where it has limits.
+    pub groups: Vec<Arc<OwnedFd>>,
+}
+
+/// The bridge of a switch, always the first device after the loopback.
+pub(super) const BRIDGE_INDEX: u32 = 2;
+
+impl Builder {
+    /// Makes namespaces, on two threads: the kernel does most of this work outside its network lock.
+    pub(super) fn add_nodes(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let half = steps.len().div_ceil(2).max(16);
+        let results: Vec<(usize, io::Result<Node>)> = std::thread::scope(|scope| {
+            let workers: Vec<_> = steps
+                .chunks(half)
+                .enumerate()
+                .map(|(position, chunk)| {
+                    scope.spawn(move || {
+                        let made = |(at, step): (usize, &Step)| {
+                            let Step::AddNode { name, node } = step else {
+                                unreachable!("a group holds steps of one kind")
+                            };
+                            (position * half + at, make(name, node))
+                        };
+                        chunk.iter().enumerate().map(made).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        });
+        let mut failed = Vec::new();
+        for (at, result) in results {
+            let step = &steps[at];
+            let Step::AddNode { name, node } = step else { unreachable!("a group holds steps of one kind") };
+            match result.and_then(|made| self.with_limits(name, made, &node.limits)) {
+                Ok(node) => {
+                    self.nodes.insert(name.clone(), node);
+                    step.effect(&mut self.state);
+                }
+                Err(error) => failed.push(failure(step, &error)),
+            }
+        }
+        failed
+    }
+
+    fn with_limits(&mut self, name: &str, mut node: Node, limits: &Limits) -> io::Result<Node> {
+        if !limits.is_none() {
+            node.groups = self.groups.limit(name, limits)?;
+        }
+        Ok(node)
+    }
+
+    /// Sets kernel parameters inside a node.
+    pub(super) fn set_sysctls(&mut self, node: &str, set: &BTreeMap<String, String>) -> io::Result<()> {
+        let network = self.known(node)?.network.clone();
+        namespace::in_network(&network, || sysctls(set))
+    }
+
+    /// Changes files that a node sees.
+    pub(super) fn change_files(&mut self, node: &str, files: &BTreeMap<String, Option<String>>) -> io::Result<()> {
+        match self.known(node)?.view.clone() {
+            // Nobody has looked yet: the view is made from the state when somebody does.
+            None => Ok(()),
+            Some(view) => change_files(&view, files),
+        }
+    }
+
+    pub(crate) fn known(&self, node: &str) -> io::Result<&Node> {
+        self.nodes.get(node).ok_or_else(|| io::Error::other(format!("there is no node `{node}`")))
+    }
+
+    /// Where programs of a node run; makes the node's view of the files at first.
+    ///
+    /// # Errors
+    /// When there is no such node, or its view cannot be made.
+    pub fn place(&mut self, node: &str, keep: &[capability::Capability]) -> io::Result<process::Place> {
+        let home = self.home.clone();
+        let state = self.state.nodes.get(node);
+        let files = state.map(|state| state.files.clone()).unwrap_or_default();
+        let processors = state.map(|state| state.processors.clone()).unwrap_or_default();
+        let found = self
+            .nodes
+            .get_mut(node)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no node `{node}`")))?;
+        let view = match &found.view {
+            Some(view) => view.clone(),
+            None => {
+                let view = Arc::new(NodeView::build(node, &found.network, &home, &files)?.mount);
+                found.view = Some(view.clone());
+                view
+            }
+        };
+        Ok(process::Place {
+            network: found.network.clone(),
+            uts: found.uts.clone(),
+            mount: Some(view),
+            capabilities: capability::mask(keep),
+            ambient: !self.root,
+            processors,
+            folder: std::ffi::CString::new(NODE_FOLDER).expect("no NUL in a constant"),
+            groups: found.groups.clone(),
+        })
+    }
+
+    /// The node's own folder, as the supervisor sees it.
+    pub fn folder(&self, node: &str) -> std::path::PathBuf {
+        node_folder(node).join("run/node")
+    }
+}
+
+/// One node's namespaces, on the calling thread, which is left inside them.
+fn make(name: &str, state: &NodeState) -> io::Result<Node> {
+    namespace::renew(UnshareFlags::NEWNET | UnshareFlags::NEWUTS).doing(|| {
+        "make a network namespace (too many open files or namespaces? see `plait doctor`)".to_owned()
+    })?;
+    rustix::system::sethostname(name.as_bytes())?;
+    let mut node = Node {
+        network: Arc::new(namespace::current(Kind::Network)?),
+        uts: Arc::new(namespace::current(Kind::Uts)?),
+        view: None,
+        indices: HashMap::new(),
+        next_index: 2,
+        groups: Vec::new(),
+    };
+    let mut batch = Batch::default();
+    batch.push(messages::up(messages::LOOPBACK, Up::Plain), 0);
+    if state.role == Role::Switch {
+        batch.push(messages::bridge("br0", BRIDGE_INDEX), netlink_packet_core::NLM_F_CREATE);
+        batch.push(messages::no_link_local(BRIDGE_INDEX), 0);
+        batch.push(messages::up(BRIDGE_INDEX, Up::Plain), 0);
+        node.next_index = BRIDGE_INDEX + 1;
+    }
+    if let Some(refused) = Netlink::open()?.send(&mut batch)?.pop() {
+        return Err(refused.error);
+    }
+    if state.role == Role::Router {
+        write_kernel("/proc/sys/net/ipv4/ip_forward", "1").doing(|| "turn forwarding on".to_owned())?;
+        if state.interfaces.values().any(|interface| interface.addresses.iter().any(|address| address.addr().is_ipv6()))
+        {
+            write_kernel("/proc/sys/net/ipv6/conf/all/forwarding", "1")
+                .doing(|| "turn IPv6 forwarding on".to_owned())?;
+        }
+    }
+    sysctls(&state.sysctls)?;
+    Ok(node)
+}
+
+/// Sets kernel parameters of the calling thread's network namespace.
+fn sysctls(set: &BTreeMap<String, String>) -> io::Result<()> {
+    for (name, value) in set {
+        // Interface names may hold dots, which the dotted form writes as slashes (sysctl(8)).
+        let path: String = name.chars().map(|c| match c { '.' => '/', '/' => '.', c => c }).collect();
+        write_kernel(format!("/proc/sys/{path}"), value).doing(|| format!("set {name} to {value}"))?;
+    }
+    Ok(())
+}

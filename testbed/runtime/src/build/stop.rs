@@ -1,0 +1,105 @@
+//! Taking nodes down, gently.
+//!
+//! When a network namespace dies, the kernel's clean-up holds its one network lock for as long as the batch of dying
+//! namespaces is large: 0.4 s for a thousand, in which nobody on the host can change an address. So nodes are let go
+//! in chunks, each waited for: a veth pair with one end in the chunk's last node and the other in the supervisor's
+//! namespace tells, by vanishing, that the kernel is done with the chunk.
+
+use super::Builder;
+use super::messages::{self, VethEnd};
+use crate::kernel::netlink::{Batch, Netlink};
+use crate::kernel::{namespace, process};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use rustix::process::Signal;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// Nodes let go at a time.
+const CHUNK: usize = 128;
+/// How long a chunk may take before the next is let go all the same.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Builder {
+    /// Removes one node; its links are gone already. The caller has stopped its programs.
+    pub(super) fn remove_node(&mut self, name: &str) -> io::Result<()> {
+        self.nodes.remove(name);
+        let _ = std::fs::remove_dir_all(crate::sandbox::node_folder(name));
+        Ok(())
+    }
+
+    /// Lets go of everything, in chunks.
+    pub fn stop(&mut self, progress: super::Progress<'_>) {
+        self.engine = None;
+        let mut names: Vec<String> = self.state.nodes.keys().cloned().collect();
+        names.retain(|name| self.nodes.contains_key(name));
+        let total = names.len();
+        let mut done = 0;
+        for chunk in names.chunks(CHUNK) {
+            let canary = chunk.last().and_then(|last| self.canary(last).ok());
+            for name in chunk {
+                self.nodes.remove(name);
+            }
+            if let Some(canary) = canary {
+                wait_for_death(canary);
+            }
+            done += chunk.len();
+            progress(done, total);
+        }
+        self.state.nodes.clear();
+        self.state.links.clear();
+    }
+
+    /// A veth pair between the supervisor's namespace and a node about to die.
+    fn canary(&self, node: &str) -> io::Result<u32> {
+        const INDEX: u32 = 900_000;
+        let own = namespace::current(namespace::Kind::Network)?;
+        let here = VethEnd { namespace: own.as_raw_fd(), name: "canary", index: INDEX, mac: None, mtu: None };
+        let there = VethEnd {
+            namespace: self.known(node)?.network.as_raw_fd(),
+            name: "canary",
+            index: INDEX,
+            mac: None,
+            mtu: None,
+        };
+        let mut batch = Batch::default();
+        batch.push(messages::veth(&here, &there), NLM_F_CREATE | NLM_F_EXCL);
+        match self.netlink.send(&mut batch)?.pop() {
+            None => Ok(INDEX),
+            Some(refused) => Err(refused.error),
+        }
+    }
+}
+
+fn wait_for_death(index: u32) {
+    let Ok(netlink) = Netlink::open() else { return };
+    let start = Instant::now();
+    // Asking costs microseconds and changes nothing, so there is no need to listen for the notification.
+    while start.elapsed() < PATIENCE && netlink.request(messages::query(index), 0).is_ok() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Kills every process of the sandbox but the supervisor, and waits until the kernel has forgotten them, so that
+/// none holds a namespace.
+pub fn kill_all() {
+    let own = std::process::id();
+    for _ in 0..200 {
+        let others: Vec<i32> = std::fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|&pid: &i32| pid as u32 != own && process::start_time(pid).is_some())
+            .collect();
+        if others.is_empty() {
+            return;
+        }
+        for pid in others {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,249 @@
+//! FRR's daemons in routers: configuration, start and stop.
+//!
+//! Each router runs its own `zebra` and protocol daemons with sockets, configuration and logs in its own `/run`, as the
+//! distribution packages them. They keep a capability that other programs in a node lose, because `zebra` refuses to
+//! start without it.
+
+use crate::build::Builder;
+use crate::kernel::files::Doing;
+use crate::kernel::process::start;
+use crate::kernel::{capability, namespace};
+use crate::plan::FrrState;
+use plait_model_topology::address::Assignment;
+use plait_model_topology::network::{FrrRouting, Network, NodeIndex, Port};
+use plait_model_topology::vocabulary::Role;
+use std::fmt::Write;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where Debian keeps the daemons.
+const PROGRAMS: &str = "/usr/lib/frr";
+/// Where a router keeps what its daemons need, inside its own view.
+const FOLDER: &str = "/run/frr";
+
+/// The daemons that a routing section asks for, in the order they start.
+pub fn daemons(routing: &FrrRouting, ipv6: bool) -> Vec<String> {
+    let mut daemons = vec!["zebra".to_owned()];
+    if routing.ospf {
+        daemons.push("ospfd".to_owned());
+        if ipv6 {
+            daemons.push("ospf6d".to_owned());
+        }
+    }
+    if routing.bgp {
+        daemons.push("bgpd".to_owned());
+    }
+    daemons
+}
+
+/// The configuration of one router.
+pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, routing: &FrrRouting) -> String {
+    let node = &network.nodes[index];
+    let mut text = format!("hostname {}\nlog file {FOLDER}/frr.log\n", node.name);
+    let id = assignment.all(index).find_map(|net| match net.addr() {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    });
+    // Choice: without IPv4 a router still needs a 32-bit ID; its number in the file is unique.
+    let id = id.unwrap_or_else(|| std::net::Ipv4Addr::from(0x0100_0000 + index as u32));
+    let (hello, dead) = (routing.hello.as_nanos() / 1_000_000_000, routing.dead.as_nanos() / 1_000_000_000);
+    if routing.ospf {
+        for (position, interface) in node.interfaces.iter().enumerate() {
+            let (cost, neighbours) = cost_and_neighbours(network, Port { node: index, interface: position });
+            let _ = writeln!(text, "interface {}", interface.name);
+            let has = |v6: bool| {
+                assignment
+                    .addresses(Port { node: index, interface: position })
+                    .iter()
+                    .any(|net| net.addr().is_ipv6() == v6)
+            };
+            for (word, there) in [("ip ospf", has(false)), ("ipv6 ospf6", has(true))] {
+                if !there {
+                    continue;
+                }
+                let _ = writeln!(text, " {word} area 0");
+                let _ = writeln!(text, " {word} cost {cost}");
+                let _ = writeln!(text, " {word} hello-interval {hello}");
+                let _ = writeln!(text, " {word} dead-interval {dead}");
+                // Two routers need no designated one, and skip the wait for its election (RFC 2328, 9.4).
+                if neighbours == 1 {
+                    let _ = writeln!(text, " {word} network point-to-point");
+                }
+                // An interface with hosts only is announced but not spoken on.
+                if neighbours == 0 {
+                    let _ = writeln!(text, " {word} passive");
+                }
+            }
+            text.push_str("exit\n");
+        }
+        let _ = writeln!(text, "router ospf\n ospf router-id {id}\n timers throttle spf 10 50 500\nexit");
+        if network.pools.ipv6.is_some() {
+            let _ = writeln!(text, "router ospf6\n ospf6 router-id {id}\nexit");
+        }
+    }
+    if routing.bgp {
+        bgp(&mut text, network, assignment, index, id, hello, dead);
+    }
+    text
+}
+
+/// Cost of the segment an interface is plugged into, and how many other routers are on it.
+fn cost_and_neighbours(network: &Network, port: Port) -> (u32, usize) {
+    use plait_model_topology::network::Attachment;
+    let interface = &network.nodes[port.node].interfaces[port.interface];
+    let cost = match interface.attachment {
+        Attachment::Link { link, .. } => network.links[link].cost,
+        Attachment::Lan { lan, .. } => network.lans[lan].cost,
+    };
+    (cost, neighbours(network, port).len())
+}
+
+/// Interfaces of other routers on the segment of an interface.
+fn neighbours(network: &Network, port: Port) -> Vec<Port> {
+    let segments = plait_model_topology::address::segments(network);
+    segments
+        .iter()
+        .find(|segment| segment.ports.contains(&port))
+        .map(|segment| segment.ports.iter().copied())
+        .into_iter()
+        .flatten()
+        .filter(|other| other.node != port.node && network.nodes[other.node].role == Role::Router)
+        .collect()
+}
+
+/// One autonomous system a router (RFC 7938's habit), announcing its connected prefixes to every router it touches.
+fn bgp(
+    text: &mut String,
+    network: &Network,
+    assignment: &Assignment,
+    index: NodeIndex,
+    id: std::net::Ipv4Addr,
+    keepalive: u64,
+    hold: u64,
+) {
+    // RFC 6996: private four-octet AS numbers.
+    const FIRST_PRIVATE: u64 = 4_200_000_000;
+    let _ = writeln!(text, "router bgp {}\n bgp router-id {id}\n no bgp ebgp-requires-policy", FIRST_PRIVATE + index as u64);
+    let _ = writeln!(text, " bgp bestpath as-path multipath-relax\n timers bgp {keepalive} {}", hold.max(3));
+    let mut activate = String::new();
+    for position in 0..network.nodes[index].interfaces.len() {
+        for other in neighbours(network, Port { node: index, interface: position }) {
+            for net in assignment.addresses(other) {
+                let _ = writeln!(text, " neighbor {} remote-as {}", net.addr(), FIRST_PRIVATE + other.node as u64);
+                let _ = writeln!(text, " neighbor {} timers connect 1", net.addr());
+                if net.addr().is_ipv6() {
+                    let _ = writeln!(activate, "  neighbor {} activate", net.addr());
+                }
+            }
+        }
+    }
+    let _ = writeln!(text, " address-family ipv4 unicast\n  redistribute connected\n exit-address-family");
+    if network.pools.ipv6.is_some() {
+        let _ = writeln!(text, " address-family ipv6 unicast\n  redistribute connected\n{activate} exit-address-family");
+    }
+    text.push_str("exit\n");
+}
+
+impl Builder {
+    /// Leads a router's daemons to what shall run: stops those that run, then starts afresh.
+    pub(crate) fn daemons(&mut self, node: &str, frr: Option<&FrrState>) -> io::Result<()> {
+        let place = self.place(node, capability::DAEMON)?;
+        let view = place.mount.clone().expect("a place has a view");
+        namespace::on_thread(|| {
+            namespace::own_files()?;
+            namespace::enter(&*view, namespace::Kind::Mount)?;
+            stop_running();
+            let Some(frr) = frr else { return Ok(()) };
+            std::fs::create_dir_all(FOLDER)?;
+            std::fs::write(format!("{FOLDER}/frr.conf"), &frr.config)?;
+            as_group_member(&view)
+        })
+        .doing(|| format!("prepare the routing daemons of {node}"))?;
+        for daemon in frr.map(|frr| &frr.daemons[..]).unwrap_or_default() {
+            let program = Path::new(PROGRAMS).join(daemon);
+            if !program.exists() {
+                return Err(io::Error::other(format!(
+                    "{} is not there: install the distribution's `frr`, or use `routing: static`",
+                    program.display()
+                )));
+            }
+            let mut command = Command::new(program);
+            command.args(["-d", "-f", &format!("{FOLDER}/frr.conf"), "-i", &format!("{FOLDER}/{daemon}.pid")]);
+            command.args(["--vty_socket", FOLDER, "-z", &format!("{FOLDER}/zserv.api"), "-A", "127.0.0.1"]);
+            let user = if self.is_root() { "root".to_owned() } else { user_name() };
+            let group = if self.is_root() { "root".to_owned() } else { group_name() };
+            command.args(["-u", &user, "-g", &group]);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).env_clear();
+            command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+            start(&mut command, place.clone(), false).doing(|| format!("start {daemon} on {node}"))?;
+            // A daemon writes its ID when its sockets are open; the next one needs zebra's.
+            let pid_file = self.folder(node).join(format!("../frr/{daemon}.pid"));
+            let waiting = Instant::now();
+            while !pid_file.exists() {
+                if waiting.elapsed() > Duration::from_secs(10) {
+                    let log = self.folder(node).join("../frr/frr.log");
+                    return Err(io::Error::other(format!(
+                        "{daemon} of {node} did not start: {}",
+                        std::fs::read_to_string(log).unwrap_or_default().lines().last().unwrap_or("it left no log")
+                    )));
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stops the daemons whose process IDs the router's folder holds. Runs inside the router's view.
+fn stop_running() {
+    for entry in std::fs::read_dir(FOLDER).into_iter().flatten().flatten() {
+        if entry.path().extension().is_none_or(|extension| extension != "pid") {
+            continue;
+        }
+        let pid = std::fs::read_to_string(entry.path()).ok().and_then(|text| text.trim().parse().ok());
+        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        let _ = std::fs::remove_file(entry.path());
+    }
+}
+
+/// Puts the user who runs the daemons into FRR's group, in this view only: they refuse to start outside it.
+fn as_group_member(_view: &impl Sized) -> io::Result<()> {
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let user = if rustix::process::geteuid().is_root() { "root".to_owned() } else { user_name() };
+    let mut text = String::new();
+    for line in groups.lines() {
+        text.push_str(line);
+        if line.starts_with("frrvty:") || line.starts_with("frr:") {
+            text.push_str(if line.ends_with(':') { "" } else { "," });
+            text.push_str(&user);
+        }
+        text.push('\n');
+    }
+    let own = Path::new("/run/frr.group");
+    std::fs::write(own, text)?;
+    crate::kernel::mount::bind(own, Path::new("/etc/group")).doing(|| "cover /etc/group".to_owned())
+}
+
+fn user_name() -> String {
+    name_in("/etc/passwd", rustix::process::geteuid().as_raw())
+}
+
+fn group_name() -> String {
+    name_in("/etc/group", rustix::process::getegid().as_raw())
+}
+
+/// The name of a numeric ID in a file of the kind of `/etc/passwd`.
+fn name_in(path: &str, id: u32) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let named = text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    });
+    named.unwrap_or_else(|| id.to_string())
+}

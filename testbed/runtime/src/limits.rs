@@ -1,0 +1,168 @@
+//! Control groups for nodes that ask for limits: version 2, or version 1 where that holds the controllers.
+//!
+//! This is the one thing besides the control socket that appears on the host, and only when asked for: no kernel
+//! removes a group by itself. Folders are called `plait-PID-START` after the supervisor, so that the next command
+//! removes those of the dead.
+
+use crate::kernel::files::{Doing, write_kernel};
+use crate::plan::Limits;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const ROOT: &str = "/sys/fs/cgroup";
+/// Period over which processor time is counted, in microseconds (the kernel's default).
+const PERIOD: u64 = 100_000;
+
+/// The control groups of one testbed. Opened before the host's files become read-only.
+pub struct Groups {
+    /// Group folders as descriptors, by controller; the folder holds one group a node.
+    hierarchies: Vec<Hierarchy>,
+    name: String,
+}
+
+struct Hierarchy {
+    controllers: &'static [&'static str],
+    version: u8,
+    /// The hierarchy's root as the host mounted it: paths through it stay writable when the sandbox's are not.
+    folder: OwnedFd,
+    path: PathBuf,
+    made: bool,
+}
+
+impl Groups {
+    /// Finds the hierarchies. Nothing is made until a node asks for limits.
+    pub fn find(pid: i32, start_time: u64) -> Self {
+        let open = |path: &Path| {
+            let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+            rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
+        };
+        let mut hierarchies = Vec::new();
+        let unified = fs::read_to_string(format!("{ROOT}/cgroup.controllers")).unwrap_or_default();
+        if ["memory", "cpu", "pids"].iter().all(|name| unified.split_whitespace().any(|known| known == *name)) {
+            let path = PathBuf::from(ROOT);
+            hierarchies.extend(open(&path).map(|folder| Hierarchy {
+                controllers: &["memory", "cpu", "pids"],
+                version: 2,
+                folder,
+                path,
+                made: false,
+            }));
+        } else {
+            for controllers in [&["memory"][..], &["cpu"], &["pids"]] {
+                let path = Path::new(ROOT).join(controllers[0]);
+                hierarchies.extend(open(&path).map(|folder| Hierarchy {
+                    controllers,
+                    version: 1,
+                    folder,
+                    path,
+                    made: false,
+                }));
+            }
+        }
+        Self { hierarchies, name: group_name(pid, start_time) }
+    }
+
+    /// Makes the groups of a node and sets its limits. Programs join by writing to the descriptors returned.
+    ///
+    /// # Errors
+    /// When this host has no such controller, or the user may not use it.
+    pub fn limit(&mut self, node: &str, limits: &Limits) -> io::Result<Vec<Arc<OwnedFd>>> {
+        let mut joined = Vec::new();
+        for (controller, wanted) in [
+            ("memory", limits.memory.is_some()),
+            ("cpu", limits.processor_millis.is_some()),
+            ("pids", limits.processes.is_some()),
+        ] {
+            if !wanted {
+                continue;
+            }
+            let Some(hierarchy) =
+                self.hierarchies.iter_mut().find(|hierarchy| hierarchy.controllers.contains(&controller))
+            else {
+                return Err(io::Error::other(format!(
+                    "this host has no {controller} control group, so `limits` of {node} cannot be kept: remove them"
+                )));
+            };
+            let group = hierarchy.group(&self.name, node)?;
+            for (file, value) in settings(hierarchy.version, controller, limits) {
+                write_kernel(group.join(file), &value).doing(|| format!("set {file} of {node} to {value}"))?;
+            }
+            let procs = fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"))?;
+            joined.push(Arc::new(OwnedFd::from(procs)));
+        }
+        Ok(joined)
+    }
+}
+
+impl Hierarchy {
+    /// The group of a node, made with its parent.
+    fn group(&mut self, name: &str, node: &str) -> io::Result<PathBuf> {
+        use std::os::fd::AsRawFd;
+        let through = PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()));
+        let parent = through.join(name);
+        if !self.made {
+            fs::create_dir(&parent).doing(|| {
+                format!("make a control group in {} (limits need root, or a delegated subtree)", self.path.display())
+            })?;
+            if self.version == 2 {
+                write_kernel(parent.join("cgroup.subtree_control"), "+memory +cpu +pids")
+                    .doing(|| "hand controllers to nodes".to_owned())?;
+            }
+            self.made = true;
+        }
+        let group = parent.join(node);
+        match fs::create_dir(&group) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(group),
+        }
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        use std::os::fd::AsRawFd;
+        for hierarchy in self.hierarchies.iter().filter(|hierarchy| hierarchy.made) {
+            remove(&PathBuf::from(format!("/proc/self/fd/{}", hierarchy.folder.as_raw_fd())).join(&self.name));
+        }
+    }
+}
+
+fn settings(version: u8, controller: &str, limits: &Limits) -> Vec<(&'static str, String)> {
+    let memory = limits.memory.map(|bytes| bytes.to_string());
+    let quota = limits.processor_millis.map(|millis| (millis * PERIOD / 1000).max(1000));
+    let processes = limits.processes.map(|count| count.to_string());
+    match (version, controller) {
+        (2, "memory") => memory.map(|bytes| vec![("memory.max", bytes)]),
+        (_, "memory") => memory.map(|bytes| vec![("memory.limit_in_bytes", bytes)]),
+        (2, "cpu") => quota.map(|quota| vec![("cpu.max", format!("{quota} {PERIOD}"))]),
+        (_, "cpu") => quota
+            .map(|quota| vec![("cpu.cfs_period_us", PERIOD.to_string()), ("cpu.cfs_quota_us", quota.to_string())]),
+        (_, "pids") => processes.map(|count| vec![("pids.max", count)]),
+        _ => None,
+    }
+    .unwrap_or_default()
+}
+
+fn group_name(pid: i32, start_time: u64) -> String {
+    format!("plait-{pid}-{start_time}")
+}
+
+/// Removes the groups of a dead supervisor.
+pub fn clean(pid: i32, start_time: u64) {
+    let name = group_name(pid, start_time);
+    for path in ["", "memory", "cpu", "pids"] {
+        remove(&Path::new(ROOT).join(path).join(&name));
+    }
+}
+
+/// A group folder goes by `rmdir` of its groups, then itself; its files are the kernel's.
+fn remove(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        let _ = fs::remove_dir(entry.path());
+    }
+    let _ = fs::remove_dir(parent);
+}

@@ -1,0 +1,144 @@
+//! What a testbed consists of, as a value that can be compared, stored and sent.
+
+use indexmap::IndexMap;
+use ipnet::IpNet;
+use plait_model_link::{Conditions, ConditionsSpec};
+use plait_model_topology::vocabulary::Role;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// Version of [`State`] on the control socket.
+pub const STATE_VERSION: u32 = 1;
+
+/// A whole testbed: what should be, or what is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Version of this structure.
+    pub version: u32,
+    /// Nodes by name; a LAN is a hidden switch named `lan:NAME`.
+    pub nodes: IndexMap<String, NodeState>,
+    /// Links by name; a LAN's members are links named `NAME/NODE:INTERFACE`.
+    pub links: IndexMap<String, LinkState>,
+    /// What every node finds in `/etc/hosts`.
+    pub hosts: Vec<(IpAddr, String)>,
+    /// The addresses by segment, from which the next version of the file is numbered. Not part of what is built.
+    pub assignment: Option<serde_json::Value>,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeState {
+    /// The kind as the file says.
+    pub kind: String,
+    /// Host, router or switch.
+    pub role: Role,
+    /// Made by Plait for a LAN; not shown among the nodes.
+    pub hidden: bool,
+    /// Interfaces by name.
+    pub interfaces: BTreeMap<String, InterfaceState>,
+    /// Routes beyond the connected ones.
+    pub routes: BTreeSet<RouteState>,
+    /// Kernel parameters, by dotted name; all begin with `net.`.
+    pub sysctls: BTreeMap<String, String>,
+    /// Files, by absolute path.
+    pub files: BTreeMap<String, String>,
+    /// Shell commands run once, when the node is up.
+    pub commands: Vec<String>,
+    /// Processors its programs may use; all when empty.
+    pub processors: Vec<usize>,
+    /// What its programs may use of memory, time and processes.
+    pub limits: Limits,
+    /// Routing daemons.
+    pub frr: Option<FrrState>,
+}
+
+/// Resource limits of a node's programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Thousandths of one processor.
+    pub processor_millis: Option<u64>,
+    /// Number of processes and threads.
+    pub processes: Option<u64>,
+}
+
+impl Limits {
+    /// Whether nothing is limited.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceState {
+    /// Addresses with their prefix length, in the order they are set.
+    pub addresses: Vec<IpNet>,
+    /// Hardware address, the same in every run.
+    pub mac: [u8; 6],
+}
+
+/// One route.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RouteState {
+    /// Where it leads.
+    pub to: IpNet,
+    /// The next hop.
+    pub via: IpAddr,
+    /// The interface it leaves by, where that is known.
+    pub interface: Option<String>,
+}
+
+/// Routing daemons of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrrState {
+    /// `zebra`, `ospfd`, … in the order they start.
+    pub daemons: Vec<String>,
+    /// The configuration of all of them (`frr.conf`).
+    pub config: String,
+}
+
+/// One link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkState {
+    /// Node and interface of each end.
+    pub ends: [(String, String); 2],
+    /// MTU of both devices.
+    pub mtu: Option<u32>,
+    /// What happens to packets from end 0 to end 1, and back.
+    pub conditions: [Conditions; 2],
+    /// The same as written, over which live changes are laid.
+    pub specs: [ConditionsSpec; 2],
+    /// How the link is made.
+    pub realisation: Realisation,
+    /// Seed of its random choices.
+    pub seed: u64,
+    /// Whether it is measured against its request at start.
+    pub verify: bool,
+    /// Made by Plait for a LAN member.
+    pub hidden: bool,
+}
+
+/// How a link is made; stated in every report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Realisation {
+    /// One veth pair; nothing between the nodes.
+    Direct,
+    /// One veth pair with the kernel's token bucket at each end that has a rate.
+    Kernel,
+    /// Both ends in the link engine.
+    Engine([Backend; 2]),
+}
+
+/// How the engine holds one end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// A packet socket with kernel receive stamps on a veth peer.
+    Packet,
+    /// A TAP whose node side is the node's interface.
+    Tap,
+}

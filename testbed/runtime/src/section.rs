@@ -1,0 +1,68 @@
+//! The keys of a network file that this room gives meaning to.
+
+use plait_model_quantity::{ByteCount, Probability};
+use plait_model_topology::Vocabulary;
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::document::Spanned;
+use plait_model_topology::vocabulary::Place;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Adds the keys to a vocabulary.
+pub fn register(vocabulary: &mut Vocabulary) {
+    vocabulary
+        .key::<Limits>(Place::Node, "limits")
+        .checked_key::<Spanned<Vec<usize>>>(Place::Node, "processors", |processors, _| processors_exist(processors))
+        .key::<Frr>(Place::Node, "frr")
+        .key::<Via>(Place::Link, "via")
+        .key::<bool>(Place::Link, "dynamic")
+        .key::<bool>(Place::Link, "verify")
+        .key::<bool>(Place::Lan, "verify")
+        .key::<bool>(Place::File, "verify");
+}
+
+/// What a node's programs may use.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Memory of all its programs together.
+    pub memory: Option<ByteCount>,
+    /// Share of one processor for all its programs together.
+    pub processor: Option<Probability>,
+    /// Number of processes and threads.
+    pub processes: Option<u64>,
+}
+
+/// FRR's own configuration for a node, in place of the generated one.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frr {
+    /// Path of an `frr.conf` beside the network file.
+    pub config: Option<String>,
+    /// Lines added to the generated configuration.
+    pub extra: Option<String>,
+}
+
+/// Who shapes a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// Plait's engine, by packet sockets.
+    Engine,
+    /// The kernel's queueing disciplines.
+    Kernel,
+    /// Plait's engine, by TAP devices.
+    Tap,
+}
+
+fn processors_exist(processors: &Spanned<Vec<usize>>) -> Vec<Diagnostic> {
+    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    processors
+        .iter()
+        .filter(|&&processor| processor >= count)
+        .map(|processor| {
+            Diagnostic::new(processors.span, format!("this machine has no processor {processor}"))
+                .help(format!("use 0 to {}", count - 1))
+        })
+        .collect()
+}

@@ -1,0 +1,29 @@
+//! The supervisor's log: lines of JSON in memory, with the testbed as a field of each, read by `plait inspect --log`.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Mutex;
+
+/// In the sandbox, so in memory and gone with it: nothing of it appears on the host.
+const PATH: &str = "/run/plait/supervisor.log";
+
+/// Begins to log.
+pub fn start(testbed: &str) {
+    let Ok(file) = File::options().create(true).append(true).open(PATH) else { return };
+    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(file)).finish();
+    // A command that began to log before it forked keeps its own log, and the supervisor has none.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    // Every line of a supervisor is about its testbed: an entered span gives each the field.
+    std::mem::forget(tracing::info_span!("supervisor", testbed).entered());
+}
+
+/// What was logged so far, at most the last mebibyte of it.
+pub fn read() -> String {
+    let mut text = String::new();
+    if let Ok(mut file) = File::open(PATH) {
+        let _ = file.read_to_string(&mut text);
+    }
+    let from = text.len().saturating_sub(1 << 20);
+    let from = (from..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    text.split_off(from)
+}

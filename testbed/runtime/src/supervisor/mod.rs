@@ -1,0 +1,220 @@
+//! The supervisor: process 1 of a sandbox, which builds a testbed, answers for it, and takes it down.
+//!
+//! ```text
+//!                    ┌─ accept ──► one thread a connection ─┐
+//! control socket ────┤                                      ├─► Builder (one lock) ─► kernel
+//! SIGTERM, lease ────┴─ ending                              │
+//! dead children ─────── reaper ──► who waits for them ◄─────┘
+//! ```
+
+mod check;
+mod exec;
+mod live;
+mod log;
+mod metrics;
+mod samples;
+mod serve;
+
+use crate::build::{Builder, kill_all};
+use crate::control::{Directory, Line, Reply};
+use crate::kernel::files::Doing;
+use crate::kernel::namespace;
+use crate::limits::Groups;
+use crate::plan::{State, plan};
+use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
+use crate::children::Children;
+use rustix::thread::UnshareFlags;
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// What a testbed is started with.
+#[derive(Debug, Clone)]
+pub struct StartOptions {
+    /// Its name, unique among the user's.
+    pub name: String,
+    /// The network file as the user gave it, for reports.
+    pub file: String,
+    /// Version of the program, for reports.
+    pub version: String,
+    /// What shall be built.
+    pub desired: State,
+    /// Whether the testbed ends with the caller.
+    pub leased: bool,
+}
+
+/// Starts a testbed: forks its supervisor, waits until all is built, and returns the line that a leased testbed
+/// lives by. The calling process must have one thread.
+///
+/// # Errors
+/// Why it could not be built; nothing is left of it then.
+pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> io::Result<Lifeline> {
+    // Found out here, so that the message comes before anything is made.
+    let directory = Directory::open()?;
+    let mut line = Line::new(spawn(|birth| run(birth, &directory, options))?);
+    loop {
+        match line.next::<Reply>()? {
+            Some(Reply::Progress(done, total)) => progress(done, total),
+            Some(Reply::Done(_)) => return Ok(line.socket),
+            Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
+            Some(Reply::Row(_)) => {}
+            None => return Err(io::Error::other("the supervisor died while building; see `dmesg` for out-of-memory kills")),
+        }
+    }
+}
+
+pub(crate) struct Supervisor {
+    options: StartOptions,
+    birth_pid: i32,
+    root: bool,
+    started: Instant,
+    builder: Mutex<Builder>,
+    failed_links: Mutex<HashSet<String>>,
+    children: Children,
+    ready: AtomicBool,
+    ending: AtomicBool,
+}
+
+impl Supervisor {
+    /// The builder; a thread that panicked while it held it left nothing half-recorded, because state follows effect.
+    pub fn builder(&self) -> MutexGuard<'_, Builder> {
+        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn status(&self) -> &'static str {
+        match (self.ready.load(Ordering::Acquire), self.ending.load(Ordering::Acquire)) {
+            (_, true) => "stopping",
+            (true, false) => "running",
+            (false, false) => "starting",
+        }
+    }
+}
+
+/// Everything a supervisor does, from birth to its exit code.
+fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
+    let Birth { host_pid, start_time, root, parent, .. } = birth;
+    let parent = Line::new(parent);
+    let refuse = |error: io::Error| {
+        let _ = parent.send(&Reply::Failed(error.to_string()), &[]);
+        1
+    };
+    let (listener, own_socket) = match directory.bind(&options.name, host_pid, start_time) {
+        Ok(bound) => bound,
+        Err(error) => return refuse(error),
+    };
+    let groups = Groups::find(host_pid, start_time);
+    let children = Children::default();
+    let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
+    let prepared = detach()
+        .and_then(|()| namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned()))
+        .and_then(|()| build_host_view())
+        .and_then(|()| Builder::new(root, home, groups, children.clone()));
+    let builder = match prepared {
+        Ok(builder) => builder,
+        Err(error) => return refuse(error),
+    };
+    log::start(&options.name);
+    if let Err(error) = children.watch() {
+        return refuse(error);
+    }
+    tracing::info!(pid = host_pid, root, version = options.version, "supervisor started");
+    let leased = options.leased;
+    let desired = options.desired.clone();
+    let supervisor = Arc::new(Supervisor {
+        options,
+        birth_pid: host_pid,
+        root,
+        started: Instant::now(),
+        builder: Mutex::new(builder),
+        failed_links: Mutex::new(HashSet::new()),
+        children,
+        ready: AtomicBool::new(false),
+        ending: AtomicBool::new(false),
+    });
+    let ended = match serve_until_end(&supervisor, listener, &parent, desired, leased) {
+        Ok(()) => 0,
+        Err(error) => refuse(error),
+    };
+    drop(own_socket);
+    tracing::info!("supervisor ended");
+    ended
+}
+
+/// Builds, says so, and waits for the end.
+fn serve_until_end(
+    supervisor: &Arc<Supervisor>,
+    listener: UnixListener,
+    parent: &Line,
+    desired: State,
+    leased: bool,
+) -> io::Result<()> {
+    let end = serve::listen(supervisor, listener)?;
+    live::end_on_signal(end.clone())?;
+    let mut told = Instant::now();
+    let built = {
+        let mut builder = supervisor.builder();
+        let steps = plan(&desired, &builder.state);
+        builder.execute(&steps, &mut |done, total| {
+            if told.elapsed().as_millis() >= 50 {
+                told = Instant::now();
+                let _ = parent.send(&Reply::Progress(done, total), &[]);
+            }
+        })
+    };
+    if let Err(error) = built {
+        tracing::error!(%error, "the testbed could not be built");
+        teardown(supervisor, &mut |_, _| {});
+        return Err(io::Error::other(error));
+    }
+    // Only now that all links are there and nothing runs: the measurement wants a quiet machine.
+    if let Some(engine) = supervisor.builder().engine().cloned() {
+        match engine.calibrate() {
+            Ok(calibration) => tracing::info!(?calibration, "link engine calibrated"),
+            Err(error) => tracing::warn!(%error, "link engine not calibrated"),
+        }
+    }
+    supervisor.ready.store(true, Ordering::Release);
+    tracing::info!(took_ms = supervisor.started.elapsed().as_millis() as u64, "testbed is up");
+    // A caller that was interrupted meanwhile does not want it any more.
+    parent.send(&Reply::Done(serde_json::Value::Null), &[]).inspect_err(|_| teardown(supervisor, &mut |_, _| {}))?;
+    if leased {
+        live::end_with_lease(parent.socket.try_clone()?, end.clone());
+    } else {
+        let _ = parent.socket.shutdown(std::net::Shutdown::Both);
+    }
+    let asker = end.wait();
+    let mut told = Instant::now();
+    teardown(supervisor, &mut |done, total| {
+        if let Some(asker) = &asker
+            && (told.elapsed().as_millis() >= 50 || done == total)
+        {
+            told = Instant::now();
+            let _ = asker.send(&Reply::Progress(done, total), &[]);
+        }
+    });
+    if let Some(asker) = &asker {
+        let _ = asker.send(&Reply::Done(serde_json::Value::Null), &[]);
+    }
+    Ok(())
+}
+
+fn teardown(supervisor: &Supervisor, progress: &mut dyn FnMut(usize, usize)) {
+    supervisor.ending.store(true, Ordering::Release);
+    let started = Instant::now();
+    let mut builder = supervisor.builder();
+    kill_all();
+    builder.stop(progress);
+    tracing::info!(took_ms = started.elapsed().as_millis() as u64, "testbed is down");
+}
+
+/// Lets go of the caller's terminal and files.
+fn detach() -> io::Result<()> {
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    for fd in 0..3 {
+        crate::kernel::process::replace_standard(&null, fd)?;
+    }
+    Ok(std::env::set_current_dir("/")?)
+}
