@@ -94,7 +94,6 @@ fn a_delay_is_what_was_asked() {
 fn the_same_seed_loses_the_same_packets() {
     let Some(lab) = Lab::new([End::Packet, End::Tap], &[]) else { return };
     let (a, b) = lab.datagrams();
-    numbers(&a, &b, 1, Duration::ZERO);
     // As many as the receiving socket holds, should its reader be kept waiting.
     let run = |settings: &[(&str, &str)]| {
         lab.engine.set(LINK, 0, conditions(settings)).unwrap();
@@ -142,8 +141,7 @@ fn a_queue_is_as_deep_as_was_asked() {
 fn a_live_change_under_load_loses_nothing() {
     let Some(lab) = Lab::new([End::Packet, End::Packet], &[("delay", "30ms")]) else { return };
     let (a, b) = lab.datagrams();
-    // Hosts hold few packets back while they look for an address, and few in a socket when a burst comes.
-    numbers(&a, &b, 1, Duration::ZERO);
+    // Slowly enough that what a shorter delay bunches up fits into the receiving socket.
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| numbers(&a, &b, 2000, Duration::from_micros(400)));
         for delay in ["1ms", "60ms", "none", "20ms"] {
@@ -175,8 +173,6 @@ fn damage_is_found_by_the_receivers_checksum() {
         let Some(lab) = Lab::new(ends, &[]) else { return };
         let (a, b) = lab.datagrams();
         let gap = Duration::from_micros(100);
-        // Addresses are resolved before the damage begins.
-        assert_eq!(numbers(&a, &b, 10, gap).len(), 10, "{ends:?}");
         lab.engine.set(LINK, 0, conditions(&[("corrupt", "100%")])).unwrap();
         // Every bit of these datagrams is under a checksum, so none arrives.
         assert_eq!(numbers(&a, &b, 200, gap), [0; 0], "{ends:?}");

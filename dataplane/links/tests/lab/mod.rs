@@ -67,13 +67,23 @@ impl Lab {
         at(&self.a).unwrap()
     }
 
-    /// A datagram socket on each host, connected to each other and aware of each other's addresses.
+    /// A datagram socket on each host, connected to each other and with addresses resolved.
     pub fn datagrams(&self) -> (UdpSocket, UdpSocket) {
         let a = self.a.run(|| UdpSocket::bind((A, 4000)).unwrap()).unwrap();
         let b = self.b.run(|| UdpSocket::bind((B, 4000)).unwrap()).unwrap();
         a.connect((B, 4000)).unwrap();
         b.connect((A, 4000)).unwrap();
+        // A device that has just come up drops packets until its carrier is noticed, and a lost address request is
+        // repeated after a second.
+        b.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        for _ in 0..50 {
+            a.send(b"hello").unwrap();
+            if b.recv(&mut [0; 64]).is_ok() {
+                break;
+            }
+        }
         b.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        while b.recv(&mut [0; 64]).is_ok() {}
         (a, b)
     }
 
