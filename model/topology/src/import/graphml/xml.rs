@@ -104,6 +104,7 @@ pub(super) fn not_xml(source: &Source, error: &roxmltree::Error) -> Diagnostic {
         roxmltree::Error::UnclosedRootNode | roxmltree::Error::UnexpectedEndOfStream => {
             source.text.trim_end().len().saturating_sub(1)
         }
+        roxmltree::Error::DtdDetected => source.text.find("<!DOCTYPE").unwrap_or_default(),
         _ => start + column,
     };
     let help = match error {
