@@ -18,7 +18,10 @@ const SAMPLES: usize = 60;
 const GAP: std::time::Duration = std::time::Duration::from_micros(2_100);
 
 /// Measures what a worker adds to a delay, for each kind of port that packets may come from. The worker must have no
-/// calibration yet. The median counts, so that a few disturbed packets do not.
+/// calibration yet.
+///
+/// Choice: the lower quartile counts. What a quiet engine adds varies by 2 us; what other programs add to some of the
+/// packets is many times that, and no constant.
 pub(crate) fn measure(worker: &Handle) -> io::Result<Calibration> {
     thread::scope(|scope| {
         let measuring =
@@ -28,9 +31,14 @@ pub(crate) fn measure(worker: &Handle) -> io::Result<Calibration> {
                 create_veth("far", "near")?;
                 create_veth("out", "in")?;
                 let packet = with_link(worker, Port::Packet { ifname: "near".to_owned() }, "far")?;
-                let device = tap::create("tap")?;
-                netlink::prepare("tap")?;
-                let tap = with_link(worker, Port::Tap { fd: device }, "tap")?;
+                // Who may not open /dev/net/tun has no TAP to correct either.
+                let tap = match tap::create("tap") {
+                    Ok(device) => {
+                        netlink::prepare("tap")?;
+                        Some(with_link(worker, Port::Tap { fd: device }, "tap")?)
+                    }
+                    Err(_) => None,
+                };
                 Ok(Calibration { packet, tap, samples: SAMPLES as u64 })
             })?;
         measuring.join().unwrap_or_else(|_| Err(io::Error::other("the measuring thread failed")))
@@ -64,8 +72,7 @@ fn send_and_receive(sender: &str) -> io::Result<TimeSpan> {
         }
     }
     late.sort_unstable();
-    // The first packets find cold caches; the median does not mind.
-    late.get(late.len() / 2).copied().map(TimeSpan::from_nanos).ok_or_else(|| {
+    late.get(late.len() / 4).copied().map(TimeSpan::from_nanos).ok_or_else(|| {
         io::Error::new(io::ErrorKind::TimedOut, "no packet came through the link that calibrates the engine")
     })
 }

@@ -81,3 +81,63 @@ fn network_layer(frame: &[u8]) -> Option<(u16, &[u8])> {
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0; OFFLOAD_HEADER + 12];
+        packet.extend(ether_type.to_be_bytes());
+        packet.extend(payload);
+        packet
+    }
+
+    #[test]
+    fn what_keeps_the_network_going_is_told_from_the_experiment() {
+        let mut ipv6 = [0; 60];
+        let housekeeping = |packet: Vec<u8>| describe(&packet, false).unwrap().housekeeping;
+        assert!(housekeeping(packet(ARP, &[0; 28])));
+        assert!(!housekeeping(packet(IPV4, &[0; 28])));
+        for (kind, expected) in [(135, true), (136, true), (143, true), (128, false)] {
+            (ipv6[6], ipv6[40]) = (58, kind);
+            assert_eq!(housekeeping(packet(IPV6, &ipv6)), expected, "{kind}");
+        }
+        let tagged = [&[0, 5][..], &ARP.to_be_bytes(), &[0; 28]].concat();
+        assert!(housekeeping(packet(0x8100, &tagged)));
+    }
+
+    #[test]
+    fn a_tag_goes_back_where_it_was() {
+        let untagged = packet(ARP, &[7; 28]);
+        let tagged = with_tag(&untagged, Tag { protocol: 0x8100, tci: 5 });
+        assert_eq!(tagged[OFFLOAD_HEADER + 12..][..6], [0x81, 0, 0, 5, 8, 6]);
+        assert_eq!(tagged.len(), untagged.len() + 4);
+    }
+
+    #[test]
+    fn a_train_counts_its_segments_and_their_headers() {
+        let mut train = packet(IPV4, &[0; 20 + 32 + 4000]);
+        train[OFFLOAD_HEADER + 34 + 12] = 8 << 4;
+        train[0] = 1;
+        train[1] = 1;
+        train[4..6].copy_from_slice(&1448u16.to_ne_bytes());
+        train[6..8].copy_from_slice(&34u16.to_ne_bytes());
+        train[8..10].copy_from_slice(&16u16.to_ne_bytes());
+        let info = describe(&train, false).unwrap();
+        assert_eq!((info.len, info.segments, info.segment_header), (4066, 3, 66));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_do_harm(bytes in prop::collection::vec(any::<u8>(), 0..200), choice: u64, protocol: u16, tci: u16) {
+            let _ = describe(&bytes, true);
+            let _ = with_tag(&bytes, Tag { protocol, tci });
+            let mut changed = bytes.clone();
+            mark(&mut changed);
+            flip(&mut changed, choice);
+            prop_assert_eq!(changed.len(), bytes.len());
+        }
+    }
+}

@@ -25,6 +25,8 @@ pub mod offload;
 mod port;
 pub mod probe;
 pub mod redirect;
+#[doc(hidden)]
+pub mod scratch;
 mod sys;
 pub mod tap;
 pub mod tbf;

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 mod device;
 
-pub(crate) use device::{create_veth, prepare};
+pub(crate) use device::{create_veth, create_veth_between, prepare};
 
 /// A request under construction: header, fixed part, attributes (RFC 3549, section 2.3).
 #[derive(Debug)]

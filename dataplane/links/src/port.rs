@@ -151,11 +151,6 @@ fn open_packet_socket(ifname: &str) -> io::Result<OwnedFd> {
     }
     // A queue on our side only matters to devices that have one; a veth takes it as a hint.
     let _ = sys::interface_ioctl(ifname, libc::SIOCSIFTXQLEN as libc::Ioctl, 10_000);
-    // SAFETY: a sockaddr_ll is made of integers, for which nought is a value.
-    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-    address.sll_ifindex = index as i32;
-    sys::bind(fd, address)?;
+    sys::bind_packet(fd, libc::ETH_P_ALL as u16, index)?;
     Ok(socket)
 }

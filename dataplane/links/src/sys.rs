@@ -42,11 +42,6 @@ unsafe impl Plain for i32 {}
 unsafe impl Plain for u32 {}
 // SAFETY: a struct of integers takes any bits.
 unsafe impl Plain for libc::tpacket_stats {}
-// SAFETY: a struct of integers takes any bits.
-unsafe impl Plain for libc::sockaddr_ll {}
-// SAFETY: a struct of integers takes any bits.
-unsafe impl Plain for libc::sockaddr_nl {}
-
 /// Sets a socket option.
 pub(crate) fn set_option<T: Plain>(fd: BorrowedFd, level: i32, name: i32, value: T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
@@ -62,9 +57,18 @@ pub(crate) fn option<T: Plain>(fd: BorrowedFd, level: i32, name: i32, mut value:
     Ok(value)
 }
 
-/// Binds a socket to an address.
-pub(crate) fn bind<T: Plain>(fd: BorrowedFd, address: T) -> io::Result<()> {
-    let len = size_of::<T>() as libc::socklen_t;
+/// Binds a packet socket to one device and one EtherType.
+pub(crate) fn bind_packet(fd: BorrowedFd, ether_type: u16, index: u32) -> io::Result<()> {
+    let address = libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: ether_type.to_be(),
+        sll_ifindex: index as i32,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    };
+    let len = size_of_val(&address) as libc::socklen_t;
     // SAFETY: the pointer and length describe `address`, which outlives the call.
     check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) }).map(drop)
 }

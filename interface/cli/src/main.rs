@@ -1,1 +1,63 @@
-fn main() {}
+//! The `plait` command: a thin user of the rooms below.
+//!
+//! [`arguments`] says what may be typed, [`commands`] holds one file a verb, [`load`] turns a file into a network with
+//! the vocabulary of all rooms, and [`output`] is how everything is said: to people, or as JSON.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod load;
+mod output;
+
+use arguments::{Cli, Command};
+use clap::Parser;
+use output::{Failure, Output};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    // A command that forks a supervisor begins to log afterwards: the supervisor's log is its own.
+    if !matches!(cli.command, Command::Up(_) | Command::Run(_)) {
+        logging();
+    }
+    match dispatch(cli.command, &output) {
+        Ok(code) => code,
+        Err(failure) => {
+            output.failure(&failure);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Apply(arguments) => commands::apply::apply(arguments, output),
+        Command::Capture(arguments) => commands::capture::capture(arguments, output),
+        Command::Completions(arguments) => commands::complete::completions(arguments),
+        Command::Doctor => commands::doctor::doctor(output),
+        Command::Down(arguments) => commands::down::down(arguments, output),
+        Command::Exec(arguments) => commands::exec::exec(arguments, output),
+        Command::Generate(arguments) => commands::generate::generate(arguments, output),
+        Command::Graph(arguments) => commands::graph::graph(arguments, output),
+        Command::Import(arguments) => commands::import::import(arguments, output),
+        Command::Inspect(arguments) => commands::inspect::inspect(arguments, output),
+        Command::Link(arguments) => commands::link::link(arguments, output),
+        Command::Ls => commands::ls::ls(output),
+        Command::Man(arguments) => commands::complete::man(arguments),
+        Command::Plan(arguments) => commands::apply::plan(arguments, output),
+        Command::Report(arguments) => commands::run::report(arguments, output),
+        Command::Run(arguments) => commands::run::run(arguments, output),
+        Command::Schema => commands::complete::schema(),
+        Command::Shell(arguments) => commands::exec::shell(arguments, output),
+        Command::Up(arguments) => commands::up::up(arguments, output),
+        Command::Validate(arguments) => commands::validate::validate(arguments, output),
+    }
+}
+
+/// Logs go to standard error, as `PLAIT_LOG` asks (`debug`, `plait_testbed_runtime=trace`); warnings without it.
+pub(crate) fn logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("PLAIT_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

@@ -2,7 +2,7 @@
 
 use crate::RateTrace;
 use plait_model_quantity::{Bandwidth, ByteCount, Probability, TimeSpan};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 mod limit;
 mod text;
@@ -14,7 +14,7 @@ pub const MTU_FRAME: ByteCount = ByteCount::new(1514);
 
 /// What one direction of a link does to packets, in the order they meet it: loss, duplication and corruption, then
 /// delay and jitter, then the queue, then the rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// How fast bits leave the queue.
     pub rate: Rate,
@@ -35,7 +35,7 @@ pub struct Conditions {
 }
 
 /// How fast bits leave the queue.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rate {
     /// As fast as they come.
@@ -47,7 +47,7 @@ pub enum Rate {
 }
 
 /// Variation of the delay from packet to packet.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Jitter {
     /// Where the variation comes from.
     pub distribution: Distribution,
@@ -57,7 +57,7 @@ pub struct Jitter {
 
 /// Where a packet's deviation from the constant delay is drawn from. A delay never falls below nought: what a draw
 /// would take below it is cut off.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// Any deviation from `-spread` to `+spread`, all equally likely.
@@ -71,7 +71,7 @@ pub enum Distribution {
 }
 
 /// Which packets vanish.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// None.
@@ -85,7 +85,7 @@ pub enum Loss {
 }
 
 /// The two-state Markov chain of Gilbert (1960) and Elliott (1963), stepped once a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GilbertElliott {
     /// From good to bad.
     pub p: Probability,
@@ -98,7 +98,7 @@ pub struct GilbertElliott {
 }
 
 /// What waits for the rate, and what happens when it grows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Queue {
     /// How much may wait. A packet being sent counts until its last bit has left.
     pub limit: QueueLimit,
@@ -107,7 +107,7 @@ pub struct Queue {
 }
 
 /// Whether packets are dropped or marked before the queue's limit is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
     /// Only the limit drops.
@@ -126,7 +126,7 @@ pub enum Discipline {
 }
 
 /// Random early detection, Floyd and Jacobson 1993.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Red {
     /// The average queue below which nothing is dropped.
     pub min: QueueLimit,

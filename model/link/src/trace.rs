@@ -1,18 +1,18 @@
 //! Trace files: rates over time, and samples of jitter.
 
 use plait_model_quantity::{Bandwidth, TimeSpan};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A rate that changes over time. After the last step it starts again from the beginning.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RateTrace {
     steps: Vec<RateStep>,
     period: TimeSpan,
 }
 
 /// From `at` on, the link runs at `rate`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RateStep {
     /// Time since the start of the trace.
     pub at: TimeSpan,

@@ -469,4 +469,38 @@ proptest! {
         prop_assert_eq!(counters.departed, seen);
         prop_assert_eq!(direction.backlog_bytes(), 0);
     }
+
+    #[test]
+    fn no_conditions_are_too_extreme(
+        rate in prop_oneof![Just("none"), Just("1bit"), Just("9000000Tbit")],
+        delay in prop_oneof![Just("none"), Just("1ns"), Just("2500000h")],
+        jitter in prop_oneof![
+            Just(r#""2500000h""#),
+            Just(r#"{"spread": "2500000h", "distribution": "normal", "overtake": true}"#),
+            Just(r#"{"spread": "2500000h", "distribution": "pareto"}"#),
+        ],
+        queue in prop_oneof![
+            Just(r#""2500000h""#),
+            Just(r#""0B""#),
+            Just(r#""9000000000000000000p""#),
+            Just(r#"{"limit": "8000000000GB", "discipline": {"codel": {"target": "0", "interval": "2500000h"}}}"#),
+            Just(r#"{"discipline": {"red": {"min": "0B", "max": "8000000000GB", "weight": "100%"}}}"#),
+        ],
+        lengths in prop::collection::vec(any::<u32>(), 1..50),
+        changes: bool,
+    ) {
+        let rate = if rate == "9000000Tbit" && changes { r#""rate_trace": "steps""# } else { &format!(r#""rate": "{rate}""#) };
+        let json = format!(r#"{{{rate}, "delay": "{delay}", "jitter": {jitter}, "queue": {queue}}}"#);
+        let mut direction = Direction::new(conditions(&json), 1, 0);
+        for (number, len) in lengths.iter().enumerate() {
+            let info = PacketInfo { segments: u16::MAX, segment_header: u16::MAX, ..PacketInfo::frame(*len) };
+            direction.arrive(number as u64 * MS, info, ());
+            let _ = direction.depart(number as u64 * MS * 2);
+            if changes && number % 7 == 0 {
+                direction.set(conditions(r#"{"rate": "3bit", "queue": "2500000h"}"#), number as u64 * MS * 2);
+            }
+        }
+        while direction.depart(u64::MAX).is_some() {}
+        prop_assert_eq!(direction.counters().under_way(), 0);
+    }
 }

@@ -5,6 +5,7 @@ use plait_model_link::{
     preset, preset_names,
 };
 use plait_model_quantity::{Probability, TimeSpan};
+use proptest::prelude::*;
 
 fn read(json: &str) -> ConditionsSpec {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
@@ -190,4 +191,14 @@ fn every_preset_builds_and_says_its_source() {
         assert!(!preset.about.is_empty() && preset.source.len() > 80);
     }
     assert_eq!(preset("dialup"), None);
+}
+
+proptest! {
+    #[test]
+    fn no_text_does_harm(text in "[0-9a-zA-Z.% #\\n{}:\"-]{0,60}", key in "[a-z_]{0,10}") {
+        let spec = read(r#"{"rate_trace": "t", "jitter": {"distribution": {"trace": "t"}}}"#);
+        let _ = spec.build(&|_| Ok(text.clone()));
+        let _ = ConditionsSpec::from_settings(&[(&key, &text), ("queue", &text), ("loss", &text), ("jitter", &text)]);
+        let _ = serde_json::from_str::<ConditionsSpec>(&text);
+    }
 }

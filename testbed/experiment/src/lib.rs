@@ -1,1 +1,18 @@
 //! Runs: timed events, collectors, results folders and reports.
+//!
+//! Read in this order:
+//!
+//! 1. [`section`] – the keys of a network file that say what happens in a run: [`section::Script`];
+//! 2. [`world`] – the one interface through which a run touches a network, be it a testbed or a simulator;
+//! 3. [`testbed`] – a running testbed as such a world;
+//! 4. [`runner`] – one run, from the first logger to the results folder: [`runner::run`];
+//! 5. [`results`] – what it leaves behind: `results.json`, samples, outputs;
+//! 6. [`report`] – the page made of that folder, at any time: [`report::render`].
+#![forbid(unsafe_code)]
+
+pub mod report;
+pub mod results;
+pub mod runner;
+pub mod section;
+pub mod testbed;
+pub mod world;

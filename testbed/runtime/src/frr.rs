@@ -106,8 +106,8 @@ fn neighbours(network: &Network, port: Port) -> Vec<Port> {
     let segments = plait_model_topology::address::segments(network);
     segments
         .iter()
-        .find(|segment| segment.members.contains(&port))
-        .map(|segment| segment.members.iter().copied())
+        .find(|segment| segment.ports.contains(&port))
+        .map(|segment| segment.ports.iter().copied())
         .into_iter()
         .flatten()
         .filter(|other| other.node != port.node && network.nodes[other.node].role == Role::Router)

@@ -21,8 +21,8 @@ pub enum AccuracyClass {
 pub struct Calibration {
     /// For packets that arrive through a packet socket, stamped by the kernel.
     pub packet: TimeSpan,
-    /// For packets that arrive through a TAP, stamped by the engine.
-    pub tap: TimeSpan,
+    /// For packets that arrive through a TAP, stamped by the engine; `None` if this user may not make TAPs.
+    pub tap: Option<TimeSpan>,
     /// Packets measured for each.
     pub samples: u64,
 }

@@ -1,60 +1,103 @@
 //! Waiting for the next packet or the next due time, whichever comes first, and waking up on time.
 
 use crate::sys::{Epoll, monotonic};
+use std::time::Duration;
 
-/// Decides between sleeping and spinning.
+/// Decides between sleeping, napping and spinning.
 ///
-/// A timer wakes a thread some ten microseconds late, so the last stretch before a due time is spun out. Spinning is
-/// bounded: a real-time thread that never sleeps is stopped by the kernel for 50 ms of every second, and while packets
-/// come often, every gap is shorter than the stretch and all of it would be burnt.
+/// A timer wakes a thread some 30 us late, so the last stretch before a due time is spun out. Spinning is on a budget: a
+/// real-time thread that never sleeps is stopped by the kernel for 50 ms of every second, and while packets come so
+/// often that every gap is shorter than the stretch, all of the time would be burnt.
 #[derive(Debug)]
 pub(crate) struct Wait {
     window_start: u64,
+    spun: u64,
     packets: u64,
-    calm: bool,
+    bytes: u64,
+    crowded: bool,
+    tick_start: u64,
+    slept: u64,
 }
 
 /// The last stretch before a due time.
 const SPIN: u64 = 50_000;
-/// How often the packet rate is looked at.
-const WINDOW: u64 = 100_000_000;
-/// Above this many packets in a window (5000 a second) nothing is spun.
-const CALM: u64 = 500;
+/// The time over which spinning is counted, and how much of it may be spun.
+const WINDOW: u64 = 20_000_000;
+const BUDGET: u64 = WINDOW * 2 / 5;
+/// From this many packets or bytes in a window (25,000 a second, 1 Gbit/s) on, the thread naps between looks instead of being woken: a
+/// wake-up for each packet costs the sender more than the packet itself. Stamps keep arrivals exact meanwhile.
+const CROWD: u64 = 500;
+const CROWD_BYTES: u64 = 2_500_000;
+const NAP: u64 = 30_000;
+/// Of each tick the thread sleeps at least this much, however much there is to do: the kernel takes a twentieth of every
+/// second from real-time threads that starve the others, and it takes it in one piece.
+const TICK: u64 = 1_000_000;
+const REST: u64 = 70_000;
 
 impl Wait {
     pub fn new(now: u64) -> Self {
-        Self { window_start: now, packets: 0, calm: true }
+        Self { window_start: now, spun: 0, packets: 0, bytes: 0, crowded: false, tick_start: now, slept: 0 }
     }
 
     /// Notes that packets came.
-    pub fn count(&mut self, packets: usize) {
+    pub fn count(&mut self, packets: usize, bytes: u64) {
         self.packets += packets as u64;
-        // The burst itself ends the calm, not only the look back at it.
-        self.calm &= self.packets <= CALM;
+        self.bytes += bytes;
     }
 
     /// Waits until `due`, or until a descriptor is ready; says how many are.
     pub fn wait(&mut self, epoll: &mut Epoll, due: Option<u64>) -> usize {
-        let now = monotonic();
+        let mut now = monotonic();
+        if now - self.tick_start > TICK {
+            if self.slept < REST {
+                std::thread::sleep(Duration::from_nanos(REST));
+                now = monotonic();
+            }
+            (self.tick_start, self.slept) = (now, 0);
+        }
         if now - self.window_start > WINDOW {
-            self.calm = self.packets <= CALM;
-            (self.window_start, self.packets) = (now, 0);
+            self.crowded = self.packets > CROWD || self.bytes > CROWD_BYTES;
+            (self.window_start, self.spun, self.packets, self.bytes) = (now, 0, 0, 0);
         }
-        let Some(due) = due else { return epoll.wait(None) };
-        let left = due.saturating_sub(now);
-        if !self.calm {
-            return epoll.wait(Some(left));
-        }
-        if left > SPIN {
-            return epoll.wait(Some(left - SPIN));
-        }
-        // Look once whether anything came, then spin.
-        let ready = epoll.wait(Some(0));
-        if ready == 0 {
-            while monotonic() < due {
-                std::hint::spin_loop();
+        let stretch = if self.spun > BUDGET { 0 } else { SPIN };
+        match due.map(|due| (due, due.saturating_sub(now))) {
+            None => self.sleep(epoll, None),
+            Some((_, left)) if left > stretch => self.sleep(epoll, Some(left - stretch)),
+            Some((due, _)) => {
+                // Look once whether anything came, then spin.
+                let ready = epoll.wait(Some(0));
+                if ready == 0 {
+                    self.spin(due);
+                }
+                ready
             }
         }
+    }
+
+    fn sleep(&mut self, epoll: &mut Epoll, most: Option<u64>) -> usize {
+        let begun = monotonic();
+        let ready = if self.crowded {
+            match epoll.wait(Some(0)) {
+                0 => {
+                    std::thread::sleep(Duration::from_nanos(most.unwrap_or(NAP).min(NAP)));
+                    epoll.wait(Some(0))
+                }
+                ready => ready,
+            }
+        } else {
+            epoll.wait(most)
+        };
+        self.slept += monotonic() - begun;
         ready
+    }
+
+    fn spin(&mut self, due: u64) {
+        let begun = monotonic();
+        let mut now = begun;
+        while now < due {
+            std::hint::spin_loop();
+            now = monotonic();
+        }
+        self.spun += now - begun;
     }
 }

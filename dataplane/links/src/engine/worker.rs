@@ -152,8 +152,10 @@ impl Worker {
         let now = monotonic();
         let direction = &mut link.directions[end];
         let look_for_ecn = direction.marks();
+        let mut bytes = 0;
         for index in 0..count {
             let packet = self.batch.packet(index);
+            bytes += packet.len() as u64;
             let (stamp, tag) = self.batch.details(index);
             let Some(info) = frame::describe(packet, look_for_ecn) else {
                 link.ends[end].malformed += 1;
@@ -174,7 +176,7 @@ impl Worker {
             link.ends[1 - end].send(self.passing.iter().map(|index| self.batch.packet(*index)));
             self.passing.clear();
         }
-        self.wait.count(count);
+        self.wait.count(count, bytes);
         self.note(slot, end);
     }
 
@@ -266,7 +268,8 @@ impl Worker {
                 }
                 Command::Report(reply) => answer(reply, self.report()),
                 Command::Calibrated(constants) => {
-                    self.lead = Lead { packet: constants.packet.as_nanos(), tap: constants.tap.as_nanos() };
+                    let tap = constants.tap.map_or(0, |tap| tap.as_nanos());
+                    self.lead = Lead { packet: constants.packet.as_nanos(), tap };
                     for slot in 0..self.slots.len() {
                         self.note(slot, 0);
                         self.note(slot, 1);

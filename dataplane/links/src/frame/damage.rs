@@ -67,10 +67,10 @@ mod tests {
         complete_checksum(&mut open);
         assert_eq!(open[0], 0);
         let covered = &open[OFFLOAD_HEADER + 34..];
-        let mut sum: u32 = covered.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
-        // The sum over data and checksum is the complement of the pseudo-header's, which stood in the field.
-        sum = (sum & 0xffff) + (sum >> 16);
-        assert_eq!(!(sum as u16), !(0xffff - word(&packet(), OFFLOAD_HEADER + 40).map_or(0, |old| !old)));
+        let pseudo_header = u32::from(word(&packet(), OFFLOAD_HEADER + 40).unwrap());
+        let data: u32 = covered.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+        let sum = data + pseudo_header;
+        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{Message, Route};
 use crate::sys::interface_index;
 use std::io;
+use std::os::fd::RawFd;
 
 const LINKINFO: u16 = libc::IFLA_LINKINFO;
 const INFO_KIND: u16 = 1;
@@ -14,19 +15,28 @@ const NO_ADDRESSES: u8 = 1;
 
 /// Makes a veth pair in the namespace of the calling thread, both ends up and without addresses.
 pub(crate) fn create_veth(first: &str, second: &str) -> io::Result<()> {
-    let message =
-        Message::new(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &interface_info(0, 0))
-            .text(libc::IFLA_IFNAME, first)
-            .nest(LINKINFO, |info| {
-                info.text(INFO_KIND, "veth").nest(INFO_DATA, |data| {
-                    data.nest(VETH_PEER, |peer| {
-                        peer.raw(&interface_info(0, 0)).text(libc::IFLA_IFNAME, second)
-                    })
-                })
-            });
-    Route::open()?.request(message)?;
+    create(first, |peer| peer.text(libc::IFLA_IFNAME, second))?;
     prepare(first)?;
     prepare(second)
+}
+
+/// Makes a veth pair with its second end in another namespace.
+pub(crate) fn create_veth_between(first: &str, second: &str, namespace: RawFd) -> io::Result<()> {
+    create(first, |peer| {
+        peer.text(libc::IFLA_IFNAME, second).attribute(libc::IFLA_NET_NS_FD, &namespace.to_ne_bytes())
+    })
+}
+
+fn create(name: &str, peer: impl FnOnce(Message) -> Message) -> io::Result<()> {
+    let message =
+        Message::new(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &interface_info(0, 0))
+            .text(libc::IFLA_IFNAME, name)
+            .nest(LINKINFO, |info| {
+                info.text(INFO_KIND, "veth").nest(INFO_DATA, |data| {
+                    data.nest(VETH_PEER, |inside| peer(inside.raw(&interface_info(0, 0))))
+                })
+            });
+    Route::open()?.request(message)
 }
 
 /// Brings a device up that carries other people's packets only: it gets no IPv6 addresses, so that the kernel on this

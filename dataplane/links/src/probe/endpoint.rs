@@ -42,12 +42,7 @@ impl Endpoint {
         if sys::set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER).is_err() {
             sys::set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, BUFFER)?;
         }
-        // SAFETY: a sockaddr_ll is made of integers, for which nought is a value.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = ETHER_TYPE.to_be();
-        address.sll_ifindex = interface_index(ifname)? as i32;
-        sys::bind(fd, address)?;
+        sys::bind_packet(fd, ETHER_TYPE, interface_index(ifname)?)?;
         let mut frame = vec![0; LONGEST];
         // To all, from nobody in particular: a locally administered address.
         frame[..6].fill(0xff);

@@ -16,22 +16,7 @@ impl Path {
         interval: TimeSpan,
         delay: TimeSpan,
     ) -> io::Result<Measured> {
-        self.clear()?;
-        let mut seen = vec![false; count as usize];
-        let start = monotonic();
-        for number in 0..count {
-            sleep_until(start + number * interval.as_nanos());
-            self.from.send(number, 64)?;
-            if number % 64 == 0 {
-                self.note_arrivals(&mut seen)?;
-            }
-        }
-        let patience = monotonic() + 2 * delay.as_nanos() + 200_000_000;
-        while monotonic() < patience {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-            self.note_arrivals(&mut seen)?;
-        }
-        let lost = seen.iter().filter(|seen| !**seen).count() as u64;
+        let lost = self.lost(count, interval, delay)?.len() as u64;
         let got = lost as f64 / count as f64;
         let interval = wilson(lost, count);
         let asked = asked.value();
@@ -47,6 +32,27 @@ impl Path {
             samples: count,
             within: interval.0 <= asked && asked <= interval.1,
         })
+    }
+
+    /// Sends `count` short frames, one each `interval`, and returns the numbers (from 0) of those that are lost on a
+    /// link of this delay.
+    pub fn lost(&mut self, count: u64, interval: TimeSpan, delay: TimeSpan) -> io::Result<Vec<u64>> {
+        self.clear()?;
+        let mut seen = vec![false; count as usize];
+        let start = monotonic();
+        for number in 0..count {
+            sleep_until(start + number * interval.as_nanos());
+            self.from.send(number, 64)?;
+            if number % 64 == 0 {
+                self.note_arrivals(&mut seen)?;
+            }
+        }
+        let patience = monotonic() + 2 * delay.as_nanos() + 200_000_000;
+        while monotonic() < patience {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            self.note_arrivals(&mut seen)?;
+        }
+        Ok((0..count).filter(|number| !seen[*number as usize]).collect())
     }
 
     fn note_arrivals(&mut self, seen: &mut [bool]) -> io::Result<()> {

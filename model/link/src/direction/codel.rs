@@ -24,7 +24,7 @@ impl CodelState {
         }
         match self.first_above_time {
             None => {
-                self.first_above_time = Some(now + interval);
+                self.first_above_time = Some(now.saturating_add(interval));
                 false
             }
             Some(at) => now >= at,
@@ -62,7 +62,7 @@ impl CodelState {
         }
         // If the last dropping state ended a short while ago, its drop rate is a good start.
         let delta = self.count - self.last_count;
-        let recent = now.saturating_sub(self.drop_next) < 16 * interval;
+        let recent = now.saturating_sub(self.drop_next) < interval.saturating_mul(16);
         self.count = if delta > 1 && recent { delta } else { 1 };
         self.last_count = self.count;
         self.drop_next = control_law(now, interval, self.count);
@@ -88,5 +88,5 @@ impl CodelState {
 
 /// Section 5.4: the next drop comes after `interval / sqrt(count)`.
 fn control_law(at: u64, interval: u64, count: u64) -> u64 {
-    at + (interval as f64 / libm::sqrt(count as f64)) as u64
+    at.saturating_add((interval as f64 / libm::sqrt(count as f64)) as u64)
 }

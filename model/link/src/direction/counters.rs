@@ -1,12 +1,12 @@
 //! What became of the packets.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What became of the packets of one direction, in packets as on the wire: a train of ten segments counts ten.
 ///
 /// Every packet is accounted for: `arrived + duplicated` equals `failed + lost + queue_dropped + aqm_dropped +
 /// departed` and those still under way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Handed to the link.
     pub arrived: u64,

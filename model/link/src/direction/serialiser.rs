@@ -36,14 +36,17 @@ impl Serialiser {
         let (begun, fraction) =
             if start <= self.end() { (self.busy_until, self.fraction) } else { (start, 0) };
         (self.busy_until, self.fraction) = match &self.rate {
-            Rate::Unlimited => (begun + u64::from(fraction > 0), 0),
+            Rate::Unlimited => (begun.saturating_add(u64::from(fraction > 0)), 0),
             Rate::Constant(rate) => {
                 let rate = rate.bits_per_second();
                 match bits.checked_mul(NANOS).and_then(|work| work.checked_add(fraction)) {
-                    Some(work) => (begun + work / rate, work % rate),
+                    Some(work) => (begun.saturating_add(work / rate), work % rate),
                     None => {
                         let work = u128::from(bits) * u128::from(NANOS) + u128::from(fraction);
-                        (begun + (work / u128::from(rate)) as u64, (work % u128::from(rate)) as u64)
+                        (
+                            begun.saturating_add((work / u128::from(rate)) as u64),
+                            (work % u128::from(rate)) as u64,
+                        )
                     }
                 }
             }
@@ -63,7 +66,7 @@ impl Serialiser {
 
     /// When the wire is free, rounded up.
     fn end(&self) -> u64 {
-        self.busy_until + u64::from(self.fraction > 0)
+        self.busy_until.saturating_add(u64::from(self.fraction > 0))
     }
 
     fn bits_between(&self, from: u64, to: u64) -> u64 {
@@ -89,15 +92,20 @@ impl Serialiser {
 fn trace_end(trace: &RateTrace, epoch: u64, from: u64, bits: u64) -> u64 {
     let mut work = u128::from(bits) * u128::from(NANOS);
     let mut at = from;
-    loop {
+    while work > 0 {
         let (rate, until) = step_at(trace, epoch, at);
         let possible = u128::from(rate) * u128::from(until - at);
-        if work <= possible {
-            return at + if work == 0 { 0 } else { work.div_ceil(u128::from(rate)) as u64 };
+        if rate > 0 && (work <= possible || until == u64::MAX) {
+            let span = u64::try_from(work.div_ceil(u128::from(rate))).unwrap_or(u64::MAX);
+            return at.saturating_add(span);
+        }
+        if until == u64::MAX {
+            return u64::MAX;
         }
         work -= possible;
         at = until;
     }
+    at
 }
 
 /// The rate at `now` and when it ends.
@@ -109,5 +117,5 @@ fn step_at(trace: &RateTrace, epoch: u64, now: u64) -> (u64, u64) {
     let index = steps.partition_point(|step| step.at.as_nanos() <= within) - 1;
     let end = steps.get(index + 1).map_or(period, |next| next.at.as_nanos());
     let until = epoch.saturating_add((lap * period).saturating_add(end));
-    (steps[index].rate.bits_per_second(), until.max(now + 1))
+    (steps[index].rate.bits_per_second(), until.max(now.saturating_add(1)))
 }

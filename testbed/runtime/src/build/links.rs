@@ -6,21 +6,43 @@ use super::{Builder, EngineRoom, StepError, failure};
 use crate::kernel::files::Doing;
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::netlink::{Batch, Netlink};
+use crate::kernel::time::monotonic_nanos;
 use crate::plan::{Backend, LinkState, Realisation, Step, mac};
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use plait_dataplane_links::{Engine, EngineOptions, LinkConfig, Port, offload, tap, tbf};
-use plait_model_link::{Conditions, Rate, tbf_burst};
-use plait_model_quantity::ByteCount;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use plait_dataplane_links::{Engine, EngineOptions, LinkConfig, Port, offload, redirect, tap, tbf};
+use plait_model_link::{Conditions, MTU_FRAME, Rate, tbf_burst};
 use rustix::thread::UnshareFlags;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-/// A link that the engine holds.
+/// A link whose ends are in the engine's namespace.
 pub(crate) struct EngineLink {
     /// The engine's number of it.
     pub id: u64,
+    /// The devices there, where both ends are packet sockets.
+    held: Option<[String; 2]>,
+    /// Who moves its packets.
+    mover: Mover,
+}
+
+impl EngineLink {
+    /// Whether the engine itself moves its packets, and so counts them.
+    pub fn is_moved_by_engine(&self) -> bool {
+        self.mover == Mover::Engine
+    }
+}
+
+/// Who moves the packets of a link whose ends are in the engine's namespace.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mover {
+    /// The engine.
+    Engine,
+    /// A redirect filter in the kernel, because nothing is asked of the link yet.
+    Filter,
+    /// Nobody: the link is cut.
+    Nobody,
 }
 
 impl Builder {
@@ -95,20 +117,23 @@ impl Builder {
         Ok(node.next_index - 1)
     }
 
+    /// The end of a veth pair that lives in a node.
+    fn outer<'a>(&self, link: &'a LinkState, end: usize, index: u32) -> io::Result<VethEnd<'a>> {
+        let (node, interface) = &link.ends[end];
+        Ok(VethEnd {
+            namespace: self.known(node)?.network.as_raw_fd(),
+            name: interface,
+            index,
+            mac: Some(mac(&link.ends[end])),
+            mtu: link.mtu,
+        })
+    }
+
     /// One veth pair between two nodes.
     fn direct(&mut self, link: &LinkState, batch: &mut Batch) -> io::Result<[u32; 2]> {
         let [a, b] = &link.ends;
         let indices = [self.take_index(&a.0)?, self.take_index(&b.0)?];
-        let end = |end: &(String, String), index| {
-            Ok::<_, io::Error>(VethEnd {
-                namespace: self.known(&end.0)?.network.as_raw_fd(),
-                name: &end.1,
-                index,
-                mac: Some(mac(end)),
-                mtu: link.mtu,
-            })
-        };
-        let message = messages::veth(&end(a, indices[0])?, &end(b, indices[1])?);
+        let message = messages::veth(&self.outer(link, 0, indices[0])?, &self.outer(link, 1, indices[1])?);
         batch.push(message, NLM_F_CREATE | NLM_F_EXCL);
         Ok(indices)
     }
@@ -117,8 +142,7 @@ impl Builder {
     fn shape(&self, link: &LinkState) -> io::Result<()> {
         for ((node, interface), conditions) in link.ends.iter().zip(&link.conditions) {
             let node = self.known(node)?;
-            let index = node.indices[interface];
-            namespace::in_network(&*node.network, || bucket(index, conditions))?;
+            namespace::in_network(&*node.network, || bucket(interface, conditions))?;
         }
         Ok(())
     }
@@ -129,11 +153,12 @@ impl Builder {
             let root = self.root;
             let room = namespace::on_thread(|| {
                 namespace::renew(UnshareFlags::NEWNET)?;
-                let engine = Engine::start(EngineOptions { real_time: root, ..EngineOptions::default() })
+                let engine = Engine::start(EngineOptions { priority: root.then_some(50), ..EngineOptions::default() })
                     .doing(|| "start the link engine".to_owned())?;
                 Ok(EngineRoom {
                     namespace: Arc::new(namespace::current(Kind::Network)?),
                     engine: Arc::new(engine),
+                    started: monotonic_nanos(),
                     links: HashMap::new(),
                     // Far above what the engine's own calibration devices use.
                     next_index: 1000,
@@ -166,13 +191,7 @@ impl Builder {
             let port = match backends[end] {
                 Backend::Packet => {
                     let mut batch = Batch::default();
-                    let outer = VethEnd {
-                        namespace: networks[end].as_raw_fd(),
-                        name: &node_end.1,
-                        index,
-                        mac: Some(mac(node_end)),
-                        mtu: link.mtu,
-                    };
+                    let outer = self.outer(link, end, index)?;
                     let held = VethEnd {
                         namespace: namespace.as_raw_fd(),
                         name: &inner,
@@ -214,16 +233,113 @@ impl Builder {
         if whole {
             self.whole_packets(link)?;
         }
-        let [a, b]: [Port; 2] = ports.try_into().unwrap_or_else(|_| unreachable!("two ends"));
-        engine.add_link(LinkConfig {
-            id,
-            name: name.to_owned(),
-            ends: [a, b],
-            directions: link.conditions.clone(),
-            seed: link.seed,
-        })?;
-        self.engine.as_mut().expect("started above").links.insert(name.to_owned(), EngineLink { id });
+        let held = match &ports[..] {
+            [Port::Packet { ifname: a }, Port::Packet { ifname: b }] => Some([a.clone(), b.clone()]),
+            _ => None,
+        };
+        let idle = link.conditions.iter().all(Conditions::is_unimpaired);
+        let mover = match &held {
+            Some([a, b]) if idle => {
+                namespace::in_network(&*namespace, || redirect::attach(a, b)).doing(|| format!("join {name}"))?;
+                Mover::Filter
+            }
+            _ => {
+                let ends = ports.try_into().unwrap_or_else(|_| unreachable!("two ends"));
+                engine.add_link(config(id, name, link, ends))?;
+                Mover::Engine
+            }
+        };
+        self.room().links.insert(name.to_owned(), EngineLink { id, held, mover });
         Ok(indices)
+    }
+
+    /// The engine's namespace, once a link is in it.
+    fn room(&mut self) -> &mut EngineRoom {
+        self.engine.as_mut().expect("a link that is in the engine started it")
+    }
+
+    /// Hands a link that the kernel joined, or that is cut, to the engine.
+    fn take_over(&mut self, name: &str, link: &LinkState) -> io::Result<()> {
+        let room = self.room();
+        let (namespace, engine) = (room.namespace.clone(), room.engine.clone());
+        let Some(known) = room.links.get_mut(name) else { return Ok(()) };
+        let (Some([a, b]), true) = (known.held.clone(), known.mover != Mover::Engine) else { return Ok(()) };
+        // The engine opens its ends first: what comes between is seen by both for a moment, and the engine's copy is
+        // the one that is shaped.
+        namespace::in_network(&*namespace, || redirect::detach(&a, &b))?;
+        engine.add_link(config(
+            known.id,
+            name,
+            link,
+            [Port::Packet { ifname: a.clone() }, Port::Packet { ifname: b.clone() }],
+        ))?;
+        known.mover = Mover::Engine;
+        Ok(())
+    }
+
+    /// Cuts a link, or heals it. In the engine it lets nothing through while both devices stay up, as when a fibre
+    /// breaks beyond the next switch; a bare link loses its carrier, and its nodes their routes over it until it heals.
+    pub(crate) fn cut(&mut self, name: &str, cut: bool) -> io::Result<()> {
+        let link = self.state.links[name].clone();
+        let Some(room) = &mut self.engine else { return self.carrier(&link, !cut) };
+        let Some(known) = room.links.get_mut(name) else { return self.carrier(&link, !cut) };
+        match (known.mover, cut) {
+            (Mover::Engine, true) => room.engine.fail(known.id),
+            (Mover::Engine, false) => room.engine.recover(known.id),
+            (Mover::Filter, false) | (Mover::Nobody, true) => Ok(()),
+            (Mover::Filter, true) | (Mover::Nobody, false) => {
+                let namespace = room.namespace.clone();
+                if let Some([a, b]) = &known.held {
+                    namespace::in_network(&*namespace, || match cut {
+                        true => redirect::detach(a, b),
+                        false => redirect::attach(a, b),
+                    })?;
+                }
+                known.mover = if cut { Mover::Nobody } else { Mover::Filter };
+                Ok(())
+            }
+        }
+    }
+
+    /// Turns both devices of a bare link off or on. The kernel forgets routes over a device that goes off, and IPv6
+    /// addresses too, so both are set again.
+    fn carrier(&mut self, link: &LinkState, on: bool) -> io::Result<()> {
+        for (node, interface) in &link.ends {
+            let index = self.known(node)?.indices[interface];
+            let state = &self.state.nodes[node];
+            let mut batch = Batch::default();
+            if on {
+                batch.push(messages::up(index, messages::Up::Plain), 0);
+                for address in state.interfaces[interface].addresses.iter().filter(|net| net.addr().is_ipv6()) {
+                    batch.push(messages::address(index, *address, true), NLM_F_CREATE | NLM_F_REPLACE);
+                }
+            } else {
+                batch.push(messages::down(index), 0);
+            }
+            let network = self.known(node)?.network.clone();
+            let refused = namespace::in_network(&*network, || Netlink::open()?.send(&mut batch))?;
+            if let Some(refused) = refused.into_iter().next() {
+                return Err(refused.error);
+            }
+        }
+        if on {
+            // Both devices are on, so next hops are reachable again.
+            for (node, interface) in &link.ends {
+                let indices = &self.known(node)?.indices;
+                let mut batch = Batch::default();
+                for route in &self.state.nodes[node].routes {
+                    if route.interface.as_ref() == Some(interface) {
+                        let index = indices.get(interface).copied();
+                        batch.push(messages::route(route.to, route.via, index, true), NLM_F_CREATE | NLM_F_REPLACE);
+                    }
+                }
+                if !batch.is_empty() {
+                    let network = self.known(node)?.network.clone();
+                    namespace::in_network(&*network, || Netlink::open()?.send(&mut batch))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Stops both nodes from handing superpackets to a link that decides packet by packet.
@@ -245,12 +361,18 @@ impl Builder {
                 if link.conditions.iter().any(Conditions::needs_whole_packets) {
                     self.whole_packets(link)?;
                 }
-                let id = self.engine_link(name).ok_or_else(|| io::Error::other(format!("the engine lacks {name}")))?;
-                let engine = self.engine().expect("a link is in it");
-                for (direction, conditions) in link.conditions.iter().enumerate() {
-                    engine.set(id, direction, conditions.clone())?;
+                let room = self.room();
+                let known =
+                    room.links.get(name).ok_or_else(|| io::Error::other(format!("the engine lacks {name}")))?;
+                if known.mover == Mover::Engine {
+                    for (direction, conditions) in link.conditions.iter().enumerate() {
+                        room.engine.set(known.id, direction, conditions.clone())?;
+                    }
+                    return Ok(());
                 }
-                Ok(())
+                let was_cut = known.mover == Mover::Nobody;
+                self.take_over(name, link)?;
+                if was_cut { self.cut(name, true) } else { Ok(()) }
             }
         }
     }
@@ -259,9 +381,10 @@ impl Builder {
     pub(super) fn remove_link(&mut self, name: &str) -> io::Result<()> {
         let Some(link) = self.state.links.get(name) else { return Ok(()) };
         if let Some(room) = &mut self.engine
-            && let Some(held) = room.links.remove(name)
+            && let Some(known) = room.links.remove(name)
+            && known.mover == Mover::Engine
         {
-            room.engine.remove_link(held.id)?;
+            room.engine.remove_link(known.id)?;
         }
         for (node, interface) in link.ends.clone() {
             let Some(node) = self.nodes.get_mut(&node) else { continue };
@@ -277,10 +400,14 @@ impl Builder {
     }
 }
 
+fn config(id: u64, name: &str, link: &LinkState, ends: [Port; 2]) -> LinkConfig {
+    LinkConfig { id, name: name.to_owned(), ends, directions: link.conditions.clone(), seed: link.seed }
+}
+
 /// Puts the token bucket of one direction on a device of the calling thread's namespace.
-fn bucket(index: u32, conditions: &Conditions) -> io::Result<()> {
-    let Some(Rate::Fixed(rate)) = conditions.rate else { return tbf::remove(index) };
-    let mtu = ByteCount::new(1514);
-    let limit = conditions.queue_bytes(rate);
-    tbf::attach(index, rate, tbf_burst(rate, mtu), limit)
+fn bucket(interface: &str, conditions: &Conditions) -> io::Result<()> {
+    let (Rate::Constant(rate), Some((limit, _))) = (&conditions.rate, conditions.queue_bytes()) else {
+        return tbf::detach(interface);
+    };
+    tbf::attach(interface, *rate, tbf_burst(*rate, MTU_FRAME), limit)
 }

@@ -54,7 +54,7 @@ pub fn bridge(name: &str, index: u32) -> RouteNetlinkMessage {
     message.attributes.push(LinkAttribute::IfName(name.to_owned()));
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Bridge),
-        LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::StpState(0.into()), InfoBridge::MulticastSnooping(0)])),
+        LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::StpState(0.into()), InfoBridge::MulticastSnooping(false)])),
     ]));
     RouteNetlinkMessage::NewLink(message)
 }
@@ -80,6 +80,14 @@ pub fn up(index: u32, how: Up) -> RouteNetlinkMessage {
     RouteNetlinkMessage::SetLink(message)
 }
 
+/// Turns a device off.
+pub fn down(index: u32) -> RouteNetlinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.header.change_mask = LinkFlags::Up;
+    RouteNetlinkMessage::SetLink(message)
+}
+
 /// Leaves a device without an IPv6 link-local address, and so without router solicitations, multicast reports and
 /// duplicate detection, whose packets would shift every seeded sequence. Must come before the device goes up.
 pub fn no_link_local(index: u32) -> RouteNetlinkMessage {
@@ -88,14 +96,6 @@ pub fn no_link_local(index: u32) -> RouteNetlinkMessage {
     message.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(
         In6AddrGenMode::None,
     )])]));
-    RouteNetlinkMessage::SetLink(message)
-}
-
-/// Renames a device and moves it to another namespace.
-pub fn rename(index: u32, name: &str) -> RouteNetlinkMessage {
-    let mut message = LinkMessage::default();
-    message.header.index = index;
-    message.attributes.push(LinkAttribute::IfName(name.to_owned()));
     RouteNetlinkMessage::SetLink(message)
 }
 

@@ -8,8 +8,10 @@ mod configure;
 mod links;
 mod messages;
 mod nodes;
+mod programs;
 mod stop;
 
+use crate::children::Children;
 use crate::kernel::netlink::Netlink;
 use crate::plan::{State, Step};
 use configure::Pending;
@@ -59,6 +61,7 @@ pub struct Builder {
     root: bool,
     home: std::path::PathBuf,
     groups: crate::limits::Groups,
+    children: Children,
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
 }
@@ -67,6 +70,8 @@ pub struct Builder {
 pub(crate) struct EngineRoom {
     pub namespace: Arc<OwnedFd>,
     pub engine: Arc<Engine>,
+    /// When it started, in nanoseconds of the monotonic clock.
+    pub started: u64,
     /// Engine's number of each link, and the namespace's device numbers of its ends.
     pub links: HashMap<String, links::EngineLink>,
     pub next_index: u32,
@@ -78,7 +83,7 @@ impl Builder {
     ///
     /// # Errors
     /// When no netlink socket can be had.
-    pub fn new(root: bool, home: std::path::PathBuf, groups: crate::limits::Groups) -> io::Result<Self> {
+    pub fn new(root: bool, home: std::path::PathBuf, groups: crate::limits::Groups, children: Children) -> io::Result<Self> {
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         Ok(Self {
             state,
@@ -88,6 +93,7 @@ impl Builder {
             root,
             home,
             groups,
+            children,
             ipv6: HashSet::new(),
         })
     }
@@ -151,7 +157,7 @@ impl Builder {
                         Step::Condition { name, link } => self.condition(name, link),
                         Step::Sysctls { node, set } => self.set_sysctls(node, set),
                         Step::Files { node, files } => self.change_files(node, files),
-                        Step::Hosts(hosts) => crate::sandbox::write_hosts(hosts),
+                        Step::Hosts(hosts, _) => crate::sandbox::write_hosts(hosts),
                         Step::Daemons { node, frr } => self.daemons(node, frr.as_ref()),
                         Step::Commands { node, run, .. } => self.commands(node, run),
                         Step::AddNode { .. }
@@ -174,9 +180,14 @@ impl Builder {
         self.engine.as_ref().map(|room| &room.engine)
     }
 
+    /// The link engine, and when it started, in nanoseconds of the monotonic clock.
+    pub fn engine_since(&self) -> Option<(&Arc<Engine>, u64)> {
+        self.engine.as_ref().map(|room| (&room.engine, room.started))
+    }
+
     /// The engine's number of a link.
     pub fn engine_link(&self, name: &str) -> Option<u64> {
-        self.engine.as_ref()?.links.get(name).map(|link| link.id)
+        self.engine.as_ref()?.links.get(name).filter(|link| link.is_moved_by_engine()).map(|link| link.id)
     }
 
     /// A node by name.

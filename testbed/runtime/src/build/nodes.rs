@@ -7,7 +7,7 @@ use crate::kernel::namespace::{self, Kind};
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::kernel::{capability, process};
 use crate::plan::{Limits, NodeState, Step};
-use crate::sandbox::{NODE_FOLDER, NodeView, node_folder, view_write};
+use crate::sandbox::{NODE_FOLDER, NodeView, change_files, node_folder};
 use plait_model_topology::vocabulary::Role;
 use rustix::thread::UnshareFlags;
 use std::collections::{BTreeMap, HashMap};
@@ -89,11 +89,11 @@ impl Builder {
         match self.known(node)?.view.clone() {
             // Nobody has looked yet: the view is made from the state when somebody does.
             None => Ok(()),
-            Some(view) => view_write(&view, files),
+            Some(view) => change_files(&view, files),
         }
     }
 
-    pub(super) fn known(&self, node: &str) -> io::Result<&Node> {
+    pub(crate) fn known(&self, node: &str) -> io::Result<&Node> {
         self.nodes.get(node).ok_or_else(|| io::Error::other(format!("there is no node `{node}`")))
     }
 

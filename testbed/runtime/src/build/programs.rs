@@ -5,6 +5,7 @@ use crate::kernel::capability;
 use crate::kernel::process::start;
 use std::io;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 impl Builder {
     /// Runs shell commands in order; each must succeed. What they start in the background stays.
@@ -15,9 +16,9 @@ impl Builder {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", text]).stdin(Stdio::null());
             command.stdout(output.try_clone()?).stderr(output);
-            let pid = start(&mut command, place, false)?.id() as i32;
-            let exited = self.children.wait_registered(pid)?;
-            if exited != crate::control::Exited::Code(0) {
+            let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
+            let exited = self.children.wait(pid, Duration::MAX);
+            if exited != Some(crate::control::Exited::Code(0)) {
                 let log = std::fs::read_to_string(self.folder(node).join("log/commands.log")).unwrap_or_default();
                 let last: Vec<&str> = log.lines().rev().take(3).collect();
                 return Err(io::Error::other(format!("`{text}` ended with {exited:?}: {}", last.join(" / "))));

@@ -9,7 +9,7 @@ mod directory;
 mod line;
 mod protocol;
 
-pub use client::{Capture, Exec, ExecStatus, Testbed, Terminal};
+pub use client::{Capture, ExecStatus, Running, Samples, Terminal, Testbed};
 pub use directory::{Directory, Found, OwnSocket};
 pub use line::Line;
 pub use protocol::{Envelope, ExecRequest, Exited, LinkReport, NodeReport, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest};

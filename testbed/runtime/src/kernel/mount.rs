@@ -13,12 +13,17 @@ pub fn make_private() -> io::Result<()> {
 
 /// Makes a mount and all below it read-only (`mount_setattr`, Linux 5.12).
 pub fn read_only_recursive(path: &Path) -> io::Result<()> {
-    set_attributes(path, libc::MOUNT_ATTR_RDONLY, libc::AT_RECURSIVE as u32)
+    set_attributes(path, libc::MOUNT_ATTR_RDONLY, 0, libc::AT_RECURSIVE as u32)
 }
 
-fn set_attributes(path: &Path, attributes: u64, flags: u32) -> io::Result<()> {
+/// Makes one mount writable again; refused where the mount came from a more privileged owner.
+pub fn writable(path: &Path) -> io::Result<()> {
+    set_attributes(path, 0, libc::MOUNT_ATTR_RDONLY, 0)
+}
+
+fn set_attributes(path: &Path, set: u64, clear: u64, flags: u32) -> io::Result<()> {
     let path = c_path(path)?;
-    let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let attr = libc::mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
     // SAFETY: the path is terminated, the struct is the kernel's and its size is passed along.
     let done = unsafe {
         libc::syscall(

@@ -204,3 +204,42 @@ pub fn unblock_signals() -> io::Result<()> {
     };
     if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
 }
+
+/// Runs a closure in a copy of the process and tells how it went. The calling process must have one thread.
+pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    match fork()? {
+        Side::Child => {
+            let code = match work() {
+                Ok(()) => 0,
+                Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
+            };
+            // SAFETY: ends the copy at once, without running what the original registered for its own end.
+            unsafe { libc::_exit(code) }
+        }
+        Side::Parent(child) => {
+            let ended = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
+            match ended.and_then(|(_, status)| status.exit_status()) {
+                Some(0) => Ok(()),
+                Some(code) => Err(io::Error::from_raw_os_error(code)),
+                None => Err(io::Error::other("the kernel killed the attempt")),
+            }
+        }
+    }
+}
+
+/// Gives the calling thread real-time scheduling (SCHED_FIFO).
+pub fn try_real_time(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a live local.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// How many files a process may have open: now, and at most.
+pub fn open_file_limits() -> (u64, u64) {
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    (limits.current.unwrap_or(u64::MAX), limits.maximum.unwrap_or(u64::MAX))
+}

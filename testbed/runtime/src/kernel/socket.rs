@@ -6,7 +6,7 @@ use rustix::net::{
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::{io, time::Duration};
 
 /// The most descriptors one message carries.
@@ -54,7 +54,20 @@ pub fn receive(socket: impl AsFd, buffer: &mut [u8], descriptors: &mut Vec<Owned
 
 /// The user at the other end of a Unix socket.
 pub fn peer_user(socket: impl AsFd) -> io::Result<u32> {
-    Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
+    // Not through rustix: it refuses a peer whose process ID is nought, as that of one outside the sandbox is.
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut size = std::mem::size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the structure and its size are passed by pointers to live locals.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &mut size,
+        )
+    };
+    if done == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Waits until a descriptor is readable or hung up; false when the time is over.

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::frr;
 use crate::section;
-use plait_model_link::{Conditions, link_seed};
+use plait_model_link::Conditions;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Map, decode};
@@ -78,7 +78,7 @@ pub fn desired(
                     conditions: lan.conditions.clone(),
                     specs: lan.specs.clone(),
                     realisation,
-                    seed: link_seed(network.seed, &name),
+                    seed: network.seed,
                     verify: false,
                     hidden: true,
                 },
@@ -92,6 +92,7 @@ pub fn desired(
         .enumerate()
         .filter_map(|(index, node)| Some((assignment.primary(index)?, node.name.clone())))
         .collect();
+    state.assignment = serde_json::to_value(assignment).ok();
     if faults.is_empty() { Ok(state) } else { Err(faults) }
 }
 
@@ -128,7 +129,7 @@ fn static_routes(network: &Network, assignment: &Assignment) -> Vec<BTreeSet<Rou
             .table(index)
             .into_iter()
             .map(|route| RouteState {
-                to: route.to,
+                to: route.prefix,
                 via: route.via,
                 interface: Some(node.interfaces[route.interface].name.clone()),
             })
@@ -278,7 +279,7 @@ fn link_state(network: &Network, link: &Link, wishes: &Wishes, verify_all: bool)
         conditions: link.conditions.clone(),
         specs: link.specs.clone(),
         realisation,
-        seed: link_seed(network.seed, &link.name),
+        seed: network.seed,
         verify: verify_all || flag(&link.extra, "verify"),
         hidden: false,
     })

@@ -44,8 +44,8 @@ pub fn plan(desired: &State, observed: &State) -> Vec<Step> {
             Some(_) => {}
         }
     }
-    if plan.now.hosts != desired.hosts {
-        plan.step(Step::Hosts(desired.hosts.clone()));
+    if plan.now.hosts != desired.hosts || plan.now.assignment != desired.assignment {
+        plan.step(Step::Hosts(desired.hosts.clone(), desired.assignment.clone()));
     }
     for (name, node) in &desired.nodes {
         plan.addresses(name, node);

@@ -22,6 +22,8 @@ pub struct State {
     pub links: IndexMap<String, LinkState>,
     /// What every node finds in `/etc/hosts`.
     pub hosts: Vec<(IpAddr, String)>,
+    /// The addresses by segment, from which the next version of the file is numbered. Not part of what is built.
+    pub assignment: Option<serde_json::Value>,
 }
 
 /// One node.

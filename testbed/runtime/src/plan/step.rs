@@ -66,8 +66,8 @@ pub enum Step {
         /// New text by path; none removes the file.
         files: BTreeMap<String, Option<String>>,
     },
-    /// Write `/etc/hosts`.
-    Hosts(Vec<(IpAddr, String)>),
+    /// Write `/etc/hosts`, and remember the addresses it came from.
+    Hosts(Vec<(IpAddr, String)>, Option<serde_json::Value>),
     /// Unplug a link and remove its devices.
     RemoveLink {
         /// Its name.
@@ -153,7 +153,10 @@ impl Step {
                     }
                 }
             }
-            Self::Hosts(hosts) => state.hosts.clone_from(hosts),
+            Self::Hosts(hosts, assignment) => {
+                state.hosts.clone_from(hosts);
+                state.assignment.clone_from(assignment);
+            }
             Self::RemoveLink { name } => {
                 let Some(link) = state.links.shift_remove(name) else { return };
                 for (node, interface) in &link.ends {
@@ -209,7 +212,7 @@ impl fmt::Display for Step {
             Self::Files { node, files } => {
                 write!(f, "~ files {node}  {}", files.keys().cloned().collect::<Vec<_>>().join(" "))
             }
-            Self::Hosts(hosts) => write!(f, "~ hosts  {} names", hosts.len()),
+            Self::Hosts(hosts, _) => write!(f, "~ hosts  {} names", hosts.len()),
             Self::RemoveLink { name } => write!(f, "- link {name}"),
             Self::RemoveNode { name } => write!(f, "- node {name}"),
             Self::Routes { node, remove, add } => {

@@ -13,4 +13,4 @@ mod birth;
 mod view;
 
 pub use birth::{Birth, Lifeline, spawn};
-pub use view::{NODE_FOLDER, NodeView, build_host_view, node_folder, write_hosts};
+pub use view::{NODE_FOLDER, NodeView, build_host_view, change_files, node_folder, write_hosts};

@@ -94,7 +94,8 @@ fn devices() -> io::Result<()> {
         let target = if name == "fd" { target.to_owned() } else { format!("/proc/self/{target}") };
         std::os::unix::fs::symlink(target, staging.join(name))?;
     }
-    mount::bind_recursive(staging, dev).doing(|| "mount /dev".to_owned())
+    mount::bind_recursive(staging, dev).doing(|| "mount /dev".to_owned())?;
+    mount::detach(staging)
 }
 
 /// `/proc` of this process namespace, with what reaches the host out of reach.
@@ -189,6 +190,35 @@ impl NodeView {
         })
         .doing(|| format!("build the file view of {node}"))
     }
+}
+
+/// Changes files in a view that programs may already be using. A file outside the writable places must have been there
+/// when the view was made, or its folder must have been layered then.
+///
+/// # Errors
+/// The file that cannot be written, by path.
+pub fn change_files(view: &OwnedFd, files: &BTreeMap<String, Option<String>>) -> io::Result<()> {
+    namespace::on_thread(|| {
+        namespace::own_files()?;
+        namespace::enter(view, namespace::Kind::Mount)?;
+        for (path, text) in files {
+            let path = Path::new(path);
+            let top: PathBuf = path.components().take(2).collect();
+            let layered = !matches!(top.to_str(), Some("/run" | "/tmp" | "/var"));
+            if layered {
+                mount::writable(&top).doing(|| format!("open {} for writing", top.display()))?;
+            }
+            let written = match text {
+                Some(text) => write_file(path, text),
+                None => fs::remove_file(path),
+            };
+            if layered {
+                mount::read_only_recursive(&top)?;
+            }
+            written.doing(|| format!("write {}: restart the testbed", path.display()))?;
+        }
+        Ok(())
+    })
 }
 
 /// Writes a file and the folders it needs.

@@ -11,7 +11,7 @@ const PATH: &str = "/run/plait/supervisor.log";
 pub fn start(testbed: &str) {
     let Ok(file) = File::options().create(true).append(true).open(PATH) else { return };
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(file)).finish();
-    // A command that was given a log of its own keeps it for the part before the fork.
+    // A command that began to log before it forked keeps its own log, and the supervisor has none.
     let _ = tracing::subscriber::set_global_default(subscriber);
     // Every line of a supervisor is about its testbed: an entered span gives each the field.
     std::mem::forget(tracing::info_span!("supervisor", testbed).entered());

@@ -7,11 +7,12 @@
 //! dead children ─────── reaper ──► who waits for them ◄─────┘
 //! ```
 
-mod children;
+mod check;
 mod exec;
 mod live;
 mod log;
 mod metrics;
+mod samples;
 mod serve;
 
 use crate::build::{Builder, kill_all};
@@ -21,7 +22,7 @@ use crate::kernel::namespace;
 use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
-use children::Children;
+use crate::children::Children;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
 use std::io;
@@ -68,7 +69,6 @@ pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> i
 pub(crate) struct Supervisor {
     options: StartOptions,
     birth_pid: i32,
-    root: bool,
     started: Instant,
     builder: Mutex<Builder>,
     failed_links: Mutex<HashSet<String>>,
@@ -105,27 +105,30 @@ fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
         Err(error) => return refuse(error),
     };
     let groups = Groups::find(host_pid, start_time);
+    let children = Children::default();
     let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
     let prepared = detach()
         .and_then(|()| namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned()))
         .and_then(|()| build_host_view())
-        .and_then(|()| Builder::new(root, home, groups));
+        .and_then(|()| Builder::new(root, home, groups, children.clone()));
     let builder = match prepared {
         Ok(builder) => builder,
         Err(error) => return refuse(error),
     };
     log::start(&options.name);
+    if let Err(error) = children.watch() {
+        return refuse(error);
+    }
     tracing::info!(pid = host_pid, root, version = options.version, "supervisor started");
     let leased = options.leased;
     let desired = options.desired.clone();
     let supervisor = Arc::new(Supervisor {
         options,
         birth_pid: host_pid,
-        root,
         started: Instant::now(),
         builder: Mutex::new(builder),
         failed_links: Mutex::new(HashSet::new()),
-        children: Children::default(),
+        children,
         ready: AtomicBool::new(false),
         ending: AtomicBool::new(false),
     });
@@ -146,7 +149,6 @@ fn serve_until_end(
     desired: State,
     leased: bool,
 ) -> io::Result<()> {
-    supervisor.children.watch()?;
     let end = serve::listen(supervisor, listener)?;
     live::end_on_signal(end.clone())?;
     let mut told = Instant::now();
@@ -164,6 +166,13 @@ fn serve_until_end(
         tracing::error!(%error, "the testbed could not be built");
         teardown(supervisor, &mut |_, _| {});
         return Err(io::Error::other(error));
+    }
+    // Only now that all links are there and nothing runs: the measurement wants a quiet machine.
+    if let Some(engine) = supervisor.builder().engine().cloned() {
+        match engine.calibrate() {
+            Ok(calibration) => tracing::info!(?calibration, "link engine calibrated"),
+            Err(error) => tracing::warn!(%error, "link engine not calibrated"),
+        }
     }
     supervisor.ready.store(true, Ordering::Release);
     tracing::info!(took_ms = supervisor.started.elapsed().as_millis() as u64, "testbed is up");

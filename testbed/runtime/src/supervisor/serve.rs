@@ -107,8 +107,12 @@ impl Supervisor {
             }
             Request::Set { link, direction, spec } => Answer::Value(self.set(&link, direction, &spec)?),
             Request::State => Answer::Value(serde_json::to_value(&self.builder().state)?),
-            Request::Verdict => Answer::Value(match self.builder().engine() {
-                Some(engine) => serde_json::to_value(engine.report())?,
+            Request::Verdict => Answer::Value(match self.builder().engine_since() {
+                Some((engine, since)) => {
+                    let mut report = serde_json::to_value(engine.report()?)?;
+                    report["engine_started_ns"] = since.into();
+                    report
+                }
                 None => Value::Null,
             }),
         })
@@ -239,7 +243,7 @@ impl Supervisor {
             status: self.status().to_owned(),
             uptime_s: self.started.elapsed().as_secs_f64(),
             version: self.options.version.clone(),
-            accuracy_class: builder.engine().map(|engine| engine.report().class.to_string()),
+            accuracy_class: builder.engine().and_then(|engine| Some(format!("{:?}", engine.report().ok()?.class))),
             nodes: nodes.collect(),
             links: links.collect(),
         }

@@ -1,0 +1,83 @@
+//! Facts about what the kernel does for links that need no engine.
+
+mod lab;
+
+use lab::{A, B, LINK, Lab, conditions};
+use plait_dataplane_links::offload::{self, Policy};
+use plait_dataplane_links::probe::{At, Path};
+use plait_dataplane_links::scratch::Namespace;
+use plait_dataplane_links::{Engine, EngineOptions, LinkConfig, Port, redirect, tbf};
+use plait_model_link::{MTU_FRAME, tbf_burst};
+use plait_model_quantity::{Bandwidth, ByteCount, TimeSpan};
+use std::os::fd::AsFd;
+
+/// Two hosts joined by one veth, or nothing where that is not allowed.
+fn wire() -> Option<(Namespace, Namespace)> {
+    let build = || -> std::io::Result<_> {
+        let (a, b) = (Namespace::new()?, Namespace::new()?);
+        a.veth("eth0", &b, "eth0")?;
+        Ok((a, b))
+    };
+    build().inspect_err(|error| println!("skipped: no namespaces: {error}")).ok()
+}
+
+#[test]
+fn a_token_bucket_holds_its_rate() {
+    let Some((a, b)) = wire() else { return };
+    let rate: Bandwidth = "20Mbit".parse().unwrap();
+    let burst = tbf_burst(rate, MTU_FRAME);
+    a.run(|| tbf::attach("eth0", rate, burst, ByteCount::new(125_000))).unwrap().unwrap();
+    let at = |host: &'static str, namespace| At { namespace, ifname: host };
+    let mut path = Path::open(at("eth0", a.as_fd()), at("eth0", b.as_fd())).unwrap();
+    let measured = path.measure_rate(rate, TimeSpan::ZERO, 1514, 0.03).unwrap();
+    assert!(measured.within, "{measured:?}");
+    // Attaching again replaces, detaching twice does no harm.
+    a.run(|| tbf::attach("eth0", "50Gbit".parse().unwrap(), burst, ByteCount::new(1 << 20)))
+        .unwrap()
+        .unwrap();
+    a.run(|| tbf::detach("eth0").and(tbf::detach("eth0"))).unwrap().unwrap();
+}
+
+#[test]
+fn a_policy_switches_the_segmentation_of_a_device() {
+    let Some((a, _b)) = wire() else { return };
+    let now = || a.run(|| offload::get("eth0")).unwrap().unwrap();
+    assert_eq!(now(), Policy::Trains);
+    a.run(|| offload::set("eth0", Policy::WholePackets)).unwrap().unwrap();
+    assert_eq!(now(), Policy::WholePackets);
+    a.run(|| offload::set("eth0", Policy::Trains)).unwrap().unwrap();
+    assert_eq!(now(), Policy::Trains);
+    assert!(a.run(|| offload::set("eth9", Policy::Trains)).unwrap().is_err());
+    assert_eq!(Policy::of(&conditions(&[("loss", "1%")])), Policy::WholePackets);
+}
+
+#[test]
+fn redirected_devices_are_one_wire_until_the_engine_takes_over() {
+    let build = || -> std::io::Result<Lab> {
+        let (a, b, middle) = (Namespace::new()?, Namespace::new()?, Namespace::new()?);
+        a.veth("eth0", &middle, "to-a")?;
+        b.veth("eth0", &middle, "to-b")?;
+        a.address("eth0", A, 24)?;
+        b.address("eth0", B, 24)?;
+        let engine = middle.run(|| Engine::start(EngineOptions::default()))??;
+        Ok(Lab { a, b, middle, engine })
+    };
+    let lab = match build() {
+        Ok(lab) => lab,
+        Err(error) => return println!("skipped: no lab: {error}"),
+    };
+    lab.middle.run(|| redirect::attach("to-a", "to-b")).unwrap().unwrap();
+    lab.transfer(5_000_000);
+    assert!(lab.engine.stats(LINK).is_err());
+
+    let ends = ["to-a", "to-b"].map(|ifname| Port::Packet { ifname: ifname.to_owned() });
+    let directions = [conditions(&[("delay", "3ms")]), conditions(&[])];
+    lab.engine.add_link(LinkConfig { id: LINK, name: "a-b".to_owned(), ends, directions, seed: 1 }).unwrap();
+    lab.middle.run(|| redirect::detach("to-a", "to-b")).unwrap().unwrap();
+    let delay =
+        lab.path().measure_delay(TimeSpan::from_millis(3), 20, TimeSpan::from_millis(1), TimeSpan::ZERO);
+    assert!(delay.unwrap().p50 >= 3e6);
+    lab.transfer(1_000_000);
+    assert!(lab.engine.stats(LINK).unwrap().directions[0].counters.departed_bytes > 1_000_000);
+    lab.middle.run(|| redirect::detach("to-a", "to-b")).unwrap().unwrap();
+}

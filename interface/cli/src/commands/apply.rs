@@ -1,0 +1,53 @@
+//! `plait apply` and `plait plan`.
+
+use crate::arguments::FileArguments;
+use crate::load::{Loaded, load};
+use crate::output::{Failure, Output};
+use plait_model_topology::address::Assignment;
+use plait_testbed_runtime::control::Testbed;
+use plait_testbed_runtime::plan::{State, Step, Wishes, plan as steps_between};
+use serde_json::json;
+use std::process::ExitCode;
+
+pub fn apply(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let loaded = load(&arguments.file)?;
+    let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
+    let testbed = Testbed::find(Some(&name))?;
+    let desired = against(&loaded, &testbed.state()?)?;
+    let mut progress = output.progress(&format!("changing {name}"));
+    let steps = testbed.apply(&desired, &mut |done, total| progress.update(done, total))?;
+    drop(progress);
+    show(&steps, "changed", output)
+}
+
+pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let loaded = load(&arguments.file)?;
+    let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
+    // Without a running testbed the plan is that of `plait up`.
+    let observed = match Testbed::find(Some(&name)) {
+        Ok(testbed) => testbed.state()?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
+        Err(error) => return Err(error.into()),
+    };
+    let desired = against(&loaded, &observed)?;
+    show(&steps_between(&desired, &observed), "to do", output)
+}
+
+/// The state of a file, keeping the addresses that a running testbed has.
+fn against(loaded: &Loaded, observed: &State) -> Result<State, Failure> {
+    let previous = observed.assignment.clone().and_then(|value| serde_json::from_value::<Assignment>(value).ok());
+    loaded.desired(&Wishes::default(), previous.as_ref())
+}
+
+fn show(steps: &[Step], word: &str, output: &Output) -> Result<ExitCode, Failure> {
+    output.result(&json!({ "steps": steps }), || {
+        let mut text: String = steps.iter().map(|step| format!("{step}\n")).collect();
+        text.push_str(&match steps.len() {
+            0 => "nothing differs\n".to_owned(),
+            1 => format!("1 step {word}\n"),
+            count => format!("{count} steps {word}\n"),
+        });
+        text
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,17 @@
+//! One file a verb.
+
+pub mod apply;
+pub mod capture;
+pub mod complete;
+pub mod doctor;
+pub mod down;
+pub mod exec;
+pub mod generate;
+pub mod graph;
+pub mod import;
+pub mod inspect;
+pub mod link;
+pub mod ls;
+pub mod run;
+pub mod up;
+pub mod validate;

@@ -1,0 +1,151 @@
+//! `plait run` and `plait report`.
+
+use crate::arguments::{ReportArguments, RunArguments};
+use crate::load::load;
+use crate::output::{Failure, Output, Progress as Line};
+use plait_testbed_experiment::report::render;
+use plait_testbed_experiment::results::Results;
+use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
+use plait_testbed_experiment::section::{Action, Script};
+use plait_testbed_experiment::testbed::RunningTestbed;
+use plait_testbed_experiment::world::{Stop, VerdictWord};
+use plait_testbed_runtime::control::Testbed;
+use plait_testbed_runtime::kernel::process::block_signals;
+use plait_testbed_runtime::plan::Wishes;
+use plait_testbed_runtime::supervisor::{StartOptions, start};
+use rustix::process::Signal;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let loaded = load(&arguments.file)?;
+    let script = Script::of(&loaded.network).map_err(|faults| loaded.faulty(faults))?;
+    let wishes = Wishes { dynamic: changing(&script), ..Wishes::default() };
+    let desired = loaded.desired(&wishes, None)?;
+    let place = match arguments.output {
+        Some(place) => place,
+        None => next_place(&loaded.network.name)?,
+    };
+    if place.exists() {
+        return Err(Failure::usage(format!("{} is there already: choose another folder with `--output`", place.display())));
+    }
+    let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
+    output.note(&format!("building {name}: {} nodes, {} links", loaded.network.nodes.len(), loaded.network.links.len()));
+    let mut progress = output.progress(&format!("building {name}"));
+    let options = StartOptions {
+        name: name.clone(),
+        file: arguments.file.display().to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        desired,
+        leased: true,
+    };
+    // The testbed lives as long as this line: however this command ends, it goes.
+    let lease = start(options, &mut |done, total| progress.update(done, total))?;
+    drop(progress);
+    crate::logging();
+    // Ctrl-C ends the run, not the program: what was measured until then is kept.
+    let wait = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
+    let stop = Arc::new(Stop::default());
+    let asked = stop.clone();
+    std::thread::spawn(move || {
+        while wait().is_ok() {
+            asked.ask();
+        }
+    });
+    let world =
+        RunningTestbed::new(Testbed::find(Some(&name))?, &mut |link| output.note(&format!("measuring link {link}")))?;
+    let named = loaded.named();
+    let input = Input {
+        network: &loaded.network,
+        file: &loaded.source.name,
+        text: loaded.source.text.as_bytes(),
+        named: &named,
+    };
+    let mut told = Told { output, line: output.progress("running"), until: None };
+    let outcome = run_script(&world, &input, &script, &place, &stop, &mut told);
+    drop(told);
+    let testbed = world.into_testbed();
+    let torn_down = testbed.down(&mut |_, _| {});
+    drop(lease);
+    let outcome = outcome.map_err(|error| Failure::new(error.to_string()))?;
+    torn_down?;
+    let results = &outcome.results;
+    let report = outcome.folder.join("report.html");
+    let value = json!({ "folder": outcome.folder, "report": report, "passed": results.passed,
+        "verdict": results.verdict, "accuracy": results.world.accuracy });
+    output.result(&value, || summary(results, &report))?;
+    Ok(if results.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The links that events change, which must be made so that they can.
+fn changing(script: &Script) -> std::collections::HashSet<String> {
+    let mut links = std::collections::HashSet::new();
+    for event in &script.events {
+        if let Action::Set { link, .. } | Action::Link { link, .. } = &event.action {
+            links.insert(link.clone());
+        }
+    }
+    links
+}
+
+/// `results/NAME-NUMBER`, the first that is free.
+fn next_place(name: &str) -> Result<PathBuf, Failure> {
+    let folder = Path::new("results");
+    (1..100_000)
+        .map(|number| folder.join(format!("{name}-{number}")))
+        .find(|place| !place.exists())
+        .ok_or_else(|| Failure::new("results/ is full: remove old results"))
+}
+
+fn summary(results: &Results, report: &Path) -> String {
+    let word = match results.verdict.word {
+        VerdictWord::Valid => "valid".to_owned(),
+        VerdictWord::Tainted => format!("tainted ({} seconds and links, see the report)", results.verdict.reasons.len()),
+    };
+    format!(
+        "{}  links: {word}\nreport: {}\n",
+        if results.passed { "passed" } else { "FAILED: see the commands in the report" },
+        report.display()
+    )
+}
+
+/// Says how a run gets on.
+struct Told<'a> {
+    output: &'a Output,
+    line: Line,
+    until: Option<f64>,
+}
+
+impl Progress for Told<'_> {
+    fn moment(&mut self, at: f64, moment: Moment<'_>) {
+        match moment {
+            Moment::Started { until } => self.until = until,
+            Moment::Passing => {
+                let until = self.until.map(|until| format!(" of {until:.0}")).unwrap_or_default();
+                self.line.line(&format!("running, {at:.0}{until} s"));
+                return;
+            }
+            _ => self.line.pause(),
+        }
+        let text = match moment {
+            Moment::Started { .. } => format!("{at:7.2} s  loggers are on"),
+            Moment::Fired(event) => format!("{at:7.2} s  {}", event.label),
+            Moment::Ended { name, node, passed } => {
+                format!("{at:7.2} s  {name} on {node} {}", if passed { "ended" } else { "FAILED" })
+            }
+            Moment::Collecting => format!("{at:7.2} s  collecting"),
+            Moment::Stopping | Moment::Writing | Moment::Passing => return,
+        };
+        self.output.note(&text);
+    }
+}
+
+pub fn report(arguments: ReportArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let html = render(&arguments.folder).map_err(|error| Failure::new(error.to_string()))?;
+    let place = arguments.folder.join("report.html");
+    std::fs::write(&place, html).map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+    output.result(&json!({ "report": place }), || format!("report: {}\n", place.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

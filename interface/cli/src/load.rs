@@ -1,0 +1,81 @@
+//! From a path to a network, with the vocabulary of all rooms.
+
+use crate::output::Failure;
+use plait_model_topology::address::{Assignment, assign};
+use plait_model_topology::diagnostic::{Diagnostic, Report};
+use plait_model_topology::document::Source;
+use plait_model_topology::{Network, Vocabulary, parse_network};
+use plait_testbed_runtime::plan::{State, Wishes, desired};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read; a network of ten thousand nodes is about a hundredth of it.
+const LARGEST: u64 = 64 << 20;
+
+/// The kinds and keys of all rooms of this build.
+pub fn vocabulary() -> Vocabulary {
+    let mut vocabulary = Vocabulary::core();
+    plait_testbed_runtime::section::register(&mut vocabulary);
+    plait_testbed_experiment::section::register(&mut vocabulary);
+    vocabulary
+}
+
+/// A network with the file it came from.
+pub struct Loaded {
+    /// The network.
+    pub network: Network,
+    /// The file's text.
+    pub source: Source,
+    /// The files it names that were read, by their paths as written.
+    named: RefCell<BTreeMap<String, Vec<u8>>>,
+    folder: PathBuf,
+}
+
+/// Reads a network file.
+pub fn load(path: &Path) -> Result<Loaded, Failure> {
+    let text = read_text(path)?;
+    let source = Source::new(path.display().to_string(), text);
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let named = RefCell::new(BTreeMap::new());
+    let network = parse_network(&source, &vocabulary(), &|name| read_beside(&folder, name, &named))?;
+    Ok(Loaded { network, source, named, folder })
+}
+
+/// Reads a text, refusing what cannot be one.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    let fail = |reason: String| Failure { code: 3, ..Failure::new(format!("{}: {reason}", path.display())) };
+    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
+    if metadata.len() > LARGEST {
+        return Err(fail(format!("{} MiB is too large for a network file", metadata.len() >> 20)));
+    }
+    let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8 text".to_owned()))
+}
+
+fn read_beside(folder: &Path, name: &str, named: &RefCell<BTreeMap<String, Vec<u8>>>) -> Result<String, String> {
+    let path = folder.join(name);
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    named.borrow_mut().insert(name.to_owned(), text.clone().into_bytes());
+    Ok(text)
+}
+
+impl Loaded {
+    /// The state that realises the network. With the addresses of a running testbed, those that can stay stay.
+    pub fn desired(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
+        let report = |faults: Vec<Diagnostic>| Failure::from(Report::new(self.source.clone(), faults));
+        let assignment = assign(&self.network, previous).map_err(report)?;
+        desired(&self.network, &assignment, wishes, &|name| read_beside(&self.folder, name, &self.named)).map_err(report)
+    }
+
+    /// The files it names, with their bytes.
+    pub fn named(&self) -> Vec<(String, Vec<u8>)> {
+        self.named.borrow().iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+    }
+
+    /// A fault found after parsing, as a failure that points at the file.
+    pub fn faulty(&self, faults: Vec<Diagnostic>) -> Failure {
+        Report::new(self.source.clone(), faults).into()
+    }
+}

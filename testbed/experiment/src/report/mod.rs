@@ -1,0 +1,35 @@
+//! The report of a run: one HTML page that needs nothing beside itself.
+//!
+//! [`render`] reads a results folder and nothing else, so that a report can be made again at any time. In the order in
+//! which the page is made:
+//!
+//! 1. [`data`] reads the samples into flows and link series;
+//! 2. [`plot`], [`drawing`] and [`timeline`] turn them into pictures, with [`scale`] and [`series`] beneath;
+//! 3. [`page`] puts them under the words.
+//!
+//! What comes from outside (names, commands, their output) passes through [`text::escape`] before it is markup.
+
+mod data;
+mod drawing;
+mod layout;
+mod marks;
+mod page;
+mod plot;
+mod scale;
+mod series;
+mod tables;
+mod text;
+mod timeline;
+
+use crate::results::{Results, ResultsError};
+use std::path::Path;
+
+/// The report of a results folder as one HTML page.
+///
+/// # Errors
+/// A folder that cannot be read, or is of a newer format.
+pub fn render(folder: &Path) -> Result<String, ResultsError> {
+    let results = Results::read(folder)?;
+    let data = data::Data::read(folder, &results)?;
+    Ok(page::page(folder, &results, &data))
+}

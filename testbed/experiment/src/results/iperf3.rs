@@ -1,0 +1,91 @@
+//! iperf3's JSON output (`iperf3 -J`) as rows.
+
+use super::records::Iperf3Record;
+use super::{CommandRecord, ResultsError, Staging};
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+
+/// Choice: iperf3 prints some 400 bytes a stream and interval; beyond this a file is something else.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Output {
+    intervals: Vec<Interval>,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    streams: Vec<Stream>,
+}
+
+#[derive(Deserialize)]
+struct Stream {
+    #[serde(default)]
+    socket: u64,
+    end: f64,
+    seconds: f64,
+    bytes: u64,
+    bits_per_second: f64,
+    retransmits: Option<u64>,
+    /// iperf3 marks the first seconds that `-O` leaves out.
+    #[serde(default)]
+    omitted: bool,
+}
+
+/// The intervals in a command's output, when it is iperf3's JSON. iperf3 counts from the moment its connection stands;
+/// the rows count from the start of the run, at `started_s` of which the command began.
+///
+/// Choice: the connection's set-up, some round-trip times, is not added, because iperf3 does not print it.
+pub fn intervals(stdout: &Path, command: &str, node: &str, started_s: f64) -> Vec<Iperf3Record> {
+    let fits = fs::metadata(stdout).is_ok_and(|data| data.len() <= LARGEST);
+    let Some(text) = fits.then(|| fs::read(stdout).ok()).flatten() else { return Vec::new() };
+    if text.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Vec::new();
+    }
+    let Ok(output) = serde_json::from_slice::<Output>(&text) else { return Vec::new() };
+    let streams = output.intervals.into_iter().flat_map(|interval| interval.streams);
+    streams
+        .filter(|stream| !stream.omitted && stream.end.is_finite() && stream.seconds > 0.0)
+        .map(|stream| Iperf3Record {
+            time_s: ((started_s + stream.end) * 1e6).round() / 1e6,
+            command: command.to_owned(),
+            node: node.to_owned(),
+            stream: stream.socket,
+            seconds: stream.seconds,
+            bytes: stream.bytes,
+            throughput_bps: stream.bits_per_second,
+            retransmits: stream.retransmits,
+        })
+        .collect()
+}
+
+/// The rows of all commands of a run.
+#[derive(Debug, Default)]
+pub struct Iperf3Rows(Vec<Iperf3Record>);
+
+impl Iperf3Rows {
+    /// Looks through the output of every command, which stands in `folder`.
+    pub fn of(commands: &[CommandRecord], folder: &Path) -> Self {
+        let mut rows = Vec::new();
+        for command in commands {
+            let Some(started) = command.started_s else { continue };
+            let name = command.folder.rsplit('/').next().unwrap_or_default();
+            let stdout = folder.join(&command.folder).join("stdout");
+            rows.extend(intervals(&stdout, name, &command.node, started));
+        }
+        Self(rows)
+    }
+
+    /// Writes `samples/iperf3.csv`, if there is a row.
+    pub fn write(&self, staging: &Staging) -> Result<(), ResultsError> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let path = staging.path("samples/iperf3.csv")?;
+        let failed = |error| ResultsError::csv_write(&path, error);
+        let mut writer = csv::Writer::from_path(&path).map_err(failed)?;
+        self.0.iter().try_for_each(|row| writer.serialize(row)).map_err(failed)?;
+        writer.flush().map_err(|error| ResultsError::write(&path, error))
+    }
+}

@@ -1,0 +1,272 @@
+//! One run, from the first logger to the results folder.
+//!
+//! [`run`] takes a network that is up (a [`World`]), does what its script says, and leaves a results folder:
+//!
+//! ```text
+//! loggers ──► events at their instants ──► wait for commands ──► stop what still runs ──► collect ──► write, report
+//! ```
+//!
+//! Whatever happens on the way (a command that fails or hangs, a world that refuses, Ctrl-C), the steps to the right
+//! still follow: commands are always stopped, and what there is of results is always written.
+
+mod commands;
+mod loggers;
+mod provenance;
+mod timeline;
+
+pub use provenance::Input;
+
+use crate::report;
+use crate::results::records::seconds;
+use crate::results::{
+    EventKind, EventRecord, Iperf3Rows, Machine, NetworkSummary, RESULTS_VERSION, Results, ResultsError,
+    SamplesSummary, Staging,
+};
+use crate::section::{Action, Command, Event, Script};
+use crate::world::{Direction, Stop, World};
+use commands::Commands;
+use loggers::Loggers;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long commands that were asked to stop may take; a world kills them after a second.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often commands are looked after between events.
+const TICK: Duration = Duration::from_millis(20);
+/// How often progress hears that time passes.
+const WORD: Duration = Duration::from_millis(100);
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// Where its results stand.
+    pub folder: PathBuf,
+    /// What stands in its `results.json`.
+    pub results: Results,
+}
+
+/// Is told how a run gets on, on the thread that runs it.
+pub trait Progress {
+    /// Something happened, `at` seconds after the start.
+    fn moment(&mut self, at: f64, moment: Moment<'_>);
+}
+
+/// Something that happened in a run.
+#[derive(Debug)]
+pub enum Moment<'a> {
+    /// Loggers are on; the run lasts until about this second, where that is known.
+    Started {
+        /// Seconds from the start.
+        until: Option<f64>,
+    },
+    /// Time passes: about ten times a second.
+    Passing,
+    /// An event was fired.
+    Fired(&'a EventRecord),
+    /// A command is gone, and whether it did what it had to.
+    Ended {
+        /// What people call it.
+        name: &'a str,
+        /// Where it ran.
+        node: &'a str,
+        /// Whether it did what it had to.
+        passed: bool,
+    },
+    /// Commands are being stopped.
+    Stopping,
+    /// Files are being brought back from the nodes.
+    Collecting,
+    /// Results and report are being written.
+    Writing,
+}
+
+/// Says nothing.
+impl Progress for () {
+    fn moment(&mut self, _: f64, _: Moment<'_>) {}
+}
+
+/// Runs a script on a world that is up, and writes its results to `place`, which must not exist yet.
+///
+/// A run that fails (a command that does not return what it must, an event the world refuses) is a result like any
+/// other: its folder says so. `stop` ends the run early; commands are stopped and results written all the same.
+///
+/// # Errors
+/// Results that cannot be written. What was written until then stays beside `place`, without a `results.json`.
+pub fn run(
+    world: &dyn World,
+    input: &Input<'_>,
+    script: &Script,
+    place: &Path,
+    stop: &Stop,
+    progress: &mut dyn Progress,
+) -> Result<RunOutcome, ResultsError> {
+    let staging = Staging::begin(place)?;
+    input.keep(&staging)?;
+    let results = perform(world, input, script, &staging, stop, progress)?;
+    staging.write_results(&results)?;
+    let html = report::render(staging.folder())?;
+    staging.write("report.html", html.as_bytes())?;
+    let folder = staging.finish()?;
+    tracing::info!(folder = %folder.display(), passed = results.passed, "results written");
+    Ok(RunOutcome { folder, results })
+}
+
+/// Everything but the writing of `results.json` and the report.
+fn perform(
+    world: &dyn World,
+    input: &Input<'_>,
+    script: &Script,
+    staging: &Staging,
+    stop: &Stop,
+    progress: &mut dyn Progress,
+) -> Result<Results, ResultsError> {
+    let mut loggers = Loggers::start(world, &script.collect, staging)?;
+    let start = world.now();
+    loggers.begin_at(start);
+    let wall = SystemTime::now();
+    tracing::info!(network = %input.network.name, events = script.events.len(), "run started");
+
+    let mut stage = Stage {
+        world,
+        start,
+        commands: Commands::new(world, staging, start),
+        events: Vec::new(),
+        next_word: start,
+    };
+    let until = script.duration.map(Duration::from);
+    progress.moment(0.0, Moment::Started { until: until.map(|until| until.as_secs_f64()) });
+    let played = stage.play(&script.events, until, &Halt { stop, loggers: &loggers }, progress);
+    progress.moment(stage.elapsed(), Moment::Stopping);
+    stage.commands.stop_all(GRACE, progress);
+    let duration_s = stage.elapsed();
+    let verdict = world.verdict(start);
+    played?;
+
+    let mut failures = loggers.refusals();
+    let (rows, packets, more) = loggers.stop()?;
+    failures.extend(more);
+    progress.moment(stage.elapsed(), Moment::Collecting);
+    failures.extend(provenance::collect(world, input.network, &script.collect, staging)?);
+
+    progress.moment(stage.elapsed(), Moment::Writing);
+    let interrupted = stop.is_asked();
+    let (commands, more) = stage.commands.records(interrupted);
+    failures.extend(more);
+    failures.extend(stage.events.iter().filter_map(|event| {
+        let error = event.error.as_ref().filter(|_| event.kind != EventKind::Command)?;
+        Some(format!("at {} s, {}: {error}", event.asked_s, event.label))
+    }));
+    Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
+    let interval = |interval: Option<Duration>| interval.map(|interval| interval.as_secs_f64());
+    Ok(Results {
+        plait_results: RESULTS_VERSION,
+        plait: env!("CARGO_PKG_VERSION").to_owned(),
+        network: NetworkSummary::of(input.network, input.file_name(), input.sha256()),
+        question: script.question.clone(),
+        machine: Machine::here(),
+        world: world.describe(),
+        started: humantime::format_rfc3339_seconds(wall).to_string(),
+        duration_s,
+        interrupted,
+        passed: failures.is_empty() && !interrupted,
+        failures,
+        verdict,
+        verification: world.verification(),
+        commands,
+        events: std::mem::take(&mut stage.events),
+        samples: SamplesSummary {
+            tcp_interval_s: interval(script.collect.tcp),
+            links_interval_s: interval(script.collect.links),
+            interfaces_interval_s: interval(script.collect.interfaces),
+            rows,
+            packets,
+        },
+        links: world.link_report(),
+    })
+}
+
+/// What ends a run before its time: the user, or a disk that takes no more samples.
+struct Halt<'a> {
+    stop: &'a Stop,
+    loggers: &'a Loggers,
+}
+
+impl Halt<'_> {
+    fn is_due(&self) -> bool {
+        self.stop.is_asked() || self.loggers.failed()
+    }
+}
+
+/// A run while it happens.
+struct Stage<'a> {
+    world: &'a dyn World,
+    start: Duration,
+    commands: Commands<'a>,
+    events: Vec<EventRecord>,
+    /// When progress hears next that time passes.
+    next_word: Duration,
+}
+
+impl Stage<'_> {
+    /// Seconds since the start.
+    fn elapsed(&self) -> f64 {
+        seconds(self.world.now(), self.start)
+    }
+
+    /// Fires every event at its instant, then waits for the end: that of the script, or of the last command in the
+    /// foreground.
+    fn play(
+        &mut self,
+        events: &[Event],
+        until: Option<Duration>,
+        halt: &Halt<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<(), ResultsError> {
+        for event in events {
+            if !self.pass_until(self.start + Duration::from(event.at), halt, progress) {
+                return Ok(());
+            }
+            self.fire(event, progress)?;
+        }
+        if let Some(until) = until {
+            self.pass_until(self.start + until, halt, progress);
+            return Ok(());
+        }
+        while self.commands.awaited() && self.pass_until(self.world.now() + TICK, halt, progress) {}
+        Ok(())
+    }
+
+    /// Looks after commands until an instant; false when the run is to end at once.
+    fn pass_until(&mut self, instant: Duration, halt: &Halt<'_>, progress: &mut dyn Progress) -> bool {
+        loop {
+            self.commands.look(progress);
+            if halt.is_due() {
+                return false;
+            }
+            let now = self.world.now();
+            if now >= instant {
+                return true;
+            }
+            if now >= self.next_word {
+                self.next_word = now + WORD;
+                progress.moment(seconds(now, self.start), Moment::Passing);
+            }
+            // With nothing to look after there is nothing to wake up for but the instant and a word of progress.
+            let nap = if self.commands.any_running() { TICK } else { WORD };
+            self.world.wait_until(instant.min(now + nap), halt.stop);
+        }
+    }
+
+    fn fire(&mut self, event: &Event, progress: &mut dyn Progress) -> Result<(), ResultsError> {
+        let done = match &event.action {
+            Action::Start(command) => self.commands.start(command, event.at)?,
+            Action::Set { link, direction, change } => self.world.set_link(link, *direction, change),
+            Action::Link { link, direction, up } => self.world.set_link_up(link, *direction, *up),
+            Action::Node { node, up } => self.world.set_node_up(node, *up),
+        };
+        let record = timeline::record(event, self.elapsed(), done.err().map(|error| error.message));
+        progress.moment(record.actual_s, Moment::Fired(&record));
+        self.events.push(record);
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! What goes into results beside samples: the file that was run, and what nodes leave behind.
+
+use crate::results::{ResultsError, Staging};
+use crate::section::Collect;
+use crate::world::World;
+use plait_model_topology::Network;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+
+/// The network and the file it was read from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The file's path as the user gave it.
+    pub file: &'a str,
+    /// The file, byte for byte.
+    pub text: &'a [u8],
+    /// The files it names (traces, nodes' files), by their paths as written, and their bytes.
+    pub named: &'a [(String, Vec<u8>)],
+}
+
+impl Input<'_> {
+    /// The file's name without its folder.
+    pub fn file_name(&self) -> &str {
+        self.file.rsplit('/').next().unwrap_or(self.file)
+    }
+
+    /// SHA-256 of the file, in hexadecimal.
+    pub fn sha256(&self) -> String {
+        Sha256::digest(self.text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Copies the file and those it names, so that the folder can be run again by itself.
+    pub(super) fn keep(&self, staging: &Staging) -> Result<(), ResultsError> {
+        staging.write("network.yaml", self.text)?;
+        for (path, bytes) in self.named {
+            // Choice: a path that leads out of the file's own folder would lead out of the results as well. The copy
+            // is kept under `files/`, where a person finds it; only those inside stand where the file says.
+            let inside = !path.starts_with('/') && !path.split('/').any(|part| part == "..");
+            let name = path.trim_start_matches('/').replace("../", "up/").replace("..", "up");
+            let relative = if inside && !is_ours(path) { path.clone() } else { format!("files/{name}") };
+            staging.write(&relative, bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path would stand where results stand.
+fn is_ours(path: &str) -> bool {
+    let first = path.trim_start_matches("./").split('/').next().unwrap_or_default();
+    matches!(
+        first,
+        "results.json" | "network.yaml" | "report.html" | "samples" | "commands" | "nodes" | "captures"
+    )
+}
+
+/// Brings back every node's files. Returns what could not be.
+pub(super) fn collect(
+    world: &dyn World,
+    network: &Network,
+    collect: &Collect,
+    staging: &Staging,
+) -> Result<Vec<String>, ResultsError> {
+    let mut failures = Vec::new();
+    for node in &network.nodes {
+        let wanted = collect.files.iter().filter(|request| request.node == node.name);
+        let paths: Vec<String> = wanted.map(|request| request.path.clone()).collect();
+        let into = staging.subfolder(&format!("nodes/{}", node.name))?;
+        if let Err(error) = world.collect(&node.name, &paths, &into) {
+            failures.push(format!("files of {}: {error}", node.name));
+        }
+        // Most nodes leave nothing.
+        let _ = fs::remove_dir(&into);
+    }
+    let _ = fs::remove_dir(staging.folder().join(Path::new("nodes")));
+    Ok(failures)
+}

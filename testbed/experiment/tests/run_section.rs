@@ -1,0 +1,140 @@
+//! What the keys of a run mean, and how their faults are reported.
+
+use plait_model_topology::diagnostic::Report;
+use plait_model_topology::document::Source;
+use plait_model_topology::{Network, Vocabulary, json_schema, parse_network};
+use plait_testbed_experiment::section::{Action, Collect, Expect, Script, register};
+use plait_testbed_experiment::world::Direction;
+use std::time::Duration;
+
+const NETWORK: &str = "plait: 1
+nodes: {a: {}, r: {kind: router}, b: {}}
+links: [{endpoints: [a, r], delay: 5ms}, r-b]
+lans: {office: [a, b]}
+";
+
+fn vocabulary() -> Vocabulary {
+    let mut vocabulary = Vocabulary::core();
+    register(&mut vocabulary);
+    vocabulary
+}
+
+fn read(sections: &str) -> Result<Network, Report> {
+    let source = Source::new("net.yaml", format!("{NETWORK}{sections}"));
+    parse_network(&source, &vocabulary(), &|path| Err(format!("no file {path}")))
+}
+
+fn script(sections: &str) -> Script {
+    Script::of(&read(sections).unwrap_or_else(|report| panic!("{report}"))).unwrap()
+}
+
+fn faults(sections: &str) -> String {
+    read(sections).expect_err("the file is faulty").to_string()
+}
+
+#[test]
+fn events_fire_in_the_order_of_their_instants_and_then_of_the_file() {
+    let script = script(
+        "run:
+  - {at: 5s, link: a-r, set: {delay: 50ms}}
+  - {at: 2s, on: b, exec: 'iperf3 -s', timeout: 30s, background: true}
+  - {at: 5s, link: r-b, fail: true}
+  - {at: 0s, on: [a, b], exec: 'TZ=UTC /bin/date', name: clock, expect: any}
+",
+    );
+    let instants: Vec<String> = script.events.iter().map(|event| event.at.to_string()).collect();
+    assert_eq!(instants, ["0ns", "0ns", "2s", "5s", "5s"]);
+    let Action::Start(server) = &script.events[2].action else { panic!("a command") };
+    assert_eq!((server.name.as_str(), server.node.as_str(), server.background), ("iperf3", "b", true));
+    assert_eq!(server.expect, Expect::Code(0));
+    let Action::Start(clock) = &script.events[1].action else { panic!("a command") };
+    assert_eq!((clock.name.as_str(), clock.node.as_str(), clock.expect), ("clock", "b", Expect::Any));
+    assert!(matches!(&script.events[3].action, Action::Set { link, .. } if link == "a-r"));
+    assert!(matches!(&script.events[4].action, Action::Link { up: false, .. }));
+    assert_eq!(script.last_event().to_string(), "5s");
+}
+
+#[test]
+fn a_link_named_backwards_has_its_directions_turned() {
+    let script = script("run: [{at: 1s, link: r-a, direction: forward, set: {loss: 1%}}]\n");
+    assert!(matches!(&script.events[0].action,
+        Action::Set { link, direction: Direction::Reverse, .. } if link == "a-r"));
+}
+
+#[test]
+fn without_a_word_tcp_links_and_interfaces_are_sampled() {
+    assert_eq!(script("").collect, Collect::default());
+    let script = script(
+        "collect: {tcp: 10ms, links: off, files: [{node: [a, b], path: /var/log}], capture: ['a:eth0']}\n",
+    );
+    assert_eq!(script.collect.tcp, Some(Duration::from_millis(10)));
+    assert_eq!(script.collect.links, None);
+    assert_eq!(script.collect.interfaces, Some(Duration::from_secs(1)));
+    assert_eq!(script.collect.files.len(), 2);
+    assert_eq!(script.collect.captures[0].interface, "eth0");
+}
+
+#[test]
+fn a_fault_in_a_run_names_its_place_and_the_remedy() {
+    for (sections, expected) in [
+        (
+            "run: [{at: 2s, on: bb, exec: x}]\n",
+            vec!["unknown node `bb`", "did you mean `b`?", "net.yaml:5:20"],
+        ),
+        ("run: [{at: 2s, on: [a, q], exec: x}]\n", vec!["unknown node `q`", "net.yaml:5:24"]),
+        ("run: [{at: 2s, link: a-rr, fail: true}]\n", vec!["unknown link `a-rr`", "did you mean `a-r`?"]),
+        ("run: [{at: 2s, link: office, fail: true}]\n", vec!["`office` is a LAN"]),
+        ("run: [{at: 2s, exec: x}]\n", vec!["`on` is missing"]),
+        ("run: [{at: 2s}]\n", vec!["does nothing", "`on` and `exec`"]),
+        ("run: [{at: 2s, on: a, exec: x, link: a-r}]\n", vec!["one of `exec`, `link` and `node`"]),
+        ("run: [{at: 2s, on: a, exec: x, fail: true}]\n", vec!["`fail` has no meaning for a command"]),
+        ("run: [{at: 2s, link: a-r, fail: true, recover: true}]\n", vec!["one of `set`"]),
+        ("run: [{at: 2s, link: a-r, fail: false}]\n", vec!["one of `set`"]),
+        (
+            "run: [{at: 2s, node: r, set: {delay: 1ms}, fail: true}]\n",
+            vec!["`set` has no meaning for a node"],
+        ),
+        ("run: [{at: 2, on: a, exec: x}]\n", vec!["`2` has no unit"]),
+        ("run: [{at: 2s, on: a, exec: ''}]\n", vec!["`exec` is empty"]),
+        ("run: [{at: 2s, link: r-b, set: {reorder: 1%}}]\n", vec!["needs a `delay`"]),
+        (
+            "run: [{at: 2s, link: r-b, set: {dely: 1ms}}]\n",
+            vec!["unknown key `dely`", "did you mean `delay`?"],
+        ),
+        ("run: [{at: 2s, on: a, exec: x, expect: many}]\n", vec!["`any`"]),
+        (
+            "run: [{at: 9s, on: a, exec: x}]\nduration: 5s\n",
+            vec!["after the run's end at 5s", "net.yaml:5:12"],
+        ),
+        ("collect: {tcp: 100}\n", vec!["no unit"]),
+        ("collect: {tcp: 1us}\n", vec!["shorter than samplers can keep"]),
+        ("collect: {capture: ['a:eth9']}\n", vec!["`a` has no interface `eth9`"]),
+        ("collect: {capture: [a]}\n", vec!["names no interface", "`a:eth0`"]),
+        ("collect: {files: [{node: a, path: ../x}]}\n", vec!["not an absolute path"]),
+        ("report: {titel: x}\n", vec!["unknown key `titel`", "did you mean `title`?"]),
+    ] {
+        let text = faults(sections);
+        for part in expected {
+            assert!(text.contains(part), "`{part}` is missing for {sections}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn all_faults_of_a_run_are_reported_at_once() {
+    let text = faults(
+        "run: [{at: 1s, on: x1, exec: a}, {at: 1s, link: x2, fail: true}]\ncollect: {capture: [x3]}\n",
+    );
+    for name in ["x1", "x2", "x3"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn the_published_schema_holds_the_keys_of_a_run() {
+    let schema = json_schema(&vocabulary());
+    for key in ["run", "collect", "duration", "report"] {
+        assert!(!schema["properties"][key].is_null(), "{key}");
+    }
+    assert!(schema["$defs"]["Event"]["properties"]["exec"].is_object(), "{schema:#}");
+}

@@ -1,0 +1,131 @@
+//! What this machine can and cannot do, and what follows for testbeds.
+//!
+//! Everything is tried, not guessed from versions: in a process of its own, in namespaces of its own, so that nothing
+//! is left.
+
+use crate::kernel::{namespace, process};
+use rustix::thread::UnshareFlags;
+use serde::Serialize;
+use std::io;
+use std::path::Path;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// What.
+    pub what: String,
+    /// Whether it is there.
+    pub there: bool,
+    /// Whether nothing works without it.
+    pub needed: bool,
+    /// What was seen.
+    pub detail: String,
+    /// What follows for the user.
+    pub follows: String,
+}
+
+fn finding(what: &str, found: Result<String, String>, needed: bool, with: &str, without: &str) -> Finding {
+    let there = found.is_ok();
+    let detail = found.unwrap_or_else(|why| why);
+    let follows = if there { with } else { without };
+    Finding { what: what.to_owned(), there, needed, detail, follows: follows.to_owned() }
+}
+
+/// Looks at everything. Takes a few milliseconds.
+pub fn examine() -> Vec<Finding> {
+    let root = rustix::process::geteuid().is_root();
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let mut findings = vec![finding(
+        "kernel",
+        Ok(format!("{} {}", read("/proc/sys/kernel/ostype"), read("/proc/sys/kernel/osrelease"))),
+        true,
+        "",
+        "",
+    )];
+    findings.push(finding(
+        "root",
+        if root { Ok("yes".to_owned()) } else { Err("an ordinary user".to_owned()) },
+        false,
+        "real-time scheduling, limits and eBPF may be used",
+        "testbeds live in a user namespace: accuracy class B, no limits without a delegated group, no eBPF",
+    ));
+    findings.push(finding(
+        "namespaces",
+        attempt(|| {
+            if !root {
+                let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+                namespace::renew(UnshareFlags::NEWUSER)?;
+                process::map_own_user(user, group)?;
+            }
+            let all = UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWUTS | UnshareFlags::NEWPID;
+            namespace::renew(all)
+        }),
+        true,
+        "testbeds can be built",
+        "no testbed can be built: allow user namespaces (sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces), or run as root",
+    ));
+    findings.push(finding(
+        "real-time scheduling",
+        attempt(|| process::try_real_time(50)),
+        false,
+        "link engine in accuracy class A",
+        "link engine in accuracy class B: give the user `rtprio 50` in /etc/security/limits.conf, or run as root",
+    ));
+    let (open, _) = process::open_file_limits();
+    findings.push(finding(
+        "open files",
+        if open >= 1024 { Ok(open.to_string()) } else { Err(open.to_string()) },
+        false,
+        &format!("up to about {} nodes", open.saturating_sub(100) / 3),
+        "raise `ulimit -n`",
+    ));
+    let congestion = read("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    findings.push(finding(
+        "congestion control",
+        Ok(read("/proc/sys/net/ipv4/tcp_available_congestion_control")),
+        false,
+        &format!("nodes may make one of these their default: {congestion}; programs may choose any (`iperf3 -C cubic`)"),
+        "",
+    ));
+    let neighbours = read("/proc/sys/net/ipv4/neigh/default/gc_thresh3");
+    findings.push(finding(
+        "neighbour table",
+        match neighbours.parse::<u64>() {
+            Ok(most) if most < 4096 => Err(neighbours.clone()),
+            Ok(_) => Ok(neighbours.clone()),
+            Err(_) => Ok("unknown".to_owned()),
+        },
+        false,
+        "one for all nodes; large enough",
+        "one for all nodes of the machine: with more than about 500 busy links, raise net.ipv4.neigh.default.gc_thresh3",
+    ));
+    for (controller, what) in [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")] {
+        let unified = read("/sys/fs/cgroup/cgroup.controllers");
+        let version2 = unified.split_whitespace().any(|known| known == controller);
+        let version1 = Path::new("/sys/fs/cgroup").join(controller).is_dir();
+        let found = match (root, version2, version1) {
+            (false, ..) => Err("needs root or a delegated group".to_owned()),
+            (true, true, _) => Ok("control group, version 2".to_owned()),
+            (true, false, true) => Ok("control group, version 1".to_owned()),
+            (true, false, false) => Err("no controller".to_owned()),
+        };
+        findings.push(finding(what, found, false, "`limits:` of nodes are kept", "a file that asks for it is refused"));
+    }
+    for (program, what, without) in [
+        ("/usr/lib/frr/zebra", "FRR", "`routing: frr` is refused: install `frr`"),
+        ("/usr/bin/iperf3", "iperf3", "the quickstart needs it: install `iperf3`"),
+        ("/bin/ping", "ping", "install `iputils-ping`"),
+    ] {
+        let found = if Path::new(program).exists() { Ok(program.to_owned()) } else { Err("not there".to_owned()) };
+        findings.push(finding(what, found, false, "", without));
+    }
+    findings
+}
+
+/// Tries something in a process of its own.
+fn attempt(what: impl FnOnce() -> io::Result<()>) -> Result<String, String> {
+    match process::in_child(what) {
+        Ok(()) => Ok("tried: works".to_owned()),
+        Err(error) => Err(format!("tried: {error}")),
+    }
+}

@@ -1,0 +1,118 @@
+//! Measuring links against their request.
+
+use super::Supervisor;
+use super::serve::resolve;
+use crate::kernel::files::Doing;
+use crate::plan::{LinkState, Realisation};
+use plait_dataplane_links::probe::{At, Measured, Path};
+use plait_model_link::{Conditions, Loss, Rate};
+use plait_model_quantity::{Probability, TimeSpan};
+use serde_json::{Value, json};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// How much is measured: enough for a look, or enough for the published accuracy.
+struct Effort {
+    delays: u64,
+    losses: u64,
+}
+
+/// One-way delay may miss by this much in its mean: a twentieth of a millisecond, or a hundredth of the delay.
+fn delay_tolerance(delay: TimeSpan) -> TimeSpan {
+    TimeSpan::from_nanos((delay.as_nanos() / 100).max(50_000))
+}
+
+impl Supervisor {
+    /// Measures both directions of a link: delay, loss, rate and queue, each where it was asked for. Packet numbers
+    /// and counters of the link start afresh afterwards, so that a run does not depend on whether it was measured.
+    pub(super) fn check(&self, name: &str, thorough: bool) -> io::Result<Value> {
+        let (name, link, networks, engine) = {
+            let builder = self.builder();
+            let (name, _) = resolve(&builder.state, name)?;
+            let link = builder.state.links[&name].clone();
+            let network = |end: usize| Ok::<_, io::Error>(builder.known(&link.ends[end].0)?.network.clone());
+            let networks: [Arc<OwnedFd>; 2] = [network(0)?, network(1)?];
+            let engine = builder.engine().cloned().zip(builder.engine_link(&name));
+            (name, link, networks, engine)
+        };
+        let effort = if thorough { Effort { delays: 10_000, losses: 100_000 } } else { Effort { delays: 300, losses: 3_000 } };
+        let mut directions = Vec::new();
+        for direction in 0..2 {
+            let at = |end: usize| At { namespace: networks[end].as_fd(), ifname: &link.ends[end].1 };
+            let mut path =
+                Path::open(at(direction), at(1 - direction)).doing(|| format!("probe {name}"))?;
+            let measured = measure(&mut path, &link, direction, &effort, thorough)?;
+            directions.push(json!({
+                "from": format!("{}:{}", link.ends[direction].0, link.ends[direction].1),
+                "to": format!("{}:{}", link.ends[1 - direction].0, link.ends[1 - direction].1),
+                "asked": link.conditions[direction].to_string(),
+                "within": measured.iter().all(|measured| measured.within),
+                "measured": measured,
+            }));
+        }
+        if let Some((engine, id)) = engine {
+            engine.reset(id)?;
+        }
+        tracing::info!(link = name, "measured");
+        Ok(json!({ "link": name, "realisation": link.realisation, "directions": directions }))
+    }
+}
+
+fn measure(
+    path: &mut Path,
+    link: &LinkState,
+    direction: usize,
+    effort: &Effort,
+    thorough: bool,
+) -> io::Result<Vec<Measured>> {
+    let conditions = &link.conditions[direction];
+    let frame = link.mtu.unwrap_or(1500) as usize + 14;
+    let mut measured = Vec::new();
+    let rate = match conditions.rate {
+        Rate::Constant(rate) => Some(rate),
+        Rate::Unlimited | Rate::Trace(_) => None,
+    };
+    // A short frame takes its own time to send, which is not the link's delay.
+    let serialisation =
+        rate.map_or(TimeSpan::ZERO, |rate| rate.time_for(plait_model_quantity::ByteCount::new(64)));
+    let spacing = TimeSpan::from_nanos((2 * serialisation.as_nanos()).clamp(1_000_000, 50_000_000));
+    let asks_delay = conditions.delay.as_nanos() > 0 || matches!(link.realisation, Realisation::Engine(_));
+    if asks_delay && conditions.jitter.is_none() && conditions.reorder == Probability::ZERO {
+        let asked = TimeSpan::from_nanos(conditions.delay.as_nanos() + serialisation.as_nanos());
+        // At most a few seconds for a slow link, unless all of it was asked for.
+        let most = if thorough { u64::MAX } else { 2_000_000_000 / spacing.as_nanos() };
+        measured.push(path.measure_delay(asked, effort.delays.min(most).max(30), spacing, delay_tolerance(asked))?);
+    }
+    if let Some(share) = expected_loss(conditions) {
+        let spacing = TimeSpan::from_nanos((2 * serialisation.as_nanos()).max(100_000));
+        let most = if thorough { u64::MAX } else { 3_000_000_000 / spacing.as_nanos() };
+        measured.push(path.measure_loss(share, effort.losses.min(most).max(100), spacing, conditions.delay)?);
+    }
+    if let Some(rate) = rate {
+        // Loss thins what arrives, so the rate that is left is what can be asked for.
+        let left = 1.0 - expected_loss(conditions).map_or(0.0, Probability::value);
+        if left > 0.999 {
+            let tolerance = if rate.bits_per_second() >= 1_000_000_000 { 0.03 } else { 0.01 };
+            measured.push(path.measure_rate(rate, conditions.delay, frame, tolerance)?);
+            if let (Some((limit, _)), true) = (conditions.queue_bytes(), thorough || rate.bits_per_second() >= 1_000_000) {
+                measured.push(path.measure_queue_depth(rate.time_for(limit), rate, conditions.delay, frame)?);
+            }
+        }
+    }
+    Ok(measured)
+}
+
+/// The share of packets that a link shall lose, where it is a share.
+fn expected_loss(conditions: &Conditions) -> Option<Probability> {
+    match &conditions.loss {
+        Loss::None | Loss::Packets(_) => None,
+        Loss::Independent(share) => Some(*share),
+        Loss::GilbertElliott(chain) => {
+            // The stationary share of the bad state is p / (p + r).
+            let (p, r) = (chain.p.value(), chain.r.value());
+            let bad = if p + r > 0.0 { p / (p + r) } else { 0.0 };
+            Probability::new(bad * chain.bad_loss.value() + (1.0 - bad) * chain.good_loss.value())
+        }
+    }
+}
