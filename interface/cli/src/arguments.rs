@@ -6,9 +6,11 @@ use std::path::PathBuf;
 /// Virtual networks made real on ordinary Linux.
 #[derive(Parser)]
 #[command(name = "plait", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Examples:\n  plait run examples/quickstart.yaml     build, measure, experiment, report, tear down\n  \
+#[command(
+    after_help = "Examples:\n  plait run examples/quickstart.yaml     build, measure, experiment, report, tear down\n  \
 plait up net.yaml && plait exec a -- ping -c 3 b && plait down\n\nExit codes: 0 done, 1 failed, 2 wrong use, 3 the file is faulty; \
-`exec` passes on the code of its command.")]
+`exec` passes on the code of its command."
+)]
 pub struct Cli {
     /// Answer in JSON.
     #[arg(long, global = true)]
@@ -23,7 +25,10 @@ pub enum Command {
     #[command(after_help = "Example:\n  plait apply net.yaml")]
     Apply(FileArguments),
     /// Write the packets of an interface in pcapng, to a file or to a pipe
-    #[command(visible_alias = "tcpdump", after_help = "Examples:\n  plait capture a:eth0 | wireshark -k -i -\n  plait capture a:eth0 -w trace.pcapng --count 100")]
+    #[command(
+        visible_alias = "tcpdump",
+        after_help = "Examples:\n  plait capture a:eth0 | wireshark -k -i -\n  plait capture a:eth0 -w trace.pcapng --count 100"
+    )]
     Capture(CaptureArguments),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  plait completions bash > /etc/bash_completion.d/plait")]
@@ -35,16 +40,23 @@ pub enum Command {
     #[command(visible_aliases = ["destroy", "stop"], after_help = "Examples:\n  plait down            the only one there is\n  plait down demo\n  plait down --all")]
     Down(DownArguments),
     /// Run a command in a node
-    #[command(visible_alias = "cmd", after_help = "Examples:\n  plait exec a -- ping -c 3 b\n  plait exec --testbed demo a -- ip route")]
+    #[command(
+        visible_alias = "cmd",
+        after_help = "Examples:\n  plait exec a -- ping -c 3 b\n  plait exec --testbed demo a -- ip route"
+    )]
     Exec(ExecArguments),
     /// Write a network file of a well-known shape
-    #[command(after_help = "Examples:\n  plait generate fat-tree --k 4 > net.yaml\n  plait generate torus --rows 32 --columns 32")]
+    #[command(
+        after_help = "Examples:\n  plait generate fat-tree --k 4 > net.yaml\n  plait generate torus --rows 32 --columns 32"
+    )]
     Generate(GenerateArguments),
     /// Draw a network in Graphviz' language
     #[command(after_help = "Example:\n  plait graph net.yaml | dot -Tsvg > net.svg")]
     Graph(GraphArguments),
     /// Read a network from another tool's file
-    #[command(after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import --check zoo/")]
+    #[command(
+        after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import --check zoo/"
+    )]
     Import(ImportArguments),
     /// Say what a running testbed consists of
     #[command(after_help = "Example:\n  plait inspect demo --json")]
@@ -162,7 +174,9 @@ pub struct InspectArguments {
 #[derive(Subcommand)]
 pub enum LinkCommand {
     /// Measure links against their request
-    #[command(after_help = "Examples:\n  plait link check              all that are shaped\n  plait link check a-b --thorough")]
+    #[command(
+        after_help = "Examples:\n  plait link check              all that are shaped\n  plait link check a-b --thorough"
+    )]
     Check {
         #[command(flatten)]
         choice: Choice,
@@ -189,7 +203,9 @@ pub enum LinkCommand {
         link: String,
     },
     /// Change conditions of a link while traffic flows
-    #[command(after_help = "Examples:\n  plait link set a-b delay=50ms loss=1%\n  plait link set a-b rate=none --direction forward")]
+    #[command(
+        after_help = "Examples:\n  plait link set a-b delay=50ms loss=1%\n  plait link set a-b rate=none --direction forward"
+    )]
     Set {
         #[command(flatten)]
         choice: Choice,

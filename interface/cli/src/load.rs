@@ -53,7 +53,11 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8 text".to_owned()))
 }
 
-fn read_beside(folder: &Path, name: &str, named: &RefCell<BTreeMap<String, Vec<u8>>>) -> Result<String, String> {
+fn read_beside(
+    folder: &Path,
+    name: &str,
+    named: &RefCell<BTreeMap<String, Vec<u8>>>,
+) -> Result<String, String> {
     let path = folder.join(name);
     let text =
         std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -66,7 +70,8 @@ impl Loaded {
     pub fn desired(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
         let report = |faults: Vec<Diagnostic>| Failure::from(Report::new(self.source.clone(), faults));
         let assignment = assign(&self.network, previous).map_err(report)?;
-        desired(&self.network, &assignment, wishes, &|name| read_beside(&self.folder, name, &self.named)).map_err(report)
+        desired(&self.network, &assignment, wishes, &|name| read_beside(&self.folder, name, &self.named))
+            .map_err(report)
     }
 
     /// The files it names, with their bytes.

@@ -153,6 +153,25 @@ proptest! {
     }
 
     #[test]
+    fn crowded_networks_are_numbered_without_a_clash_or_refused_with_a_reason(text in crowded()) {
+        let parsed = parse_network(&Source::new("net.yaml", text.as_str()), &Vocabulary::core(), &|_| Err(String::new()));
+        // An address given twice is the reader's to refuse.
+        prop_assume!(parsed.is_ok());
+        let network = parsed.unwrap();
+        match assign(&network, None) {
+            Err(faults) => prop_assert!(!faults.is_empty() && faults.iter().all(|fault| fault.help.is_some())),
+            Ok(assignment) => {
+                let nets: Vec<_> = subnets(&network, &assignment).into_iter().map(|subnet| subnet.prefix).collect();
+                for (at, a) in nets.iter().enumerate() {
+                    prop_assert!(nets[..at].iter().all(|b| !a.contains(b) && !b.contains(a)), "{:?}", nets);
+                }
+                check(&network, &assignment);
+                prop_assert_eq!(assign(&network, Some(&assignment)).unwrap(), assignment);
+            }
+        }
+    }
+
+    #[test]
     fn an_edit_moves_no_segment_that_stays(text in any_network(16), drop in any::<prop::sample::Index>()) {
         let (network, before) = assigned(&text);
         prop_assume!(!network.links.is_empty());
@@ -168,6 +187,78 @@ proptest! {
         }
         check(&edited, &after);
     }
+}
+
+/// Prefixes and pools from a small space, so that they clash and run out.
+fn crowded() -> impl Strategy<Value = String> {
+    let pools = prop::sample::select(vec![
+        "ipv4: 10.0.0.0/30",
+        "ipv4: 10.0.0.0/28",
+        "ipv4: 10.0.0.0/24",
+        "ipv4: 10.0.0.0/16",
+        "ipv4: 0.0.0.0/0",
+        "ipv4: 255.255.255.255/32",
+        "ipv4: 255.255.255.0/24, ipv6: 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ff00/120'",
+        "ipv4: off, ipv6: 'fd00::/64'",
+        "ipv4: off, ipv6: 'fd00::/63'",
+        "ipv4: off, ipv6: '::/0'",
+        "ipv4: off",
+        "ipv6: on",
+    ]);
+    let prefixes = vec![
+        "10.0.0.0/30",
+        "10.0.0.4/31",
+        "10.0.0.8/29",
+        "10.0.0.16/32",
+        "10.0.0.0/8",
+        "0.0.0.0/0",
+        "255.255.255.254/31",
+        "192.168.0.0/24",
+        "fd00::/64",
+        "fd00::2/127",
+        "::/0",
+        "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127",
+    ];
+    let addresses = vec![
+        "10.0.0.1/24",
+        "10.0.0.9/29",
+        "10.0.0.10/29",
+        "10.0.0.255/24",
+        "10.0.0.16/32",
+        "10.0.0.5/31",
+        "172.16.0.1/12",
+        "fd00::1/64",
+        "fd00::3/127",
+        "ff::1/128",
+        "0.0.0.1/0",
+        "::5/0",
+    ];
+    let prefix = prop::option::weighted(0.3, prop::sample::select(prefixes));
+    let address = prop::option::weighted(0.2, prop::sample::select(addresses));
+    let links = prop::collection::vec((0..5usize, 0..5usize, prefix.clone(), address), 1..8);
+    (pools, links, prop::option::weighted(0.4, prefix)).prop_map(|(pools, links, lan)| {
+        let mut ports = vec![String::new(); 5];
+        let mut text = String::new();
+        for (at, (a, b, prefix, address)) in links.iter().enumerate().filter(|(_, (a, b, ..))| a != b) {
+            let address = address.map_or(String::new(), |address| format!("addresses: ['{address}']"));
+            ports[*a] += &format!("p{at}: {{{address}}}, ");
+            let prefix = prefix.map_or(String::new(), |prefix| format!(", prefix: '{prefix}'"));
+            text += &format!("  - {{endpoints: ['n{a}:p{at}', n{b}]{prefix}}}\n");
+        }
+        let nodes: Vec<_> = ports
+            .iter()
+            .enumerate()
+            .map(|(node, ports)| {
+                format!("  n{node}: {{kind: router, interfaces: {{{}}}}}\n", ports.trim_end_matches(", "))
+            })
+            .collect();
+        let links = if text.is_empty() { String::new() } else { format!("links:\n{text}") };
+        let lan = lan.map_or(String::new(), |prefix| {
+            let prefix = prefix.map_or(String::new(), |prefix| format!(", prefix: '{prefix}'"));
+            format!("lans: {{office: {{members: [n0, n1, n2]{prefix}}}}}\n")
+        });
+        format!("plait: 1\ndefaults: {{{pools}}}\nnodes:\n{}{links}{lan}", nodes.concat())
+    })
 }
 
 fn chain(routers: usize) -> String {
@@ -258,6 +349,23 @@ fn a_pool_is_used_to_its_last_link() {
         "plait: 1\ndefaults: {ipv4: 10.0.0.0/29, ipv6: 'fd00::/64'}\nnodes: [a, b, c, d, e]\nlinks: [a-b, b-c, c-d, d-e]\n",
     );
     assert!(network.links.iter().all(|link| assignment.prefixes(&link.name).len() == 2));
+}
+
+#[test]
+fn a_small_pool_serves_a_small_network() {
+    for pool in ["10.0.0.0/24", "10.0.0.0/23", "10.0.0.0/28", "192.168.0.0/16"] {
+        let text = format!(
+            "plait: 1\ndefaults: {{ipv4: {pool}}}\nnodes: [a, b, c]\nlinks: [a-b, b-c]\nlans: {{l: [a, b, c]}}\n"
+        );
+        let (network, assignment) = assigned(&text);
+        check(&network, &assignment);
+    }
+}
+
+#[test]
+fn tables_can_be_made_on_many_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<TableBuilder>();
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A running testbed as a [`World`].
 
 use crate::world::{
-    AccuracyClass, Batch, Deliver, Description, Direction, Ended, Launch, LinkRow, Logger, LoggerSummary, Outcome,
-    Reason, Running, Sampling, Stop, Verdict, VerdictWord, Verification, World, WorldError,
+    AccuracyClass, Batch, Deliver, Description, Direction, Ended, Launch, LinkRow, Logger, LoggerSummary,
+    Outcome, Reason, Running, Sampling, Stop, Verdict, VerdictWord, Verification, World, WorldError,
 };
 use plait_model_link::{ConditionsSpec, Counters};
 use plait_testbed_runtime::capture::{PcapNg, receive};
@@ -144,7 +144,8 @@ impl World for RunningTestbed {
                     Err(_) => Ended::Stopped,
                 };
                 let finished = Duration::from_nanos(monotonic_nanos());
-                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Outcome { ended, started, finished });
+                *told.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Outcome { ended, started, finished });
             })
             .map_err(error)?;
         Ok(Box::new(Command { outcome, socket, stopped: false }))
@@ -249,7 +250,10 @@ impl World for RunningTestbed {
     fn verdict(&self, since: Duration) -> Verdict {
         let Ok(report) = self.testbed.verdict() else {
             let why = "the testbed ended before it could be asked".to_owned();
-            return Verdict { word: VerdictWord::Tainted, reasons: vec![Reason { seconds: 0.0, link: None, why }] };
+            return Verdict {
+                word: VerdictWord::Tainted,
+                reasons: vec![Reason { seconds: 0.0, link: None, why }],
+            };
         };
         let started = report["engine_started_ns"].as_u64().unwrap_or(0) as f64 / 1e9;
         let mut reasons = Vec::new();
@@ -263,7 +267,9 @@ impl World for RunningTestbed {
             let latest = tainted["latest"].as_str().unwrap_or("0");
             let why = match dropped {
                 0 => format!("a packet left {latest} late"),
-                _ => format!("{dropped} packets were dropped outside the model; the latest packet was {latest} late"),
+                _ => format!(
+                    "{dropped} packets were dropped outside the model; the latest packet was {latest} late"
+                ),
             };
             for link in tainted["links"].as_array().into_iter().flatten() {
                 let link = link.as_str().map(str::to_owned);

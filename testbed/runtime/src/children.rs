@@ -59,6 +59,14 @@ impl Children {
         Ok(pid)
     }
 
+    /// Starts a child that nobody waits for; it is reaped all the same.
+    pub fn start_unwatched(&self, start: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let _ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        start()?;
+        self.shared.born.notify_all();
+        Ok(())
+    }
+
     /// Waits for a child that [`start`](Self::start) gave; none when it still lives after the time.
     pub fn wait(&self, pid: i32, time: Duration) -> Option<Exited> {
         let ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);

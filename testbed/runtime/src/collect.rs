@@ -41,7 +41,10 @@ fn copy(from: OwnedFd, into: &Path, depth: usize) -> io::Result<()> {
                     continue;
                 }
                 let known = statat(from.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
-                if !matches!(FileType::from_raw_mode(known.st_mode), FileType::RegularFile | FileType::Directory) {
+                if !matches!(
+                    FileType::from_raw_mode(known.st_mode),
+                    FileType::RegularFile | FileType::Directory
+                ) {
                     continue;
                 }
                 // Between the look and the open it may have become a pipe: do not wait for its writer.

@@ -34,7 +34,8 @@ fn finding(what: &str, found: Result<String, String>, needed: bool, with: &str, 
 /// Looks at everything. Takes a few milliseconds.
 pub fn examine() -> Vec<Finding> {
     let root = rustix::process::geteuid().is_root();
-    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let read =
+        |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
     let mut findings = vec![finding(
         "kernel",
         Ok(format!("{} {}", read("/proc/sys/kernel/ostype"), read("/proc/sys/kernel/osrelease"))),
@@ -99,7 +100,9 @@ pub fn examine() -> Vec<Finding> {
         "one for all nodes; large enough",
         "one for all nodes of the machine: with more than about 500 busy links, raise net.ipv4.neigh.default.gc_thresh3",
     ));
-    for (controller, what) in [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")] {
+    for (controller, what) in
+        [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")]
+    {
         let unified = read("/sys/fs/cgroup/cgroup.controllers");
         let version2 = unified.split_whitespace().any(|known| known == controller);
         let version1 = Path::new("/sys/fs/cgroup").join(controller).is_dir();
@@ -109,14 +112,21 @@ pub fn examine() -> Vec<Finding> {
             (true, false, true) => Ok("control group, version 1".to_owned()),
             (true, false, false) => Err("no controller".to_owned()),
         };
-        findings.push(finding(what, found, false, "`limits:` of nodes are kept", "a file that asks for it is refused"));
+        findings.push(finding(
+            what,
+            found,
+            false,
+            "`limits:` of nodes are kept",
+            "a file that asks for it is refused",
+        ));
     }
     for (program, what, without) in [
         ("/usr/lib/frr/zebra", "FRR", "`routing: frr` is refused: install `frr`"),
         ("/usr/bin/iperf3", "iperf3", "the quickstart needs it: install `iperf3`"),
         ("/bin/ping", "ping", "install `iputils-ping`"),
     ] {
-        let found = if Path::new(program).exists() { Ok(program.to_owned()) } else { Err("not there".to_owned()) };
+        let found =
+            if Path::new(program).exists() { Ok(program.to_owned()) } else { Err("not there".to_owned()) };
         findings.push(finding(what, found, false, "", without));
     }
     findings

@@ -6,16 +6,18 @@
 
 use crate::build::Builder;
 use crate::kernel::files::Doing;
-use crate::kernel::process::start;
+use crate::kernel::process::{Place, start};
 use crate::kernel::{capability, namespace};
 use crate::plan::FrrState;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::network::{FrrRouting, Network, NodeIndex, Port};
 use plait_model_topology::vocabulary::Role;
 use std::fmt::Write;
+use std::fs::File;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,10 @@ use std::time::{Duration, Instant};
 const PROGRAMS: &str = "/usr/lib/frr";
 /// Where a router keeps what its daemons need, inside its own view.
 const FOLDER: &str = "/run/frr";
+/// What daemons say on their way up, in the node's own folder.
+const SAID: &str = "log/frr-start.log";
+/// How long a daemon may take to start, on a machine that starts many.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The daemons that a routing section asks for, in the order they start.
 pub fn daemons(routing: &FrrRouting, ipv6: bool) -> Vec<String> {
@@ -126,13 +132,22 @@ fn bgp(
 ) {
     // RFC 6996: private four-octet AS numbers.
     const FIRST_PRIVATE: u64 = 4_200_000_000;
-    let _ = writeln!(text, "router bgp {}\n bgp router-id {id}\n no bgp ebgp-requires-policy", FIRST_PRIVATE + index as u64);
+    let _ = writeln!(
+        text,
+        "router bgp {}\n bgp router-id {id}\n no bgp ebgp-requires-policy",
+        FIRST_PRIVATE + index as u64
+    );
     let _ = writeln!(text, " bgp bestpath as-path multipath-relax\n timers bgp {keepalive} {}", hold.max(3));
     let mut activate = String::new();
     for position in 0..network.nodes[index].interfaces.len() {
         for other in neighbours(network, Port { node: index, interface: position }) {
             for net in assignment.addresses(other) {
-                let _ = writeln!(text, " neighbor {} remote-as {}", net.addr(), FIRST_PRIVATE + other.node as u64);
+                let _ = writeln!(
+                    text,
+                    " neighbor {} remote-as {}",
+                    net.addr(),
+                    FIRST_PRIVATE + other.node as u64
+                );
                 let _ = writeln!(text, " neighbor {} timers connect 1", net.addr());
                 if net.addr().is_ipv6() {
                     let _ = writeln!(activate, "  neighbor {} activate", net.addr());
@@ -142,59 +157,101 @@ fn bgp(
     }
     let _ = writeln!(text, " address-family ipv4 unicast\n  redistribute connected\n exit-address-family");
     if network.pools.ipv6.is_some() {
-        let _ = writeln!(text, " address-family ipv6 unicast\n  redistribute connected\n{activate} exit-address-family");
+        let _ = writeln!(
+            text,
+            " address-family ipv6 unicast\n  redistribute connected\n{activate} exit-address-family"
+        );
     }
     text.push_str("exit\n");
 }
 
 impl Builder {
-    /// Leads a router's daemons to what shall run: stops those that run, then starts afresh.
-    pub(crate) fn daemons(&mut self, node: &str, frr: Option<&FrrState>) -> io::Result<()> {
-        let place = self.place(node, capability::DAEMON)?;
-        let view = place.mount.clone().expect("a place has a view");
-        namespace::on_thread(|| {
-            namespace::own_files()?;
-            namespace::enter(&*view, namespace::Kind::Mount)?;
-            stop_running();
-            let Some(frr) = frr else { return Ok(()) };
-            std::fs::create_dir_all(FOLDER)?;
-            std::fs::write(format!("{FOLDER}/frr.conf"), &frr.config)?;
-            as_group_member(&view)
-        })
-        .doing(|| format!("prepare the routing daemons of {node}"))?;
-        for daemon in frr.map(|frr| &frr.daemons[..]).unwrap_or_default() {
-            let program = Path::new(PROGRAMS).join(daemon);
-            if !program.exists() {
-                return Err(io::Error::other(format!(
-                    "{} is not there: install the distribution's `frr`, or use `routing: static`",
-                    program.display()
-                )));
-            }
-            let mut command = Command::new(program);
-            command.args(["-d", "-f", &format!("{FOLDER}/frr.conf"), "-i", &format!("{FOLDER}/{daemon}.pid")]);
-            command.args(["--vty_socket", FOLDER, "-z", &format!("{FOLDER}/zserv.api"), "-A", "127.0.0.1"]);
-            let user = if self.is_root() { "root".to_owned() } else { user_name() };
-            let group = if self.is_root() { "root".to_owned() } else { group_name() };
-            command.args(["-u", &user, "-g", &group]);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).env_clear();
-            command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-            start(&mut command, place.clone(), false).doing(|| format!("start {daemon} on {node}"))?;
-            // A daemon writes its ID when its sockets are open; the next one needs zebra's.
-            let pid_file = self.folder(node).join(format!("../frr/{daemon}.pid"));
-            let waiting = Instant::now();
-            while !pid_file.exists() {
-                if waiting.elapsed() > Duration::from_secs(10) {
-                    let log = self.folder(node).join("../frr/frr.log");
-                    return Err(io::Error::other(format!(
-                        "{daemon} of {node} did not start: {}",
-                        std::fs::read_to_string(log).unwrap_or_default().lines().last().unwrap_or("it left no log")
-                    )));
+    /// Leads the daemons of routers to what shall run: stops those that run, then starts afresh, one kind of daemon
+    /// after the other and each kind in all routers at once.
+    ///
+    /// # Errors
+    /// The router and daemon that did not start, with the last line of its log.
+    pub(crate) fn daemons(&mut self, routers: &[(&str, Option<&FrrState>)]) -> io::Result<()> {
+        let mut places = Vec::new();
+        for (node, frr) in routers {
+            let place = self.place(node, capability::DAEMON)?;
+            let view = place.mount.clone().expect("a place has a view");
+            prepare(&view, *frr).doing(|| format!("prepare the routing daemons of {node}"))?;
+            places.push(place);
+        }
+        let longest =
+            routers.iter().map(|(_, frr)| frr.map_or(0, |frr| frr.daemons.len())).max().unwrap_or(0);
+        for at in 0..longest {
+            let mut waiting = Vec::new();
+            for ((node, frr), place) in routers.iter().zip(&places) {
+                if let Some(daemon) = frr.and_then(|frr| frr.daemons.get(at)) {
+                    self.start_daemon(node, daemon, place.clone())?;
+                    waiting.push((node, daemon));
                 }
-                std::thread::sleep(Duration::from_millis(2));
+            }
+            // A daemon writes its ID when its sockets are open, and the next kind needs those of the one before.
+            let started = Instant::now();
+            for (node, daemon) in waiting {
+                let pid_file = self.folder(node).join(format!("../frr/{daemon}.pid"));
+                while !pid_file.exists() {
+                    if started.elapsed() > PATIENCE {
+                        return Err(self.no_start(node, daemon));
+                    }
+                    std::thread::sleep(Duration::from_millis(2));
+                }
             }
         }
         Ok(())
     }
+
+    fn start_daemon(&self, node: &str, daemon: &str, place: Place) -> io::Result<()> {
+        let program = Path::new(PROGRAMS).join(daemon);
+        if !program.exists() {
+            return Err(io::Error::other(format!(
+                "{} is not there: install the distribution's `frr`, or use `routing: static`",
+                program.display()
+            )));
+        }
+        let said = File::options().create(true).append(true).open(self.folder(node).join(SAID))?;
+        let (user, group) =
+            if self.is_root() { ("root".to_owned(), "root".to_owned()) } else { (user_name(), group_name()) };
+        let mut command = Command::new(program);
+        command.args(["-d", "-f", &format!("{FOLDER}/frr.conf"), "-i", &format!("{FOLDER}/{daemon}.pid")]);
+        command.args(["--vty_socket", FOLDER, "-z", &format!("{FOLDER}/zserv.api"), "-A", "127.0.0.1"]);
+        command.args(["-u", &user, "-g", &group]);
+        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said).env_clear();
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        self.children
+            .start_unwatched(|| start(&mut command, place, false).map(drop))
+            .doing(|| format!("start {daemon} on {node}"))
+    }
+
+    /// What a daemon that did not start had to say.
+    fn no_start(&self, node: &str, daemon: &str) -> io::Error {
+        let last = |path: PathBuf| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            text.lines().rev().find(|line| !line.contains("No such command")).map(str::to_owned)
+        };
+        let folder = self.folder(node);
+        let said = last(folder.join(SAID)).or_else(|| last(folder.join("../frr/frr.log")));
+        io::Error::other(format!(
+            "{daemon} of {node} did not start: {}",
+            said.as_deref().unwrap_or("it left no word")
+        ))
+    }
+}
+
+/// Stops what runs and writes the configuration, inside a router's view.
+fn prepare(view: &OwnedFd, frr: Option<&FrrState>) -> io::Result<()> {
+    namespace::on_thread(|| {
+        namespace::own_files()?;
+        namespace::enter(view, namespace::Kind::Mount)?;
+        stop_running();
+        let Some(frr) = frr else { return Ok(()) };
+        std::fs::create_dir_all(FOLDER)?;
+        std::fs::write(format!("{FOLDER}/frr.conf"), &frr.config)?;
+        as_group_member()
+    })
 }
 
 /// Stops the daemons whose process IDs the router's folder holds. Runs inside the router's view.
@@ -212,7 +269,7 @@ fn stop_running() {
 }
 
 /// Puts the user who runs the daemons into FRR's group, in this view only: they refuse to start outside it.
-fn as_group_member(_view: &impl Sized) -> io::Result<()> {
+fn as_group_member() -> io::Result<()> {
     let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
     let user = if rustix::process::geteuid().is_root() { "root".to_owned() } else { user_name() };
     let mut text = String::new();

@@ -41,7 +41,8 @@ impl Groups {
         };
         let mut hierarchies = Vec::new();
         let unified = fs::read_to_string(format!("{ROOT}/cgroup.controllers")).unwrap_or_default();
-        if ["memory", "cpu", "pids"].iter().all(|name| unified.split_whitespace().any(|known| known == *name)) {
+        if ["memory", "cpu", "pids"].iter().all(|name| unified.split_whitespace().any(|known| known == *name))
+        {
             let path = PathBuf::from(ROOT);
             hierarchies.extend(open(&path).map(|folder| Hierarchy {
                 controllers: &["memory", "cpu", "pids"],
@@ -88,7 +89,8 @@ impl Groups {
             };
             let group = hierarchy.group(&self.name, node)?;
             for (file, value) in settings(hierarchy.version, controller, limits) {
-                write_kernel(group.join(file), &value).doing(|| format!("set {file} of {node} to {value}"))?;
+                write_kernel(group.join(file), &value)
+                    .doing(|| format!("set {file} of {node} to {value}"))?;
             }
             let procs = fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"))?;
             joined.push(Arc::new(OwnedFd::from(procs)));
@@ -105,7 +107,10 @@ impl Hierarchy {
         let parent = through.join(name);
         if !self.made {
             fs::create_dir(&parent).doing(|| {
-                format!("make a control group in {} (limits need root, or a delegated subtree)", self.path.display())
+                format!(
+                    "make a control group in {} (limits need root, or a delegated subtree)",
+                    self.path.display()
+                )
             })?;
             if self.version == 2 {
                 write_kernel(parent.join("cgroup.subtree_control"), "+memory +cpu +pids")
@@ -125,7 +130,9 @@ impl Drop for Groups {
     fn drop(&mut self) {
         use std::os::fd::AsRawFd;
         for hierarchy in self.hierarchies.iter().filter(|hierarchy| hierarchy.made) {
-            remove(&PathBuf::from(format!("/proc/self/fd/{}", hierarchy.folder.as_raw_fd())).join(&self.name));
+            remove(
+                &PathBuf::from(format!("/proc/self/fd/{}", hierarchy.folder.as_raw_fd())).join(&self.name),
+            );
         }
     }
 }
@@ -138,8 +145,9 @@ fn settings(version: u8, controller: &str, limits: &Limits) -> Vec<(&'static str
         (2, "memory") => memory.map(|bytes| vec![("memory.max", bytes)]),
         (_, "memory") => memory.map(|bytes| vec![("memory.limit_in_bytes", bytes)]),
         (2, "cpu") => quota.map(|quota| vec![("cpu.max", format!("{quota} {PERIOD}"))]),
-        (_, "cpu") => quota
-            .map(|quota| vec![("cpu.cfs_period_us", PERIOD.to_string()), ("cpu.cfs_quota_us", quota.to_string())]),
+        (_, "cpu") => quota.map(|quota| {
+            vec![("cpu.cfs_period_us", PERIOD.to_string()), ("cpu.cfs_quota_us", quota.to_string())]
+        }),
         (_, "pids") => processes.map(|count| vec![("pids.max", count)]),
         _ => None,
     }

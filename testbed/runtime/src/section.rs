@@ -12,7 +12,9 @@ use serde::Deserialize;
 pub fn register(vocabulary: &mut Vocabulary) {
     vocabulary
         .key::<Limits>(Place::Node, "limits")
-        .checked_key::<Spanned<Vec<usize>>>(Place::Node, "processors", |processors, _| processors_exist(processors))
+        .checked_key::<Spanned<Vec<usize>>>(Place::Node, "processors", |processors, _| {
+            processors_exist(processors)
+        })
         .key::<Frr>(Place::Node, "frr")
         .key::<Via>(Place::Link, "via")
         .key::<bool>(Place::Link, "dynamic")

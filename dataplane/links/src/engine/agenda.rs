@@ -40,6 +40,11 @@ impl Agenda {
         None
     }
 
+    /// The direction that is next due.
+    pub fn first(&self) -> Option<usize> {
+        self.heap.peek().map(|Reverse((_, index))| *index)
+    }
+
     /// Takes a direction that is due by `now`. It must be noted again.
     pub fn take(&mut self, now: u64) -> Option<usize> {
         self.next().filter(|due| *due <= now)?;

@@ -21,6 +21,8 @@ pub(crate) struct Wait {
 
 /// The last stretch before a due time.
 const SPIN: u64 = 50_000;
+/// A rehearsal takes less than this.
+const REHEARSAL: u64 = 25_000;
 /// The time over which spinning is counted, and how much of it may be spun.
 const WINDOW: u64 = 20_000_000;
 const BUDGET: u64 = WINDOW * 2 / 5;
@@ -45,8 +47,9 @@ impl Wait {
         self.bytes += bytes;
     }
 
-    /// Waits until `due`, or until a descriptor is ready; says how many are.
-    pub fn wait(&mut self, epoll: &mut Epoll, due: Option<u64>) -> usize {
+    /// Waits until `due`, or until a descriptor is ready; says how many are. Calls `rehearse` shortly before `due`, if
+    /// there is time.
+    pub fn wait(&mut self, epoll: &mut Epoll, due: Option<u64>, rehearse: impl FnOnce()) -> usize {
         let mut now = monotonic();
         if now - self.tick_start > TICK {
             if self.slept < REST {
@@ -63,10 +66,13 @@ impl Wait {
         match due.map(|due| (due, due.saturating_sub(now))) {
             None => self.sleep(epoll, None),
             Some((_, left)) if left > stretch => self.sleep(epoll, Some(left - stretch)),
-            Some((due, _)) => {
+            Some((due, left)) => {
                 // Look once whether anything came, then spin.
                 let ready = epoll.wait(Some(0));
                 if ready == 0 {
+                    if left > REHEARSAL {
+                        rehearse();
+                    }
                     self.spin(due);
                 }
                 ready

@@ -120,7 +120,14 @@ impl Worker {
         loop {
             self.deliver();
             let due = self.agenda.next();
-            let ready = self.wait.wait(&mut self.epoll, due);
+            let (agenda, slots) = (&self.agenda, &self.slots);
+            let ready = self.wait.wait(&mut self.epoll, due, || {
+                if let Some((slot, way)) = agenda.first().map(|index| (index / 2, index % 2))
+                    && let Some(link) = &slots[slot]
+                {
+                    link.ends[1 - way].rehearse();
+                }
+            });
             for index in 0..ready {
                 let token = self.epoll.token(index);
                 if token == WAKER {

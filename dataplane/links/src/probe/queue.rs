@@ -20,7 +20,7 @@ impl Path {
         let queue_bytes = bits / 8.0 * asked.as_secs_f64();
         let len = ((queue_bytes / 20.0) as usize).clamp(200.min(frame), frame);
         let seconds = (asked.as_secs_f64() * 3.0 / (OVERLOAD - 1.0)).clamp(0.2, 30.0);
-        let arrivals = self.overload(bits * OVERLOAD, len, seconds, delay)?;
+        let (arrivals, _) = self.overload(bits * OVERLOAD, len, seconds, delay)?;
         let waits: Vec<f64> =
             arrivals.iter().map(|arrival| arrival.at.saturating_sub(arrival.sent) as f64).collect();
         // By the last third the queue has long been full, and each packet let in finds it one frame short of that. The

@@ -28,7 +28,12 @@ impl Path {
         // Slow links get smaller frames, so that 500 of them fit the time.
         let len = ((bits * (LONGEST - 5.0) / PACKETS / 8.0) as usize).clamp(60, frame);
         let seconds = (PACKETS * 1.1 * len as f64 * 8.0 / bits).clamp(SHORTEST, LONGEST);
-        let arrivals = self.overload(bits * OVERLOAD, len, seconds, delay)?;
+        let (arrivals, offered) = self.overload(bits * OVERLOAD, len, seconds, delay)?;
+        // A queue that ran empty says nothing about the rate.
+        if offered < bits {
+            let text = format!("this machine could offer the link only {:.0} Mbit/s", offered / 1e6);
+            return Err(io::Error::other(text));
+        }
         let slices = rates(&arrivals);
         let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no probe came through the link"));
@@ -45,14 +50,15 @@ impl Path {
         })
     }
 
-    /// Sends frames of `len` bytes at `bits` per second for some seconds, and returns all that come through.
+    /// Sends frames of `len` bytes at `bits` per second for some seconds. Returns all that come through, and
+    /// the bits per second that the device really took.
     pub(super) fn overload(
         &mut self,
         bits: f64,
         len: usize,
         seconds: f64,
         delay: TimeSpan,
-    ) -> io::Result<Vec<Arrival>> {
+    ) -> io::Result<(Vec<Arrival>, f64)> {
         self.clear()?;
         let mut arrivals = Vec::new();
         let start = monotonic();
@@ -80,6 +86,7 @@ impl Path {
                 std::thread::sleep(std::time::Duration::from_nanos(100_000));
             }
         }
+        let offered = (number - refused) as f64 * len as f64 * 8e9 / (monotonic() - start) as f64;
         if refused == number {
             return Err(io::Error::other("the device refused every probe"));
         }
@@ -95,7 +102,7 @@ impl Path {
                 None => std::thread::sleep(std::time::Duration::from_millis(1)),
             }
         }
-        Ok(arrivals)
+        Ok((arrivals, offered))
     }
 }
 

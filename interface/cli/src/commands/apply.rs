@@ -35,7 +35,8 @@ pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failu
 
 /// The state of a file, keeping the addresses that a running testbed has.
 fn against(loaded: &Loaded, observed: &State) -> Result<State, Failure> {
-    let previous = observed.assignment.clone().and_then(|value| serde_json::from_value::<Assignment>(value).ok());
+    let previous =
+        observed.assignment.clone().and_then(|value| serde_json::from_value::<Assignment>(value).ok());
     loaded.desired(&Wishes::default(), previous.as_ref())
 }
 

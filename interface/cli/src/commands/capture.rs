@@ -18,12 +18,19 @@ const LARGEST: usize = 256 * 1024;
 
 pub fn capture(arguments: CaptureArguments, output: &Output) -> Result<ExitCode, Failure> {
     let Some((node, interface)) = arguments.port.split_once(':') else {
-        return Err(Failure::usage(format!("`{}` is not an interface: write `node:interface`", arguments.port)));
+        return Err(Failure::usage(format!(
+            "`{}` is not an interface: write `node:interface`",
+            arguments.port
+        )));
     };
     let to: Box<dyn Write> = match &arguments.write {
-        Some(path) => Box::new(File::create(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?),
+        Some(path) => Box::new(
+            File::create(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?,
+        ),
         None if io::stdout().is_terminal() => {
-            return Err(Failure::usage("a capture is not text: pipe it (`| wireshark -k -i -`) or write it with `-w FILE`"));
+            return Err(Failure::usage(
+                "a capture is not text: pipe it (`| wireshark -k -i -`) or write it with `-w FILE`",
+            ));
         }
         None => Box::new(io::stdout()),
     };

@@ -16,7 +16,12 @@ pub fn doctor(output: &Output) -> Result<ExitCode, Failure> {
                 (false, true) => "NO",
                 (false, false) => "no",
             };
-            rows.push(vec![sign.to_owned(), finding.what.clone(), finding.detail.clone(), finding.follows.clone()]);
+            rows.push(vec![
+                sign.to_owned(),
+                finding.what.clone(),
+                finding.detail.clone(),
+                finding.follows.clone(),
+            ]);
         }
         table(&rows)
     })?;

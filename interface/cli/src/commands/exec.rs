@@ -60,7 +60,11 @@ fn on_terminal(testbed: &Testbed, mut request: ExecRequest) -> Result<ExitCode, 
     Ok(code(exited?))
 }
 
-fn carry(running: &mut Running, terminal: OwnedFd, size: impl Fn() -> (u16, u16) + Send + 'static) -> io::Result<Exited> {
+fn carry(
+    running: &mut Running,
+    terminal: OwnedFd,
+    size: impl Fn() -> (u16, u16) + Send + 'static,
+) -> io::Result<Exited> {
     let mut shown = std::fs::File::from(terminal.try_clone()?);
     let typed = std::fs::File::from(terminal.try_clone()?);
     // Both carriers end with the process; a read of a closed terminal fails with EIO.
@@ -90,7 +94,8 @@ fn carry(running: &mut Running, terminal: OwnedFd, size: impl Fn() -> (u16, u16)
             let now = size();
             if now != known {
                 known = now;
-                let size = rustix::termios::Winsize { ws_row: now.0, ws_col: now.1, ws_xpixel: 0, ws_ypixel: 0 };
+                let size =
+                    rustix::termios::Winsize { ws_row: now.0, ws_col: now.1, ws_xpixel: 0, ws_ypixel: 0 };
                 if tcsetwinsize(&terminal, size).is_err() {
                     return;
                 }

@@ -27,7 +27,14 @@ fn one(path: &Path) -> Result<Imported, Failure> {
     let source = Source::new(path.display().to_string(), read_text(path)?);
     let Some(importer) = importer_for(&source) else {
         let known: Vec<_> = importers().iter().map(|importer| importer.name()).collect();
-        return Err(Failure { code: 3, ..Failure::new(format!("{}: no importer knows this file; known here: {}", path.display(), known.join(", "))) });
+        return Err(Failure {
+            code: 3,
+            ..Failure::new(format!(
+                "{}: no importer knows this file; known here: {}",
+                path.display(),
+                known.join(", ")
+            ))
+        });
     };
     Ok(importer.import(&source)?)
 }

@@ -30,7 +30,8 @@ fn text(report: &Report) -> String {
     if let Some(class) = &report.accuracy_class {
         text.push_str(&format!("accuracy class  {class}\n"));
     }
-    let mut rows = vec![["NODE", "KIND", "INTERFACE", "ADDRESSES", "ROUTES", "DAEMONS"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["NODE", "KIND", "INTERFACE", "ADDRESSES", "ROUTES", "DAEMONS"].map(str::to_owned).to_vec()];
     for node in &report.nodes {
         let none = [(String::new(), Vec::new())];
         let interfaces = if node.interfaces.is_empty() { &none[..] } else { &node.interfaces };

@@ -15,8 +15,12 @@ pub fn link(command: LinkCommand, output: &Output) -> Result<ExitCode, Failure> 
             let testbed = Testbed::find(choice.testbed.as_deref())?;
             check(&testbed, links, thorough, output)
         }
-        LinkCommand::Fail { choice, link } => cut(&Testbed::find(choice.testbed.as_deref())?, &link, true, output),
-        LinkCommand::Recover { choice, link } => cut(&Testbed::find(choice.testbed.as_deref())?, &link, false, output),
+        LinkCommand::Fail { choice, link } => {
+            cut(&Testbed::find(choice.testbed.as_deref())?, &link, true, output)
+        }
+        LinkCommand::Recover { choice, link } => {
+            cut(&Testbed::find(choice.testbed.as_deref())?, &link, false, output)
+        }
         LinkCommand::Set { choice, link, settings, direction } => {
             let spec = parse(&settings)?;
             let direction = direction.map(|way| match way {
@@ -46,7 +50,9 @@ fn parse(settings: &[String]) -> Result<ConditionsSpec, Failure> {
     let pairs: Vec<(&str, &str)> = settings
         .iter()
         .map(|setting| {
-            setting.split_once('=').ok_or_else(|| Failure::usage(format!("`{setting}` is not a setting: write `delay=50ms`")))
+            setting
+                .split_once('=')
+                .ok_or_else(|| Failure::usage(format!("`{setting}` is not a setting: write `delay=50ms`")))
         })
         .collect::<Result<_, _>>()?;
     ConditionsSpec::from_settings(&pairs).map_err(|error| Failure::usage(error.to_string()))
@@ -60,10 +66,20 @@ fn cut(testbed: &Testbed, link: &str, failed: bool, output: &Output) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(testbed: &Testbed, links: Vec<String>, thorough: bool, output: &Output) -> Result<ExitCode, Failure> {
+fn check(
+    testbed: &Testbed,
+    links: Vec<String>,
+    thorough: bool,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let links = if links.is_empty() {
         let report = testbed.inspect()?;
-        report.links.into_iter().filter(|link| link.realisation != Realisation::Direct).map(|link| link.name).collect()
+        report
+            .links
+            .into_iter()
+            .filter(|link| link.realisation != Realisation::Direct)
+            .map(|link| link.name)
+            .collect()
     } else {
         links
     };
@@ -89,7 +105,8 @@ fn directions(link: &Value) -> impl Iterator<Item = &Value> {
 
 /// What was asked and what was found, as a table.
 pub fn verification(checked: &[Value]) -> String {
-    let mut rows = vec![["FROM", "TO", "", "ASKED", "GOT", "99 % INTERVAL", "P99", "N", ""].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["FROM", "TO", "", "ASKED", "GOT", "99 % INTERVAL", "P99", "N", ""].map(str::to_owned).to_vec()];
     for direction in checked.iter().flat_map(directions) {
         for measured in direction["measured"].as_array().into_iter().flatten() {
             let unit = measured["unit"].as_str().unwrap_or_default();

@@ -6,11 +6,14 @@ use serde_json::json;
 use std::process::ExitCode;
 
 pub fn ls(output: &Output) -> Result<ExitCode, Failure> {
-    let mut rows = vec![["NAME", "PID", "STATUS", "NODES", "LINKS", "UPTIME", "FILE"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["NAME", "PID", "STATUS", "NODES", "LINKS", "UPTIME", "FILE"].map(str::to_owned).to_vec()];
     let mut list = Vec::new();
     for found in Directory::open()?.list()? {
         // A testbed may end between the listing and the question.
-        let Ok(report) = Testbed::find(Some(&found.name)).and_then(|testbed| testbed.inspect()) else { continue };
+        let Ok(report) = Testbed::find(Some(&found.name)).and_then(|testbed| testbed.inspect()) else {
+            continue;
+        };
         rows.push(vec![
             report.name.clone(),
             report.pid.to_string(),

@@ -29,10 +29,17 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         None => next_place(&loaded.network.name)?,
     };
     if place.exists() {
-        return Err(Failure::usage(format!("{} is there already: choose another folder with `--output`", place.display())));
+        return Err(Failure::usage(format!(
+            "{} is there already: choose another folder with `--output`",
+            place.display()
+        )));
     }
     let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
-    output.note(&format!("building {name}: {} nodes, {} links", loaded.network.nodes.len(), loaded.network.links.len()));
+    output.note(&format!(
+        "building {name}: {} nodes, {} links",
+        loaded.network.nodes.len(),
+        loaded.network.links.len()
+    ));
     let mut progress = output.progress(&format!("building {name}"));
     let options = StartOptions {
         name: name.clone(),
@@ -54,8 +61,9 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             asked.ask();
         }
     });
-    let world =
-        RunningTestbed::new(Testbed::find(Some(&name))?, &mut |link| output.note(&format!("measuring link {link}")))?;
+    let world = RunningTestbed::new(Testbed::find(Some(&name))?, &mut |link| {
+        output.note(&format!("measuring link {link}"))
+    })?;
     let named = loaded.named();
     let input = Input {
         network: &loaded.network,
@@ -102,7 +110,9 @@ fn next_place(name: &str) -> Result<PathBuf, Failure> {
 fn summary(results: &Results, report: &Path) -> String {
     let word = match results.verdict.word {
         VerdictWord::Valid => "valid".to_owned(),
-        VerdictWord::Tainted => format!("tainted ({} seconds and links, see the report)", results.verdict.reasons.len()),
+        VerdictWord::Tainted => {
+            format!("tainted ({} seconds and links, see the report)", results.verdict.reasons.len())
+        }
     };
     format!(
         "{}  links: {word}\nreport: {}\n",
@@ -145,7 +155,8 @@ impl Progress for Told<'_> {
 pub fn report(arguments: ReportArguments, output: &Output) -> Result<ExitCode, Failure> {
     let html = render(&arguments.folder).map_err(|error| Failure::new(error.to_string()))?;
     let place = arguments.folder.join("report.html");
-    std::fs::write(&place, html).map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+    std::fs::write(&place, html)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
     output.result(&json!({ "report": place }), || format!("report: {}\n", place.display()))?;
     Ok(ExitCode::SUCCESS)
 }

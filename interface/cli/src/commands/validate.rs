@@ -20,7 +20,8 @@ pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCod
             Ok(loaded) => {
                 let (nodes, links) = (loaded.network.nodes.len(), loaded.network.links.len());
                 if !output.is_json() {
-                    output.result(&Value::Null, || format!("{name}: fine, {nodes} nodes, {links} links\n"))?;
+                    output
+                        .result(&Value::Null, || format!("{name}: fine, {nodes} nodes, {links} links\n"))?;
                 }
                 results.push(json!({ "file": name, "valid": true, "nodes": nodes, "links": links }));
             }

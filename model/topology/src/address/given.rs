@@ -168,7 +168,7 @@ pub(super) fn kept(
                 true => before.prefix_len() == usual,
                 false => {
                     let usable = usable(&before);
-                    usable.end() - usable.start() + 1 >= segment.ports.len() as u128
+                    usable.end() - usable.start() >= segment.ports.len() as u128 - 1
                 }
             };
             let free = !taken.iter().any(|net| overlaps(net, &before));

@@ -7,7 +7,7 @@
 //! A segment of two interfaces on one link gets a /31 (RFC 3021) or /127 (RFC 6164), any other at least a /29, with room
 //! for twice its members, or a /64.
 //!
-//! Which segment gets which block decides how long routing tables are. [`layout`] knows several orders, and the one
+//! Which segment gets which block decides how long routing tables are. `layout.rs` knows several orders, and the one
 //! that gives the shortest tables in a sample of the nodes is taken.
 
 mod assignment;

@@ -80,10 +80,8 @@ fn number_segment(
         let address = match address {
             Some(address) => address,
             None => {
-                while taken.contains(&next) && next <= *usable.end() {
-                    next += 1;
-                }
-                if next > *usable.end() {
+                let free = (next..=*usable.end()).find(|address| !taken.contains(address));
+                let Some(free) = free else {
                     return Err(Diagnostic::new(
                         segment.span,
                         format!(
@@ -94,9 +92,10 @@ fn number_segment(
                         ),
                     )
                     .help("give a shorter prefix"));
-                }
-                taken.insert(next);
-                next
+                };
+                taken.insert(free);
+                next = free;
+                free
             }
         };
         addresses.entry(port).or_default().push(family.net(address, prefix.prefix_len()));

@@ -20,7 +20,8 @@ impl Pool {
         ipv4.into_iter().chain(ipv6)
     }
 
-    /// Gives every segment without a prefix of this version the next free block in the layout's order.
+    /// Gives every segment without a prefix of this version the next free block in the layout's order; where the pool is
+    /// too small for that, the largest first wherever they fit.
     pub fn fill(
         &self,
         segments: &[Segment],
@@ -30,8 +31,8 @@ impl Pool {
         filled: &mut [Vec<IpNet>],
     ) -> Result<(), Diagnostic> {
         let family = self.family;
-        let (first, end) = (number(self.prefix.network()), number(self.prefix.broadcast()));
         let room = family.bits() - self.prefix.prefix_len();
+        let length = |segment: usize, bits| prefix_length(family, segments[segment].point_to_point, bits);
         let needs: Vec<Option<u8>> = segments
             .iter()
             .zip(filled.iter())
@@ -41,59 +42,99 @@ impl Pool {
                 (!has && !segment.ports.is_empty()).then(bits)
             })
             .collect();
-        // A pool too small for a /64 for every link still has room for a /127.
-        let tight = |segment: usize| {
-            let length = |bits| prefix_length(family, segments[segment].point_to_point, bits);
-            needs[segment].map(|bits| family.bits() - length(bits))
-        };
-        let roomy = |segment: usize| needs[segment];
-        let (mut steps, mut total) = layout.steps(&roomy, padded);
-        let mut sizes: &dyn Fn(usize) -> Option<u8> = &roomy;
-        if total > room {
-            (steps, total) = layout.steps(&tight, false);
-            sizes = &tight;
-        }
         let mut taken: Vec<(u128, u128)> = reserved
             .iter()
             .filter(|net| Family::of(net) == family && super::overlaps(net, &self.prefix))
             .map(|net| (number(net.network()), number(net.broadcast())))
             .collect();
         taken.sort_unstable();
+
+        let (steps, total) = layout.steps(&|segment| needs[segment], padded);
         // Choice: begin one whole layout into the pool where it is large enough, so that its blocks are aligned and
         // 10.0.0.0, which looks like a network's own address, is nobody's.
-        let start = 1u128.checked_shl(total.max(family.bits().saturating_sub(24).min(8)).into());
-        let start = start.filter(|_| total + 1 < room).unwrap_or(0);
+        let ahead = total.max(8);
+        let starts = [Some(1u128.checked_shl(ahead.into()).unwrap_or(0)).filter(|_| ahead < room), Some(0)];
+        let mut placed = Err(0);
+        for start in starts.into_iter().flatten() {
+            placed = placed.or_else(|_| self.place(&steps, &needs, start, &taken));
+        }
+        // A pool too small for a /64 for every link still has room for a /127.
+        let placed = placed.or_else(|_| {
+            let tight: Vec<Option<u8>> = needs
+                .iter()
+                .enumerate()
+                .map(|(at, bits)| bits.map(|bits| family.bits() - length(at, bits)))
+                .collect();
+            self.squeeze(&tight, taken)
+        });
+        for (segment, block) in placed.map_err(|segment| self.used_up(&segments[segment]))? {
+            let bits = needs[segment].unwrap_or_default();
+            filled[segment].push(family.net(block, length(segment, bits)));
+        }
+        Ok(())
+    }
+
+    /// Blocks in the order of the steps, from a start within the pool, around what is taken; else the segment that finds no
+    /// room.
+    fn place(
+        &self,
+        steps: &[Step],
+        bits: &[Option<u8>],
+        start: u128,
+        taken: &[(u128, u128)],
+    ) -> Result<Vec<(usize, u128)>, usize> {
+        let (first, end) = (number(self.prefix.network()), number(self.prefix.broadcast()));
+        let mut blocks = Vec::new();
         let mut cursor = start;
         let mut next = 0;
         for step in steps {
-            match step {
-                Step::Align(bits) => cursor = align(cursor, bits),
-                Step::Place(segment) => {
-                    let Some(bits) = sizes(segment) else { continue };
-                    let size = 1u128.checked_shl(bits.into()).unwrap_or(u128::MAX);
+            let segment = match *step {
+                Step::Align(bits) => {
                     cursor = align(cursor, bits);
-                    while let Some(&(from, to)) = taken.get(next) {
-                        if to < first.saturating_add(cursor) {
-                            next += 1;
-                        } else if from <= first.saturating_add(cursor).saturating_add(size - 1) {
-                            cursor = align((to - first).saturating_add(1), bits);
-                        } else {
-                            break;
-                        }
+                    continue;
+                }
+                Step::Place(segment) => segment,
+            };
+            let Some(bits) = bits[segment] else { continue };
+            let last = 1u128.checked_shl(bits.into()).ok_or(segment)? - 1;
+            cursor = align(cursor, bits);
+            while let Some(&(from, to)) = taken.get(next) {
+                if to < first.saturating_add(cursor) {
+                    next += 1;
+                } else if from <= first.saturating_add(cursor).saturating_add(last) {
+                    if to >= end {
+                        return Err(segment);
                     }
-                    let block = first
-                        .checked_add(cursor)
-                        .filter(|block| block.checked_add(size - 1).is_some_and(|last| last <= end));
-                    let Some(block) = block else {
-                        return Err(self.used_up(&segments[segment]));
-                    };
-                    let length = prefix_length(family, segments[segment].point_to_point, bits);
-                    filled[segment].push(family.net(block, length));
-                    cursor += size;
+                    cursor = align(to - first + 1, bits);
+                } else {
+                    break;
                 }
             }
+            let fits = |block: &u128| block.checked_add(last).is_some_and(|last| last <= end);
+            blocks.push((segment, first.checked_add(cursor).filter(fits).ok_or(segment)?));
+            cursor = cursor.saturating_add(last).saturating_add(1);
         }
-        Ok(())
+        Ok(blocks)
+    }
+
+    /// The largest blocks first, each size from the beginning of the pool: if aligned blocks fit at all, they fit this way.
+    fn squeeze(
+        &self,
+        bits: &[Option<u8>],
+        mut taken: Vec<(u128, u128)>,
+    ) -> Result<Vec<(usize, u128)>, usize> {
+        let mut sizes: Vec<u8> = bits.iter().flatten().copied().collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut blocks = Vec::new();
+        for size in sizes.into_iter().rev() {
+            let steps = (0..bits.len()).filter(|&segment| bits[segment] == Some(size)).map(Step::Place);
+            let placed = self.place(&steps.collect::<Vec<_>>(), bits, 0, &taken)?;
+            taken.extend(placed.iter().map(|&(_, block)| (block, block + ((1 << size) - 1))));
+            taken.sort_unstable();
+            blocks.extend(placed);
+        }
+        Ok(blocks)
     }
 
     fn used_up(&self, segment: &Segment) -> Diagnostic {

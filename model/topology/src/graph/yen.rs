@@ -16,8 +16,8 @@ pub struct Path {
 }
 
 impl Graph {
-    /// Up to `k` loop-free paths, cheapest first; equal ones in the order of their vertices, then edges. Parallel edges
-    /// make different paths. O(k V (E + V) log V).
+    /// Up to `k` loop-free paths, cheapest first. Among equally cheap ones the choice is arbitrary, but always the same.
+    /// Parallel edges make different paths. O(k V (E + V) log V).
     pub fn k_shortest_paths(&self, from: usize, to: usize, k: usize) -> Vec<Path> {
         let mut found: Vec<Path> = Vec::new();
         let mut candidates = BTreeSet::new();

@@ -2,8 +2,8 @@
 //!
 //! | name | files |
 //! |---|---|
-//! | `graphml` | GraphML as in the Internet Topology Zoo, published or as drawn in yEd ([`graphml`]) |
-//! | `repetita` | REPETITA's `.graph`, in which Rocketfuel's maps are passed on ([`repetita`]) |
+//! | `graphml` | GraphML as in the Internet Topology Zoo, published or as drawn in yEd ([`GraphMl`]) |
+//! | `repetita` | REPETITA's `.graph`, in which Rocketfuel's maps are passed on ([`Repetita`]) |
 //!
 //! An importer gives the text of a network file, so that what was read can be looked at, kept and changed like any other.
 

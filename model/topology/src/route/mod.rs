@@ -8,7 +8,7 @@
 //! through hosts. A prefix is reached when a packet reaches a router with an interface in it.
 //!
 //! [`TableBuilder::full_table`] has a route for each prefix with all equally short next hops. [`TableBuilder::table`]
-//! has the fewest routes that send every address to one of those next hops, by ORTC ([`trie`]), under these rules:
+//! has the fewest routes that send every address to one of those next hops, by ORTC (`trie.rs`), under these rules:
 //!
 //! - Choice: addresses in the testbed's address space that nobody has may go anywhere. Routes would have to be longer and
 //!   more to leave them out; a packet to one dies of its TTL, or of no neighbour answering.

@@ -80,7 +80,9 @@ impl Trie {
         let full = left_full && right_full && halves;
         let node = &mut self.nodes[at];
         node.content = Content::Inner(left, right);
-        node.open = full || pools.iter().any(|pool| pool.prefix_len() <= length && overlaps(pool, &prefix));
+        // Not even a pool of everything makes a default route.
+        node.open = length > 0
+            && (full || pools.iter().any(|pool| pool.prefix_len() <= length && overlaps(pool, &prefix)));
         full
     }
 
@@ -116,5 +118,66 @@ impl Trie {
             }
         }
         routes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a leaf of the eight addresses of 10.0.0.0/29 asks for.
+    #[derive(Debug, Clone, Copy)]
+    enum Leaf {
+        Nobody,
+        Own,
+        Hops(u64),
+        Unreachable,
+    }
+
+    /// The fewest routes of any table, by trying every hop at every node of the whole binary trie.
+    fn fewest(leaves: &[Leaf], inherited: Option<usize>) -> usize {
+        const NEVER: usize = 1000;
+        let rest = |hop: Option<usize>| match leaves {
+            [leaf] => match (leaf, hop) {
+                (Leaf::Nobody | Leaf::Own, _) | (Leaf::Unreachable, None) => 0,
+                (Leaf::Hops(hops), Some(hop)) if hops.contains(hop) => 0,
+                _ => NEVER,
+            },
+            _ => {
+                let (left, right) = leaves.split_at(leaves.len() / 2);
+                fewest(left, hop) + fewest(right, hop)
+            }
+        };
+        (0..3).map(|hop| 1 + rest(Some(hop))).chain([rest(inherited)]).min().unwrap_or(NEVER)
+    }
+
+    proptest! {
+        #[test]
+        fn no_table_is_smaller(
+            leaves in prop::array::uniform8(prop_oneof![
+                Just(Leaf::Nobody),
+                Just(Leaf::Own),
+                (1..8u64).prop_map(Leaf::Hops),
+                (1..8u64).prop_map(Leaf::Hops),
+                (1..8u64).prop_map(Leaf::Hops),
+                Just(Leaf::Unreachable),
+            ]),
+            has_unreachable in any::<bool>(),
+        ) {
+            let leaves = leaves.map(|leaf| match leaf {
+                Leaf::Unreachable if !has_unreachable => Leaf::Nobody,
+                leaf => leaf,
+            });
+            let assigned: Vec<usize> = (0..8).filter(|&at| !matches!(leaves[at], Leaf::Nobody)).collect();
+            let prefixes: Vec<IpNet> = assigned.iter().map(|at| format!("10.0.0.{at}/32").parse().unwrap()).collect();
+            let trie = Trie::new(&prefixes, &["10.0.0.0/8".parse().unwrap()]);
+            let routes = trie.smallest::<u64>(|leaf| match leaves[assigned[leaf]] {
+                Leaf::Nobody | Leaf::Own => Demand::Any,
+                Leaf::Hops(hops) => Demand::OneOf(hops),
+                Leaf::Unreachable => Demand::Barred,
+            });
+            prop_assert_eq!(routes.len(), fewest(&leaves, None));
+        }
     }
 }

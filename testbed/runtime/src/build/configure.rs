@@ -66,7 +66,11 @@ impl Builder {
                             inside.push(messages::address(index, *address, false), 0, at);
                         }
                         for address in add {
-                            inside.push(messages::address(index, *address, true), NLM_F_CREATE | NLM_F_EXCL, at);
+                            inside.push(
+                                messages::address(index, *address, true),
+                                NLM_F_CREATE | NLM_F_EXCL,
+                                at,
+                            );
                         }
                     });
                     (node, result)
@@ -125,7 +129,9 @@ impl Builder {
         });
         let failed = match sent {
             Ok(failed) => failed,
-            Err(error) => return vec![StepError { step: "configure nodes".into(), reason: error.to_string() }],
+            Err(error) => {
+                return vec![StepError { step: "configure nodes".into(), reason: error.to_string() }];
+            }
         };
         for (at, (step, record)) in steps.iter().enumerate() {
             if *record && !failed.contains_key(&at) {

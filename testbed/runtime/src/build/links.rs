@@ -54,7 +54,9 @@ impl Builder {
         for step in steps {
             let Step::AddLink { name, link } = step else { unreachable!("a group holds steps of one kind") };
             let prepared = match link.realisation {
-                Realisation::Direct | Realisation::Kernel => self.direct(link, &mut batch).map(|ends| made.push((step, ends))),
+                Realisation::Direct | Realisation::Kernel => {
+                    self.direct(link, &mut batch).map(|ends| made.push((step, ends)))
+                }
                 Realisation::Engine(_) => {
                     engine.push((step, name, link));
                     Ok(())
@@ -112,7 +114,8 @@ impl Builder {
 
     /// The device number an interface will have.
     fn take_index(&mut self, node: &str) -> io::Result<u32> {
-        let node = self.nodes.get_mut(node).ok_or_else(|| io::Error::other(format!("there is no node `{node}`")))?;
+        let node =
+            self.nodes.get_mut(node).ok_or_else(|| io::Error::other(format!("there is no node `{node}`")))?;
         node.next_index += 1;
         Ok(node.next_index - 1)
     }
@@ -153,8 +156,9 @@ impl Builder {
             let root = self.root;
             let room = namespace::on_thread(|| {
                 namespace::renew(UnshareFlags::NEWNET)?;
-                let engine = Engine::start(EngineOptions { priority: root.then_some(50), ..EngineOptions::default() })
-                    .doing(|| "start the link engine".to_owned())?;
+                let engine =
+                    Engine::start(EngineOptions { priority: root.then_some(50), ..EngineOptions::default() })
+                        .doing(|| "start the link engine".to_owned())?;
                 Ok(EngineRoom {
                     namespace: Arc::new(namespace::current(Kind::Network)?),
                     engine: Arc::new(engine),
@@ -172,9 +176,12 @@ impl Builder {
 
     /// A link whose ends are held by the engine.
     fn engine_link_up(&mut self, name: &str, link: &LinkState) -> io::Result<[u32; 2]> {
-        let Realisation::Engine(backends) = link.realisation else { unreachable!("only engine links come here") };
+        let Realisation::Engine(backends) = link.realisation else {
+            unreachable!("only engine links come here")
+        };
         let indices = [self.take_index(&link.ends[0].0)?, self.take_index(&link.ends[1].0)?];
-        let networks = [self.known(&link.ends[0].0)?.network.clone(), self.known(&link.ends[1].0)?.network.clone()];
+        let networks =
+            [self.known(&link.ends[0].0)?.network.clone(), self.known(&link.ends[1].0)?.network.clone()];
         let whole = link.conditions.iter().any(Conditions::needs_whole_packets);
         let room = self.engine_room()?;
         let id = room.next_id;
@@ -219,7 +226,10 @@ impl Builder {
                         let held = tap::create(&inner)?;
                         let mut batch = Batch::default();
                         batch.push(messages::hand_over(&inner, target, &name, index), 0);
-                        Netlink::open()?.send(&mut batch)?.pop().map_or(Ok(held), |refused| Err(refused.error))
+                        Netlink::open()?
+                            .send(&mut batch)?
+                            .pop()
+                            .map_or(Ok(held), |refused| Err(refused.error))
                     })?;
                     let mtu = link.mtu;
                     namespace::in_network(&*networks[end], || {
@@ -240,7 +250,8 @@ impl Builder {
         let idle = link.conditions.iter().all(Conditions::is_unimpaired);
         let mover = match &held {
             Some([a, b]) if idle => {
-                namespace::in_network(&*namespace, || redirect::attach(a, b)).doing(|| format!("join {name}"))?;
+                namespace::in_network(&*namespace, || redirect::attach(a, b))
+                    .doing(|| format!("join {name}"))?;
                 Mover::Filter
             }
             _ => {
@@ -310,7 +321,8 @@ impl Builder {
             let mut batch = Batch::default();
             if on {
                 batch.push(messages::up(index, messages::Up::Plain), 0);
-                for address in state.interfaces[interface].addresses.iter().filter(|net| net.addr().is_ipv6()) {
+                for address in state.interfaces[interface].addresses.iter().filter(|net| net.addr().is_ipv6())
+                {
                     batch.push(messages::address(index, *address, true), NLM_F_CREATE | NLM_F_REPLACE);
                 }
             } else {
@@ -330,7 +342,10 @@ impl Builder {
                 for route in &self.state.nodes[node].routes {
                     if route.interface.as_ref() == Some(interface) {
                         let index = indices.get(interface).copied();
-                        batch.push(messages::route(route.to, route.via, index, true), NLM_F_CREATE | NLM_F_REPLACE);
+                        batch.push(
+                            messages::route(route.to, route.via, index, true),
+                            NLM_F_CREATE | NLM_F_REPLACE,
+                        );
                     }
                 }
                 if !batch.is_empty() {
@@ -362,8 +377,10 @@ impl Builder {
                     self.whole_packets(link)?;
                 }
                 let room = self.room();
-                let known =
-                    room.links.get(name).ok_or_else(|| io::Error::other(format!("the engine lacks {name}")))?;
+                let known = room
+                    .links
+                    .get(name)
+                    .ok_or_else(|| io::Error::other(format!("the engine lacks {name}")))?;
                 if known.mover == Mover::Engine {
                     for (direction, conditions) in link.conditions.iter().enumerate() {
                         room.engine.set(known.id, direction, conditions.clone())?;
@@ -389,10 +406,14 @@ impl Builder {
         for (node, interface) in link.ends.clone() {
             let Some(node) = self.nodes.get_mut(&node) else { continue };
             let Some(index) = node.indices.remove(&interface) else { continue };
-            let gone = namespace::in_network(&*node.network, || Netlink::open()?.request(messages::remove(index), 0));
+            let gone = namespace::in_network(&*node.network, || {
+                Netlink::open()?.request(messages::remove(index), 0)
+            });
             match gone {
                 // The other end of a veth pair went with the first; a TAP went with the engine's descriptor.
-                Err(error) if error.raw_os_error() == Some(libc::ENODEV) || error.kind() == io::ErrorKind::NotFound => {}
+                Err(error)
+                    if error.raw_os_error() == Some(libc::ENODEV)
+                        || error.kind() == io::ErrorKind::NotFound => {}
                 gone => gone.doing(|| format!("remove {interface}"))?,
             }
         }

@@ -3,8 +3,8 @@
 use ipnet::IpNet;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
 use netlink_packet_route::link::{
-    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags,
-    LinkInfo, LinkMessage,
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute,
+    LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
@@ -54,7 +54,10 @@ pub fn bridge(name: &str, index: u32) -> RouteNetlinkMessage {
     message.attributes.push(LinkAttribute::IfName(name.to_owned()));
     message.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Bridge),
-        LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::StpState(0.into()), InfoBridge::MulticastSnooping(false)])),
+        LinkInfo::Data(InfoData::Bridge(vec![
+            InfoBridge::StpState(0.into()),
+            InfoBridge::MulticastSnooping(false),
+        ])),
     ]));
     RouteNetlinkMessage::NewLink(message)
 }
@@ -93,9 +96,9 @@ pub fn down(index: u32) -> RouteNetlinkMessage {
 pub fn no_link_local(index: u32) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
-    message.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(
-        In6AddrGenMode::None,
-    )])]));
+    message.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![
+        AfSpecInet6::AddrGenMode(In6AddrGenMode::None),
+    ])]));
     RouteNetlinkMessage::SetLink(message)
 }
 
@@ -153,7 +156,8 @@ pub fn route(to: IpNet, via: IpAddr, index: Option<u32>, add: bool) -> RouteNetl
         IpAddr::V4(address) => RouteAddress::Inet(address),
         IpAddr::V6(address) => RouteAddress::Inet6(address),
     };
-    message.header.address_family = if to.addr().is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    message.header.address_family =
+        if to.addr().is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     if to.prefix_len() > 0 {
         message.attributes.push(RouteAttribute::Destination(address(to.network())));
     }

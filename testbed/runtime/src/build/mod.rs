@@ -61,7 +61,7 @@ pub struct Builder {
     root: bool,
     home: std::path::PathBuf,
     groups: crate::limits::Groups,
-    children: Children,
+    pub(crate) children: Children,
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
 }
@@ -83,7 +83,12 @@ impl Builder {
     ///
     /// # Errors
     /// When no netlink socket can be had.
-    pub fn new(root: bool, home: std::path::PathBuf, groups: crate::limits::Groups, children: Children) -> io::Result<Self> {
+    pub fn new(
+        root: bool,
+        home: std::path::PathBuf,
+        groups: crate::limits::Groups,
+        children: Children,
+    ) -> io::Result<Self> {
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         Ok(Self {
             state,
@@ -107,7 +112,9 @@ impl Builder {
         self.ipv6 = steps
             .iter()
             .filter_map(|step| match step {
-                Step::Addresses { node, interface, add, .. } if add.iter().any(|net| net.addr().is_ipv6()) => {
+                Step::Addresses { node, interface, add, .. }
+                    if add.iter().any(|net| net.addr().is_ipv6()) =>
+                {
                     Some((node.clone(), interface.clone()))
                 }
                 _ => None,
@@ -124,7 +131,8 @@ impl Builder {
             }
             let group = &steps[at..end];
             let mut failed = self.group(group, &mut pending);
-            let in_order = matches!(steps.get(end), None | Some(Step::Daemons { .. } | Step::Commands { .. }));
+            let in_order =
+                matches!(steps.get(end), None | Some(Step::Daemons { .. } | Step::Commands { .. }));
             let goes_on = matches!(
                 group[0],
                 Step::AddNode { .. } | Step::AddLink { .. } | Step::Addresses { .. } | Step::Routes { .. }
@@ -149,6 +157,7 @@ impl Builder {
             Step::AddNode { .. } => self.add_nodes(steps),
             Step::AddLink { .. } => self.add_links(steps, pending),
             Step::Addresses { .. } | Step::Routes { .. } => self.queue(steps, pending),
+            Step::Daemons { .. } => self.daemon_steps(steps),
             _ => {
                 for step in steps {
                     let result = match step {
@@ -158,11 +167,11 @@ impl Builder {
                         Step::Sysctls { node, set } => self.set_sysctls(node, set),
                         Step::Files { node, files } => self.change_files(node, files),
                         Step::Hosts(hosts, _) => crate::sandbox::write_hosts(hosts),
-                        Step::Daemons { node, frr } => self.daemons(node, frr.as_ref()),
                         Step::Commands { node, run, .. } => self.commands(node, run),
                         Step::AddNode { .. }
                         | Step::AddLink { .. }
                         | Step::Addresses { .. }
+                        | Step::Daemons { .. }
                         | Step::Routes { .. } => unreachable!("done in groups"),
                     };
                     match result {
@@ -171,6 +180,25 @@ impl Builder {
                     }
                 }
                 Vec::new()
+            }
+        }
+    }
+
+    fn daemon_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let routers: Vec<_> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Daemons { node, frr } => Some((node.as_str(), frr.as_ref())),
+                _ => None,
+            })
+            .collect();
+        match self.daemons(&routers) {
+            Ok(()) => {
+                steps.iter().for_each(|step| step.effect(&mut self.state));
+                Vec::new()
+            }
+            Err(error) => {
+                vec![StepError { step: "start routing daemons".to_owned(), reason: error.to_string() }]
             }
         }
     }

@@ -85,7 +85,11 @@ impl Builder {
     }
 
     /// Changes files that a node sees.
-    pub(super) fn change_files(&mut self, node: &str, files: &BTreeMap<String, Option<String>>) -> io::Result<()> {
+    pub(super) fn change_files(
+        &mut self,
+        node: &str,
+        files: &BTreeMap<String, Option<String>>,
+    ) -> io::Result<()> {
         match self.known(node)?.view.clone() {
             // Nobody has looked yet: the view is made from the state when somebody does.
             None => Ok(()),
@@ -163,7 +167,10 @@ fn make(name: &str, state: &NodeState) -> io::Result<Node> {
     }
     if state.role == Role::Router {
         write_kernel("/proc/sys/net/ipv4/ip_forward", "1").doing(|| "turn forwarding on".to_owned())?;
-        if state.interfaces.values().any(|interface| interface.addresses.iter().any(|address| address.addr().is_ipv6()))
+        if state
+            .interfaces
+            .values()
+            .any(|interface| interface.addresses.iter().any(|address| address.addr().is_ipv6()))
         {
             write_kernel("/proc/sys/net/ipv6/conf/all/forwarding", "1")
                 .doing(|| "turn IPv6 forwarding on".to_owned())?;
@@ -177,7 +184,14 @@ fn make(name: &str, state: &NodeState) -> io::Result<Node> {
 fn sysctls(set: &BTreeMap<String, String>) -> io::Result<()> {
     for (name, value) in set {
         // Interface names may hold dots, which the dotted form writes as slashes (sysctl(8)).
-        let path: String = name.chars().map(|c| match c { '.' => '/', '/' => '.', c => c }).collect();
+        let path: String = name
+            .chars()
+            .map(|c| match c {
+                '.' => '/',
+                '/' => '.',
+                c => c,
+            })
+            .collect();
         write_kernel(format!("/proc/sys/{path}"), value).doing(|| format!("set {name} to {value}"))?;
     }
     Ok(())

@@ -19,9 +19,13 @@ impl Builder {
             let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
             let exited = self.children.wait(pid, Duration::MAX);
             if exited != Some(crate::control::Exited::Code(0)) {
-                let log = std::fs::read_to_string(self.folder(node).join("log/commands.log")).unwrap_or_default();
+                let log =
+                    std::fs::read_to_string(self.folder(node).join("log/commands.log")).unwrap_or_default();
                 let last: Vec<&str> = log.lines().rev().take(3).collect();
-                return Err(io::Error::other(format!("`{text}` ended with {exited:?}: {}", last.join(" / "))));
+                return Err(io::Error::other(format!(
+                    "`{text}` ended with {exited:?}: {}",
+                    last.join(" / ")
+                )));
             }
         }
         Ok(())

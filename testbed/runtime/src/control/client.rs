@@ -2,7 +2,9 @@
 
 use super::directory::{Directory, Found};
 use super::line::Line;
-use super::protocol::{Envelope, ExecRequest, Exited, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest};
+use super::protocol::{
+    Envelope, ExecRequest, Exited, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest,
+};
 use crate::plan::{State, Step};
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::diagnostic::suggest;
@@ -42,9 +44,10 @@ impl Testbed {
             }),
             (None, [one]) => Ok(one.clone()),
             (None, []) => Err("no testbed is up: start one with `plait up FILE`".to_owned()),
-            (None, _) => {
-                Err(format!("more than one testbed is up: choose with `--testbed`: {}", names().collect::<Vec<_>>().join(", ")))
-            }
+            (None, _) => Err(format!(
+                "more than one testbed is up: choose with `--testbed`: {}",
+                names().collect::<Vec<_>>().join(", ")
+            )),
         };
         let found = found.map_err(|message| io::Error::new(io::ErrorKind::NotFound, message))?;
         Ok(Self { directory, found })
@@ -67,7 +70,11 @@ impl Testbed {
     }
 
     /// Asks and waits for the end, passing progress on.
-    fn call(&self, request: Request, progress: &mut dyn FnMut(usize, usize)) -> io::Result<(Value, Vec<OwnedFd>)> {
+    fn call(
+        &self,
+        request: Request,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> io::Result<(Value, Vec<OwnedFd>)> {
         let mut line = self.ask(request, &[])?;
         loop {
             match line.next()? {
@@ -116,7 +123,10 @@ impl Testbed {
         // The supervisor answers when its namespaces are gone; its own process goes a moment later.
         while crate::kernel::process::start_time(self.found.pid) == Some(self.found.start_time) {
             if gone.elapsed().as_secs() >= 10 {
-                return Err(io::Error::other(format!("the supervisor {} does not end: kill it", self.found.pid)));
+                return Err(io::Error::other(format!(
+                    "the supervisor {} does not end: kill it",
+                    self.found.pid
+                )));
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }

@@ -56,7 +56,11 @@ impl Directory {
     /// When the folder cannot be made, or belongs to somebody else.
     pub fn at(path: PathBuf) -> io::Result<Self> {
         let user = rustix::process::geteuid().as_raw();
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).doing(|| format!("make {}", path.display()))?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .doing(|| format!("make {}", path.display()))?;
         let folder =
             rustix::fs::open(&path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
                 .doing(|| format!("open {}", path.display()))?;
@@ -88,7 +92,9 @@ impl Directory {
         for entry in fs::read_dir(&self.path)? {
             let socket = entry?.file_name().to_string_lossy().into_owned();
             let mut parts = socket.rsplitn(3, '.');
-            let (Some(start), Some(pid), Some(name)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            let (Some(start), Some(pid), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
+                continue;
+            };
             let (Ok(start_time), Ok(pid)) = (start.parse(), pid.parse()) else { continue };
             found.push(Found { name: name.to_owned(), pid, start_time, socket: socket.clone() });
         }

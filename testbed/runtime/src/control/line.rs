@@ -43,7 +43,10 @@ impl Line {
             }
             searched = self.buffer.len();
             if searched > LONGEST {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "a line on the control socket is too long"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "a line on the control socket is too long",
+                ));
             }
             let mut chunk = vec![0; 64 * 1024];
             let received = socket::receive(&self.socket, &mut chunk, &mut self.descriptors)?;

@@ -12,4 +12,7 @@ mod protocol;
 pub use client::{Capture, ExecStatus, Running, Samples, Terminal, Testbed};
 pub use directory::{Directory, Found, OwnSocket};
 pub use line::Line;
-pub use protocol::{Envelope, ExecRequest, Exited, LinkReport, NodeReport, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest};
+pub use protocol::{
+    Envelope, ExecRequest, Exited, LinkReport, NodeReport, PROTOCOL_VERSION, Reply, Report, Request,
+    SampleRequest,
+};

@@ -1,7 +1,9 @@
 //! Mounts: what of the host a node sees, and what of it may change.
 
 use super::files::c_path;
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+};
 use std::ffi::CString;
 use std::io;
 use std::path::Path;
@@ -41,7 +43,13 @@ fn set_attributes(path: &Path, set: u64, clear: u64, flags: u32) -> io::Result<(
 /// Mounts an empty file system in memory.
 pub fn tmpfs(at: &Path, mode: u32) -> io::Result<()> {
     let options = CString::new(format!("mode={mode:o}"))?;
-    Ok(mount(c"tmpfs", c_path(at)?, c"tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(options.as_c_str()))?)
+    Ok(mount(
+        c"tmpfs",
+        c_path(at)?,
+        c"tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        Some(options.as_c_str()),
+    )?)
 }
 
 /// Mounts `/proc` of the caller's process namespace.

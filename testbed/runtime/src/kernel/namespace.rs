@@ -70,4 +70,3 @@ pub fn in_network<T: Send>(
         work()
     })
 }
-

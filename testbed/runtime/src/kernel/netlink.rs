@@ -84,7 +84,10 @@ impl Netlink {
             let end = batch.starts.get(last + 1).copied().unwrap_or(batch.bytes.len());
             // Only the last of a send is acknowledged; the kernel works in order, so all before it are done too.
             let flags = batch.starts[last] + 6;
-            batch.bytes[flags..flags + 2].iter_mut().zip(NLM_F_ACK.to_ne_bytes()).for_each(|(byte, bit)| *byte |= bit);
+            batch.bytes[flags..flags + 2]
+                .iter_mut()
+                .zip(NLM_F_ACK.to_ne_bytes())
+                .for_each(|(byte, bit)| *byte |= bit);
             self.socket.send(&batch.bytes[base..end], 0)?;
             self.answers(last as u32 + 1, &mut refused)?;
             first = last + 1;

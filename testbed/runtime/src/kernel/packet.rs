@@ -86,7 +86,8 @@ pub fn receive<'a>(socket: &OwnedFd, buffer: &'a mut [u8]) -> io::Result<Option<
     header.msg_control = control.as_mut_ptr().cast();
     header.msg_controllen = std::mem::size_of_val(&control);
     // SAFETY: the header points to live buffers of the lengths it states.
-    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
+    let received =
+        unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
     if received < 0 {
         let error = io::Error::last_os_error();
         return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
@@ -98,7 +99,8 @@ pub fn receive<'a>(socket: &OwnedFd, buffer: &'a mut [u8]) -> io::Result<Option<
     let mut message = unsafe { libc::CMSG_FIRSTHDR(&header) };
     while !message.is_null() {
         // SAFETY: `message` is not null, so it points to a whole control message in the buffer.
-        let (level, kind, data) = unsafe { ((*message).cmsg_level, (*message).cmsg_type, libc::CMSG_DATA(message)) };
+        let (level, kind, data) =
+            unsafe { ((*message).cmsg_level, (*message).cmsg_type, libc::CMSG_DATA(message)) };
         match (level, kind) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                 // SAFETY: this message carries a timespec, perhaps unaligned.

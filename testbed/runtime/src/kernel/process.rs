@@ -135,7 +135,11 @@ pub fn path_of(fd: &impl AsRawFd) -> String {
 pub fn replace_standard(file: &impl AsRawFd, standard: RawFd) -> io::Result<()> {
     assert!((0..=2).contains(&standard), "only standard descriptors are replaced");
     // SAFETY: both are plain descriptor numbers; the standard ones belong to the process as a whole.
-    if unsafe { libc::dup2(file.as_raw_fd(), standard) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if unsafe { libc::dup2(file.as_raw_fd(), standard) } < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// A dead child that nobody has waited for yet; it stays a zombie. `None` when there is no child at all.

@@ -1,8 +1,8 @@
 //! Unix sockets that carry descriptors.
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -73,7 +73,8 @@ pub fn peer_user(socket: impl AsFd) -> io::Result<u32> {
 /// Waits until a descriptor is readable or hung up; false when the time is over.
 pub fn wait_readable(descriptor: impl AsFd, timeout: Option<Duration>) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let timeout = timeout.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
+    let timeout =
+        timeout.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
     loop {
         let mut waiting = [PollFd::new(&descriptor, PollFlags::IN)];
         match poll(&mut waiting, timeout.as_ref()) {

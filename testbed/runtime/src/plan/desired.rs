@@ -1,7 +1,8 @@
 //! From a network to the state that realises it.
 
 use super::{
-    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, Realisation, RouteState, STATE_VERSION, State,
+    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, Realisation, RouteState, STATE_VERSION,
+    State,
 };
 use crate::frr;
 use crate::section;
@@ -63,13 +64,14 @@ pub fn desired(
             let own = (hub.clone(), format!("port{at}"));
             interfaces.insert(own.1.clone(), InterfaceState { addresses: Vec::new(), mac: mac(&own) });
             let name = format!("{}/{}:{}", lan.name, port_name.0, port_name.1);
-            let realisation = match choose(&lan.conditions, None, wishes.live || wishes.dynamic.contains(&lan.name)) {
-                Ok(realisation) => realisation,
-                Err(message) => {
-                    faults.push(Diagnostic::new(lan.span, message));
-                    continue;
-                }
-            };
+            let realisation =
+                match choose(&lan.conditions, None, wishes.live || wishes.dynamic.contains(&lan.name)) {
+                    Ok(realisation) => realisation,
+                    Err(message) => {
+                        faults.push(Diagnostic::new(lan.span, message));
+                        continue;
+                    }
+                };
             state.links.insert(
                 name.clone(),
                 LinkState {
@@ -143,7 +145,10 @@ fn static_routes(network: &Network, assignment: &Assignment) -> Vec<BTreeSet<Rou
             .step_by(half)
             .map(|from| scope.spawn(move || (from..(from + half).min(count)).map(one).collect::<Vec<_>>()))
             .collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic while computing routes")).collect()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().expect("no panic while computing routes"))
+            .collect()
     })
 }
 
@@ -171,9 +176,8 @@ fn node_state(
     for (path, content) in &node.files {
         let text = match &content.value {
             FileContent::Text(text) => text.clone(),
-            FileContent::Source(source) => {
-                read(source).map_err(|error| Diagnostic::new(content.span, error).help("paths start beside this file"))?
-            }
+            FileContent::Source(source) => read(source)
+                .map_err(|error| Diagnostic::new(content.span, error).help("paths start beside this file"))?,
         };
         files.insert(path.clone(), text);
     }
@@ -198,9 +202,8 @@ fn node_state(
 
 /// The interface a next hop is reached by: the one with its prefix.
 fn out_interface(node: &Node, interfaces: &BTreeMap<String, InterfaceState>, via: IpAddr) -> Option<String> {
-    let reaches = |interface: &&Interface| {
-        interfaces[&interface.name].addresses.iter().any(|net| net.contains(&via))
-    };
+    let reaches =
+        |interface: &&Interface| interfaces[&interface.name].addresses.iter().any(|net| net.contains(&via));
     node.interfaces.iter().find(reaches).map(|interface| interface.name.clone())
 }
 
@@ -208,7 +211,9 @@ fn sysctls(node: &Node) -> Result<BTreeMap<String, String>, Diagnostic> {
     for (name, value) in &node.sysctls {
         if !name.starts_with("net.") || name.contains("..") || name.contains('/') {
             return Err(Diagnostic::new(value.span, format!("`{name}` is not a parameter of the network"))
-                .help("a node may set what begins with `net.`; everything else belongs to the whole machine"));
+                .help(
+                    "a node may set what begins with `net.`; everything else belongs to the whole machine",
+                ));
         }
         if name == "net.ipv4.tcp_congestion_control" {
             let present = congestion_controls();
@@ -244,7 +249,9 @@ fn daemons(
     let Routing::Frr(routing) = &network.routing else {
         return match own {
             None => Ok(None),
-            Some(_) => Err(Diagnostic::new(node.span, "`frr` needs `routing: frr`").help("add `routing: frr`")),
+            Some(_) => {
+                Err(Diagnostic::new(node.span, "`frr` needs `routing: frr`").help("add `routing: frr`"))
+            }
         };
     };
     if node.role != Role::Router {
@@ -266,13 +273,19 @@ fn flag(map: &Map, key: &str) -> bool {
     decode_section::<bool>(map, key).ok().flatten().unwrap_or(false)
 }
 
-fn link_state(network: &Network, link: &Link, wishes: &Wishes, verify_all: bool) -> Result<LinkState, Diagnostic> {
+fn link_state(
+    network: &Network,
+    link: &Link,
+    wishes: &Wishes,
+    verify_all: bool,
+) -> Result<LinkState, Diagnostic> {
     let (via, span) = match link.extra.get("via") {
         Some(value) => (Some(decode::<section::Via>(value)?), value.span()),
         None => (None, link.span),
     };
     let dynamic = wishes.live || wishes.dynamic.contains(&link.name) || flag(&link.extra, "dynamic");
-    let realisation = choose(&link.conditions, via, dynamic).map_err(|message| Diagnostic::new(span, message))?;
+    let realisation =
+        choose(&link.conditions, via, dynamic).map_err(|message| Diagnostic::new(span, message))?;
     Ok(LinkState {
         ends: link.ends.map(|port| port_of(network, port)),
         mtu: link.mtu,
@@ -289,9 +302,14 @@ fn link_state(network: &Network, link: &Link, wishes: &Wishes, verify_all: bool)
 ///
 /// Nothing asked: a bare veth pair. Rate alone: the kernel's token bucket, which is exact and costs no context switch
 /// (never HTB, which starves under BBR). Anything else, or a link that may change: the engine.
-pub fn choose(conditions: &[Conditions; 2], via: Option<section::Via>, dynamic: bool) -> Result<Realisation, String> {
+pub fn choose(
+    conditions: &[Conditions; 2],
+    via: Option<section::Via>,
+    dynamic: bool,
+) -> Result<Realisation, String> {
     let nothing = conditions.iter().all(Conditions::is_unimpaired);
-    let rate_only = conditions.iter().all(|conditions| conditions.is_unimpaired() || conditions.is_rate_only());
+    let rate_only =
+        conditions.iter().all(|conditions| conditions.is_unimpaired() || conditions.is_rate_only());
     match via {
         Some(section::Via::Kernel) if dynamic => {
             Err("a link that may change cannot be shaped by the kernel: remove `via: kernel`, or what changes it".into())

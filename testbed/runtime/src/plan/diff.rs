@@ -89,7 +89,8 @@ impl Planner {
                 continue;
             }
             // The first address is the one packets leave with, so what follows a change is set again.
-            let same = known.iter().zip(&wanted.addresses).take_while(|(known, wanted)| known == wanted).count();
+            let same =
+                known.iter().zip(&wanted.addresses).take_while(|(known, wanted)| known == wanted).count();
             steps.push(Step::Addresses {
                 node: name.to_owned(),
                 interface: interface.clone(),
@@ -145,7 +146,8 @@ fn files(name: &str, wanted: &NodeState, known: &NodeState) -> Option<Step> {
         .iter()
         .filter(|(path, text)| known.files.get(*path) != Some(text))
         .map(|(path, text)| (path.clone(), Some(text.clone())));
-    let gone = known.files.keys().filter(|path| !wanted.files.contains_key(*path)).map(|path| (path.clone(), None));
+    let gone =
+        known.files.keys().filter(|path| !wanted.files.contains_key(*path)).map(|path| (path.clone(), None));
     let files: BTreeMap<_, _> = changed.chain(gone).collect();
     (!files.is_empty()).then(|| Step::Files { node: name.to_owned(), files })
 }

@@ -12,6 +12,7 @@ mod step;
 pub use desired::{Wishes, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
-    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, Realisation, RouteState, STATE_VERSION, State,
+    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, Realisation, RouteState, STATE_VERSION,
+    State,
 };
 pub use step::Step;

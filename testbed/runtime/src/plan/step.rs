@@ -207,7 +207,9 @@ impl fmt::Display for Step {
             Self::Condition { name, link } => {
                 write!(f, "~ link {name}  {} | {}", link.conditions[0], link.conditions[1])
             }
-            Self::Daemons { node, frr: Some(frr) } => write!(f, "~ daemons {node}  {}", frr.daemons.join(" ")),
+            Self::Daemons { node, frr: Some(frr) } => {
+                write!(f, "~ daemons {node}  {}", frr.daemons.join(" "))
+            }
             Self::Daemons { node, frr: None } => write!(f, "~ daemons {node}  stop"),
             Self::Files { node, files } => {
                 write!(f, "~ files {node}  {}", files.keys().cloned().collect::<Vec<_>>().join(" "))

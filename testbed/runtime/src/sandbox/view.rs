@@ -54,7 +54,8 @@ pub fn build_host_view() -> io::Result<()> {
         // A dangling link (systemd's resolv.conf points into /run) has nothing to cover, and shows nothing either.
         if target.exists() {
             let target = fs::canonicalize(&target)?;
-            mount::bind(&Path::new(HOME).join(name), &target).doing(|| format!("cover {}", target.display()))?;
+            mount::bind(&Path::new(HOME).join(name), &target)
+                .doing(|| format!("cover {}", target.display()))?;
         }
     }
     Ok(())
@@ -90,7 +91,8 @@ fn devices() -> io::Result<()> {
     fs::set_permissions(staging.join("shm"), fs::Permissions::from_mode(0o1777))?;
     mount::devpts(&staging.join("pts")).doing(|| "mount /dev/pts".to_owned())?;
     std::os::unix::fs::symlink("pts/ptmx", staging.join("ptmx"))?;
-    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
         let target = if name == "fd" { target.to_owned() } else { format!("/proc/self/{target}") };
         std::os::unix::fs::symlink(target, staging.join(name))?;
     }
@@ -112,7 +114,8 @@ fn processes() -> io::Result<()> {
     let staging = Path::new("/run/.proc");
     fs::create_dir(staging)?;
     mount::proc(staging).doing(|| "mount /proc".to_owned())?;
-    mount::bind(&staging.join("sys/net"), &proc.join("sys/net")).doing(|| "mount /proc/sys/net".to_owned())?;
+    mount::bind(&staging.join("sys/net"), &proc.join("sys/net"))
+        .doing(|| "mount /proc/sys/net".to_owned())?;
     mount::detach(staging)?;
     fs::remove_dir(staging)?;
     for name in ["kcore", "keys", "timer_list", "kmsg"] {
@@ -136,7 +139,12 @@ impl NodeView {
     ///
     /// # Errors
     /// The mount or file that failed, by path.
-    pub fn build(node: &str, network: &OwnedFd, home: &Path, files: &BTreeMap<String, String>) -> io::Result<Self> {
+    pub fn build(
+        node: &str,
+        network: &OwnedFd,
+        home: &Path,
+        files: &BTreeMap<String, String>,
+    ) -> io::Result<Self> {
         let folder = node_folder(node);
         namespace::on_thread(|| {
             namespace::own_files()?;
@@ -160,7 +168,10 @@ impl NodeView {
                 // The layer hides mounts below it, the nodes' hosts file among them.
                 for name in ["hosts", "resolv.conf"] {
                     let target = Path::new("/etc").join(name);
-                    if top == Path::new("/etc") && target.exists() && !files.contains_key(&*target.to_string_lossy()) {
+                    if top == Path::new("/etc")
+                        && target.exists()
+                        && !files.contains_key(&*target.to_string_lossy())
+                    {
                         mount::bind(&Path::new(HOME).join(name), &fs::canonicalize(&target)?)?;
                     }
                 }

@@ -36,12 +36,15 @@ impl Supervisor {
             let engine = builder.engine().cloned().zip(builder.engine_link(&name));
             (name, link, networks, engine)
         };
-        let effort = if thorough { Effort { delays: 10_000, losses: 100_000 } } else { Effort { delays: 300, losses: 3_000 } };
+        let effort = if thorough {
+            Effort { delays: 10_000, losses: 100_000 }
+        } else {
+            Effort { delays: 300, losses: 3_000 }
+        };
         let mut directions = Vec::new();
         for direction in 0..2 {
             let at = |end: usize| At { namespace: networks[end].as_fd(), ifname: &link.ends[end].1 };
-            let mut path =
-                Path::open(at(direction), at(1 - direction)).doing(|| format!("probe {name}"))?;
+            let mut path = Path::open(at(direction), at(1 - direction)).doing(|| format!("probe {name}"))?;
             let measured = measure(&mut path, &link, direction, &effort, thorough)?;
             directions.push(json!({
                 "from": format!("{}:{}", link.ends[direction].0, link.ends[direction].1),
@@ -82,12 +85,22 @@ fn measure(
         let asked = TimeSpan::from_nanos(conditions.delay.as_nanos() + serialisation.as_nanos());
         // At most a few seconds for a slow link, unless all of it was asked for.
         let most = if thorough { u64::MAX } else { 2_000_000_000 / spacing.as_nanos() };
-        measured.push(path.measure_delay(asked, effort.delays.min(most).max(30), spacing, delay_tolerance(asked))?);
+        measured.push(path.measure_delay(
+            asked,
+            effort.delays.min(most).max(30),
+            spacing,
+            delay_tolerance(asked),
+        )?);
     }
     if let Some(share) = expected_loss(conditions) {
         let spacing = TimeSpan::from_nanos((2 * serialisation.as_nanos()).max(100_000));
         let most = if thorough { u64::MAX } else { 3_000_000_000 / spacing.as_nanos() };
-        measured.push(path.measure_loss(share, effort.losses.min(most).max(100), spacing, conditions.delay)?);
+        measured.push(path.measure_loss(
+            share,
+            effort.losses.min(most).max(100),
+            spacing,
+            conditions.delay,
+        )?);
     }
     if let Some(rate) = rate {
         // Loss thins what arrives, so the rate that is left is what can be asked for.
@@ -95,8 +108,15 @@ fn measure(
         if left > 0.999 {
             let tolerance = if rate.bits_per_second() >= 1_000_000_000 { 0.03 } else { 0.01 };
             measured.push(path.measure_rate(rate, conditions.delay, frame, tolerance)?);
-            if let (Some((limit, _)), true) = (conditions.queue_bytes(), thorough || rate.bits_per_second() >= 1_000_000) {
-                measured.push(path.measure_queue_depth(rate.time_for(limit), rate, conditions.delay, frame)?);
+            if let (Some((limit, _)), true) =
+                (conditions.queue_bytes(), thorough || rate.bits_per_second() >= 1_000_000)
+            {
+                measured.push(path.measure_queue_depth(
+                    rate.time_for(limit),
+                    rate,
+                    conditions.delay,
+                    frame,
+                )?);
             }
         }
     }

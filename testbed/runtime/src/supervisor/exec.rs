@@ -39,12 +39,15 @@ impl Supervisor {
             command.stdin(next()).stdout(next()).stderr(next());
         }
         let node = request.node.clone();
-        let pid = self.children.start(|| Ok(start(&mut command, place, user_side.is_some())?.id() as i32)).map_err(
-            |error| match error.kind() {
-                io::ErrorKind::NotFound => io::Error::new(error.kind(), format!("{node} has no program `{program}`")),
+        let pid = self
+            .children
+            .start(|| Ok(start(&mut command, place, user_side.is_some())?.id() as i32))
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    io::Error::new(error.kind(), format!("{node} has no program `{program}`"))
+                }
                 kind => io::Error::new(kind, format!("cannot start `{program}` on {node}: {error}")),
-            },
-        )?;
+            })?;
         // The command holds our copies of the standard files; the program must be their only owner.
         drop(command);
         tracing::info!(node = request.node, pid, command = request.command.join(" "), "program started");
@@ -75,7 +78,9 @@ impl Supervisor {
             if wait_readable(&line.socket, Some(Duration::ZERO)).unwrap_or(true) {
                 match line.next::<serde_json::Value>() {
                     Ok(Some(message)) => {
-                        if let Some(signal) = message["signal"].as_i64().and_then(|raw| Signal::from_named_raw(raw as i32)) {
+                        if let Some(signal) =
+                            message["signal"].as_i64().and_then(|raw| Signal::from_named_raw(raw as i32))
+                        {
                             kill_group(pid, signal);
                         }
                     }

@@ -10,7 +10,8 @@ const PATH: &str = "/run/plait/supervisor.log";
 /// Begins to log.
 pub fn start(testbed: &str) {
     let Ok(file) = File::options().create(true).append(true).open(PATH) else { return };
-    let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(file)).finish();
+    let subscriber =
+        tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(file)).finish();
     // A command that began to log before it forked keeps its own log, and the supervisor has none.
     let _ = tracing::subscriber::set_global_default(subscriber);
     // Every line of a supervisor is about its testbed: an entered span gives each the field.

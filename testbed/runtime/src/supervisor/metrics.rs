@@ -29,7 +29,11 @@ impl Supervisor {
             page.family(family, "counter", help);
             for (link, stats) in &links {
                 for (direction, counters) in ["forward", "reverse"].into_iter().zip(&stats.directions) {
-                    page.sample(family, &[("link", link), ("direction", direction)], value(&counters.counters) as f64);
+                    page.sample(
+                        family,
+                        &[("link", link), ("direction", direction)],
+                        value(&counters.counters) as f64,
+                    );
                 }
             }
         }

@@ -16,13 +16,13 @@ mod samples;
 mod serve;
 
 use crate::build::{Builder, kill_all};
+use crate::children::Children;
 use crate::control::{Directory, Line, Reply};
 use crate::kernel::files::Doing;
 use crate::kernel::namespace;
 use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
-use crate::children::Children;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
 use std::io;
@@ -61,7 +61,11 @@ pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> i
             Some(Reply::Done(_)) => return Ok(line.socket),
             Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
             Some(Reply::Row(_)) => {}
-            None => return Err(io::Error::other("the supervisor died while building; see `dmesg` for out-of-memory kills")),
+            None => {
+                return Err(io::Error::other(
+                    "the supervisor died while building; see `dmesg` for out-of-memory kills",
+                ));
+            }
         }
     }
 }
@@ -177,7 +181,9 @@ fn serve_until_end(
     supervisor.ready.store(true, Ordering::Release);
     tracing::info!(took_ms = supervisor.started.elapsed().as_millis() as u64, "testbed is up");
     // A caller that was interrupted meanwhile does not want it any more.
-    parent.send(&Reply::Done(serde_json::Value::Null), &[]).inspect_err(|_| teardown(supervisor, &mut |_, _| {}))?;
+    parent
+        .send(&Reply::Done(serde_json::Value::Null), &[])
+        .inspect_err(|_| teardown(supervisor, &mut |_, _| {}))?;
     if leased {
         live::end_with_lease(parent.socket.try_clone()?, end.clone());
     } else {

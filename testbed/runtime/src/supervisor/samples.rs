@@ -42,20 +42,26 @@ impl Supervisor {
             shown.filter_map(|(name, _)| Some((name.clone(), builder.node(name)?.network.clone()))).collect()
         };
         let opened: Vec<_> = nodes.iter().map(|(name, network)| (name.clone(), network.as_fd())).collect();
-        let mut tcp_sampler = request.tcp_ms.map(|_| TcpSampler::open(&opened)).transpose().map_err(io::Error::other)?;
-        let mut interface_sampler = request.interfaces_ms.map(|_| InterfaceSampler::open(&opened)).transpose().map_err(io::Error::other)?;
+        let mut tcp_sampler =
+            request.tcp_ms.map(|_| TcpSampler::open(&opened)).transpose().map_err(io::Error::other)?;
+        let mut interface_sampler = request
+            .interfaces_ms
+            .map(|_| InterfaceSampler::open(&opened))
+            .transpose()
+            .map_err(io::Error::other)?;
         drop(opened);
         drop(nodes);
         let now = monotonic_nanos();
-        let mut timers =
-            [request.tcp_ms, request.links_ms, request.interfaces_ms].map(|every_ms| Timer::new(now, every_ms));
+        let mut timers = [request.tcp_ms, request.links_ms, request.interfaces_ms]
+            .map(|every_ms| Timer::new(now, every_ms));
         while let Some(next) = timers.iter().flatten().map(|timer| timer.next).min() {
             let rest = Duration::from_nanos(next.saturating_sub(monotonic_nanos()));
             if wait_readable(&line.socket, Some(rest))? {
                 return Ok(());
             }
             let now = monotonic_nanos();
-            let [tcp, links, interfaces] = timers.each_mut().map(|timer| timer.as_mut().is_some_and(|timer| timer.due(now)));
+            let [tcp, links, interfaces] =
+                timers.each_mut().map(|timer| timer.as_mut().is_some_and(|timer| timer.due(now)));
             if let (true, Some(sampler)) = (tcp, &mut tcp_sampler) {
                 line.send(&Reply::Row(json!({ "tcp": sampler.sample() })), &[])?;
             }

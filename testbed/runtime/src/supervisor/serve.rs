@@ -143,7 +143,9 @@ impl Supervisor {
             .execute(&steps, &mut |done, total| {
                 let _ = line.send(&Reply::Progress(done, total), &[]);
             })
-            .map_err(|error: BuildError| io::Error::other(format!("{error}; correct the cause and apply again")))?;
+            .map_err(|error: BuildError| {
+                io::Error::other(format!("{error}; correct the cause and apply again"))
+            })?;
         tracing::info!(steps = steps.len(), "applied");
         Ok(json!({ "steps": steps }))
     }
@@ -162,7 +164,8 @@ impl Supervisor {
         namespace::on_thread(|| {
             namespace::own_files()?;
             namespace::enter(&*view, Kind::Mount)?;
-            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
+            let flags =
+                rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
             Ok(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?)
         })
         .doing(|| format!("open {path} on {node}"))
@@ -187,7 +190,9 @@ impl Supervisor {
             if direction.is_none_or(|wanted| (wanted ^ usize::from(flipped)) == at) {
                 link.specs[at] = change.merge(&link.specs[at]);
                 link.conditions[at] = link.specs[at]
-                    .build(&|path| Err(format!("trace {path} cannot be read here: put it into the file and apply it")))
+                    .build(&|path| {
+                        Err(format!("trace {path} cannot be read here: put it into the file and apply it"))
+                    })
                     .map_err(|error| io::Error::other(error.to_string()))?;
             }
         }
@@ -195,7 +200,9 @@ impl Supervisor {
         builder.execute(&[step], &mut |_, _| {}).map_err(io::Error::other)?;
         let link = &builder.state.links[&name];
         tracing::info!(link = name, forward = %link.conditions[0], reverse = %link.conditions[1], "conditions changed");
-        Ok(json!({ "link": name, "conditions": [link.conditions[0].to_string(), link.conditions[1].to_string()] }))
+        Ok(
+            json!({ "link": name, "conditions": [link.conditions[0].to_string(), link.conditions[1].to_string()] }),
+        )
     }
 
     /// Cuts a link, or heals it. A link outside the engine is cut by taking one of its devices down.
@@ -216,24 +223,30 @@ impl Supervisor {
     fn reset(&self) -> io::Result<()> {
         let builder = self.builder();
         let Some(engine) = builder.engine() else { return Ok(()) };
-        builder.state.links.keys().filter_map(|name| builder.engine_link(name)).try_for_each(|id| engine.reset(id))
+        builder
+            .state
+            .links
+            .keys()
+            .filter_map(|name| builder.engine_link(name))
+            .try_for_each(|id| engine.reset(id))
     }
 
     fn report(&self) -> Report {
         let builder = self.builder();
         let failed = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
-        let nodes = builder.state.nodes.iter().filter(|(_, node)| !node.hidden).map(|(name, node)| NodeReport {
-            name: name.clone(),
-            kind: node.kind.clone(),
-            interfaces: node
-                .interfaces
-                .iter()
-                .map(|(name, interface)| (name.clone(), interface.addresses.clone()))
-                .collect(),
-            routes: node.routes.len(),
-            daemons: node.frr.as_ref().map(|frr| frr.daemons.clone()).unwrap_or_default(),
-            limits: node.limits,
-        });
+        let nodes =
+            builder.state.nodes.iter().filter(|(_, node)| !node.hidden).map(|(name, node)| NodeReport {
+                name: name.clone(),
+                kind: node.kind.clone(),
+                interfaces: node
+                    .interfaces
+                    .iter()
+                    .map(|(name, interface)| (name.clone(), interface.addresses.clone()))
+                    .collect(),
+                routes: node.routes.len(),
+                daemons: node.frr.as_ref().map(|frr| frr.daemons.clone()).unwrap_or_default(),
+                limits: node.limits,
+            });
         let links =
             builder.state.links.iter().map(|(name, link)| LinkReport::new(name, link, failed.contains(name)));
         Report {
@@ -243,7 +256,9 @@ impl Supervisor {
             status: self.status().to_owned(),
             uptime_s: self.started.elapsed().as_secs_f64(),
             version: self.options.version.clone(),
-            accuracy_class: builder.engine().and_then(|engine| Some(format!("{:?}", engine.report().ok()?.class))),
+            accuracy_class: builder
+                .engine()
+                .and_then(|engine| Some(format!("{:?}", engine.report().ok()?.class))),
             nodes: nodes.collect(),
             links: links.collect(),
         }
