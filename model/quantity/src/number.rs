@@ -125,7 +125,7 @@ impl Grammar {
                 continue;
             }
             let thousandths = value as u128 * 1000;
-            if thousandths % size as u128 != 0 {
+            if !thousandths.is_multiple_of(u128::from(size)) {
                 continue;
             }
             let thousandths = thousandths / size as u128;

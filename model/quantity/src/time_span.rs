@@ -74,7 +74,7 @@ impl std::str::FromStr for TimeSpan {
 impl std::fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // People say 90s and 1500ms; whole minutes and hours only from where seconds stop helping.
-        if self.0 % 1_000_000_000 == 0 && self.0 % 60_000_000_000 != 0 {
+        if self.0.is_multiple_of(1_000_000_000) && !self.0.is_multiple_of(60_000_000_000) {
             return write!(f, "{}s", self.0 / 1_000_000_000);
         }
         GRAMMAR.print(self.0, f)

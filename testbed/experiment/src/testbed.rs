@@ -172,8 +172,9 @@ impl World for RunningTestbed {
 
     fn set_node_up(&self, node: &str, up: bool) -> Result<(), WorldError> {
         let state = self.testbed.state().map_err(error)?;
-        let attached = state.links.iter().filter(|(_, link)| link.ends.iter().any(|(end, _)| end == node));
-        attached.map(|(name, _)| self.testbed.fail_link(name, !up).map_err(error)).collect()
+        let mut attached =
+            state.links.iter().filter(|(_, link)| link.ends.iter().any(|(end, _)| end == node));
+        attached.try_for_each(|(name, _)| self.testbed.fail_link(name, !up).map_err(error))
     }
 
     fn sample(&self, request: Sampling, deliver: Deliver) -> Result<Box<dyn Logger>, WorldError> {

@@ -275,16 +275,15 @@ impl Builder {
         let (namespace, engine) = (room.namespace.clone(), room.engine.clone());
         let Some(known) = room.links.get_mut(name) else { return Ok(()) };
         let (Some([a, b]), true) = (known.held.clone(), known.mover != Mover::Engine) else { return Ok(()) };
-        // The engine opens its ends first: what comes between is seen by both for a moment, and the engine's copy is
-        // the one that is shaped.
-        namespace::in_network(&*namespace, || redirect::detach(&a, &b))?;
-        engine.add_link(config(
-            known.id,
-            name,
-            link,
-            [Port::Packet { ifname: a.clone() }, Port::Packet { ifname: b.clone() }],
-        ))?;
+        // The engine opens its ends first, so that nothing is lost; what comes in between arrives twice, because packet
+        // sockets see a packet before the filter does.
+        let joined = known.mover == Mover::Filter;
+        let ends = [Port::Packet { ifname: a.clone() }, Port::Packet { ifname: b.clone() }];
+        engine.add_link(config(known.id, name, link, ends))?;
         known.mover = Mover::Engine;
+        if joined {
+            namespace::in_network(&*namespace, || redirect::detach(&a, &b))?;
+        }
         Ok(())
     }
 

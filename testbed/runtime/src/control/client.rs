@@ -77,7 +77,7 @@ impl Testbed {
     ) -> io::Result<(Value, Vec<OwnedFd>)> {
         let mut line = self.ask(request, &[])?;
         loop {
-            match line.next()? {
+            match line.receive()? {
                 Some(Reply::Done(value)) => return Ok((value, line.descriptors)),
                 Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
                 Some(Reply::Progress(done, total)) => progress(done, total),
@@ -148,7 +148,7 @@ impl Testbed {
     }
 
     fn running(&self, mut line: Line) -> io::Result<Running> {
-        match line.next()? {
+        match line.receive()? {
             Some(Reply::Row(started)) => {
                 let pid = started["started"].as_i64().unwrap_or(0) as i32;
                 Ok(Running { line, pid })
@@ -221,7 +221,7 @@ impl Running {
     /// Waits for its end.
     pub fn wait(&mut self) -> io::Result<Exited> {
         loop {
-            match self.line.next()? {
+            match self.line.receive()? {
                 Some(Reply::Done(value)) => return Ok(serde_json::from_value(value)?),
                 Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
                 Some(_) => {}
@@ -262,7 +262,7 @@ impl Samples {
 impl Iterator for Samples {
     type Item = io::Result<Value>;
     fn next(&mut self) -> Option<Self::Item> {
-        match self.line.next() {
+        match self.line.receive() {
             Ok(Some(Reply::Row(row))) => Some(Ok(row)),
             Ok(Some(Reply::Failed(reason))) => Some(Err(io::Error::other(reason))),
             Ok(_) => None,

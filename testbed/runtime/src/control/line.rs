@@ -58,7 +58,7 @@ impl Line {
     }
 
     /// The next line as a value.
-    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         match self.next_bytes()? {
             None => Ok(None),
             Some(line) => Ok(Some(serde_json::from_slice(&line)?)),

@@ -88,14 +88,26 @@ pub fn desired(
         }
         state.nodes.insert(hub, switch(interfaces));
     }
-    state.hosts = network
-        .nodes
-        .iter()
-        .enumerate()
-        .filter_map(|(index, node)| Some((assignment.primary(index)?, node.name.clone())))
-        .collect();
+    state.hosts = hosts(network, assignment);
     state.assignment = serde_json::to_value(assignment).ok();
     if faults.is_empty() { Ok(state) } else { Err(faults) }
+}
+
+/// Every node by its name, and every address of a node that has several as `NODE-INTERFACE`.
+fn hosts(network: &Network, assignment: &Assignment) -> Vec<(IpAddr, String)> {
+    let mut hosts = Vec::new();
+    for (index, node) in network.nodes.iter().enumerate() {
+        hosts.extend(assignment.primary(index).map(|address| (address, node.name.clone())));
+        if node.interfaces.len() < 2 {
+            continue;
+        }
+        for (position, interface) in node.interfaces.iter().enumerate() {
+            for net in assignment.addresses(Port { node: index, interface: position }) {
+                hosts.push((net.addr(), format!("{}-{}", node.name, interface.name)));
+            }
+        }
+    }
+    hosts
 }
 
 /// The hidden switch of a LAN.
@@ -217,7 +229,7 @@ fn sysctls(node: &Node) -> Result<BTreeMap<String, String>, Diagnostic> {
         }
         if name == "net.ipv4.tcp_congestion_control" {
             let present = congestion_controls();
-            if !present.iter().any(|known| *known == value.value) {
+            if !present.contains(&value.value) {
                 return Err(Diagnostic::new(
                     value.span,
                     format!("this kernel has no congestion control `{}` for a node", value.value),

@@ -76,7 +76,7 @@ impl Supervisor {
             }
             // A line readable before its answer is a signal to pass on, or the end of the asker.
             if wait_readable(&line.socket, Some(Duration::ZERO)).unwrap_or(true) {
-                match line.next::<serde_json::Value>() {
+                match line.receive::<serde_json::Value>() {
                     Ok(Some(message)) => {
                         if let Some(signal) =
                             message["signal"].as_i64().and_then(|raw| Signal::from_named_raw(raw as i32))

@@ -20,6 +20,7 @@ use crate::children::Children;
 use crate::control::{Directory, Line, Reply};
 use crate::kernel::files::Doing;
 use crate::kernel::namespace;
+use crate::kernel::process::InsideAs;
 use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
@@ -54,9 +55,13 @@ pub struct StartOptions {
 pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> io::Result<Lifeline> {
     // Found out here, so that the message comes before anything is made.
     let directory = Directory::open()?;
-    let mut line = Line::new(spawn(|birth| run(birth, &directory, options))?);
+    // Choice: FRR's ospfd refuses any user but 0 (`ospf_main.c`), so a user whose nodes run FRR is called root inside.
+    // Other testbeds keep the user's own name, because tcpdump and others give up rights that a mapped root lacks.
+    let daemons = options.desired.nodes.values().any(|node| node.frr.is_some());
+    let inside = if daemons { InsideAs::Root } else { InsideAs::Itself };
+    let mut line = Line::new(spawn(inside, |birth| run(birth, &directory, options))?);
     loop {
-        match line.next::<Reply>()? {
+        match line.receive::<Reply>()? {
             Some(Reply::Progress(done, total)) => progress(done, total),
             Some(Reply::Done(_)) => return Ok(line.socket),
             Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
@@ -220,5 +225,5 @@ fn detach() -> io::Result<()> {
     for fd in 0..3 {
         crate::kernel::process::replace_standard(&null, fd)?;
     }
-    Ok(std::env::set_current_dir("/")?)
+    std::env::set_current_dir("/")
 }
