@@ -56,7 +56,7 @@ pub fn examine() -> Vec<Finding> {
             if !root {
                 let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
                 namespace::renew(UnshareFlags::NEWUSER)?;
-                process::map_own_user(user, group)?;
+                process::map_own_user(user, group, process::InsideAs::Itself)?;
             }
             let all = UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWUTS | UnshareFlags::NEWPID;
             namespace::renew(all)

@@ -213,12 +213,10 @@ impl Builder {
             )));
         }
         let said = File::options().create(true).append(true).open(self.folder(node).join(SAID))?;
-        let (user, group) =
-            if self.is_root() { ("root".to_owned(), "root".to_owned()) } else { (user_name(), group_name()) };
         let mut command = Command::new(program);
         command.args(["-d", "-f", &format!("{FOLDER}/frr.conf"), "-i", &format!("{FOLDER}/{daemon}.pid")]);
         command.args(["--vty_socket", FOLDER, "-z", &format!("{FOLDER}/zserv.api"), "-A", "127.0.0.1"]);
-        command.args(["-u", &user, "-g", &group]);
+        command.args(["-u", "root", "-g", "root"]);
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said).env_clear();
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         self.children
@@ -268,39 +266,19 @@ fn stop_running() {
     }
 }
 
-/// Puts the user who runs the daemons into FRR's group, in this view only: they refuse to start outside it.
+/// Puts root, as whom the daemons run, into FRR's group, in this view only: they refuse to start outside it.
 fn as_group_member() -> io::Result<()> {
     let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
-    let user = if rustix::process::geteuid().is_root() { "root".to_owned() } else { user_name() };
     let mut text = String::new();
     for line in groups.lines() {
         text.push_str(line);
         if line.starts_with("frrvty:") || line.starts_with("frr:") {
             text.push_str(if line.ends_with(':') { "" } else { "," });
-            text.push_str(&user);
+            text.push_str("root");
         }
         text.push('\n');
     }
     let own = Path::new("/run/frr.group");
     std::fs::write(own, text)?;
     crate::kernel::mount::bind(own, Path::new("/etc/group")).doing(|| "cover /etc/group".to_owned())
-}
-
-fn user_name() -> String {
-    name_in("/etc/passwd", rustix::process::geteuid().as_raw())
-}
-
-fn group_name() -> String {
-    name_in("/etc/group", rustix::process::getegid().as_raw())
-}
-
-/// The name of a numeric ID in a file of the kind of `/etc/passwd`.
-fn name_in(path: &str, id: u32) -> String {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let named = text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
-    });
-    named.unwrap_or_else(|| id.to_string())
 }

@@ -7,7 +7,8 @@ use netlink_packet_route::link::{
     LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
@@ -144,8 +145,35 @@ pub fn address(index: u32, address: IpNet, add: bool) -> RouteNetlinkMessage {
     if add { RouteNetlinkMessage::NewAddress(message) } else { RouteNetlinkMessage::DelAddress(message) }
 }
 
+/// The route to an interface's own prefix, in place of the one the kernel made, with a congestion control for the
+/// connections over it.
+pub fn connected(own: IpNet, index: u32, congestion_control: &str) -> RouteNetlinkMessage {
+    let RouteNetlinkMessage::NewRoute(mut message) =
+        route(own, own.addr(), Some(index), Some(congestion_control), true)
+    else {
+        unreachable!("adding makes a new route")
+    };
+    message.header.protocol = RouteProtocol::Kernel;
+    message.header.scope = RouteScope::Link;
+    message.attributes.retain(|attribute| !matches!(attribute, RouteAttribute::Gateway(_)));
+    if let IpAddr::V4(address) = own.addr() {
+        message.attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(address)));
+    } else {
+        message.header.scope = RouteScope::Universe;
+        // The metric of the kernel's own IPv6 routes to prefixes (IP6_RT_PRIO_ADDRCONF).
+        message.attributes.push(RouteAttribute::Priority(256));
+    }
+    RouteNetlinkMessage::NewRoute(message)
+}
+
 /// A route, added or removed.
-pub fn route(to: IpNet, via: IpAddr, index: Option<u32>, add: bool) -> RouteNetlinkMessage {
+pub fn route(
+    to: IpNet,
+    via: IpAddr,
+    index: Option<u32>,
+    congestion_control: Option<&str>,
+    add: bool,
+) -> RouteNetlinkMessage {
     let mut message = RouteMessage::default();
     message.header.table = RouteHeader::RT_TABLE_MAIN;
     message.header.protocol = RouteProtocol::Static;
@@ -163,6 +191,14 @@ pub fn route(to: IpNet, via: IpAddr, index: Option<u32>, add: bool) -> RouteNetl
     }
     message.attributes.push(RouteAttribute::Gateway(address(via)));
     message.attributes.extend(index.map(RouteAttribute::Oif));
+    if let Some(name) = congestion_control {
+        // RTAX_CC_ALGO is 16; locked, so that a program's habit does not change the experiment unless it asks by socket.
+        const LOCK: u32 = 1 << 16;
+        message.attributes.push(RouteAttribute::Metrics(vec![
+            RouteMetric::Lock(LOCK),
+            RouteMetric::CcAlgo(name.to_owned()),
+        ]));
+    }
     if add { RouteNetlinkMessage::NewRoute(message) } else { RouteNetlinkMessage::DelRoute(message) }
 }
 

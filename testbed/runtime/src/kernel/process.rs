@@ -35,12 +35,25 @@ pub fn fork() -> io::Result<Side> {
     }
 }
 
-/// Maps the calling user to itself in a user namespace just made, so that files keep their owner inside.
-pub fn map_own_user(user: u32, group: u32) -> io::Result<()> {
+/// Who the user is inside a user namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InsideAs {
+    /// Itself, so that files keep their owner.
+    Itself,
+    /// Root, for programs that insist on being called so.
+    Root,
+}
+
+/// Maps the calling user into a user namespace just made.
+pub fn map_own_user(user: u32, group: u32, inside: InsideAs) -> io::Result<()> {
+    let (user_inside, group_inside) = match inside {
+        InsideAs::Itself => (user, group),
+        InsideAs::Root => (0, 0),
+    };
     // Since Linux 3.19 a group map may only be written by a user without setgroups.
     write_kernel("/proc/self/setgroups", "deny")?;
-    write_kernel("/proc/self/uid_map", &format!("{user} {user} 1"))?;
-    write_kernel("/proc/self/gid_map", &format!("{group} {group} 1"))
+    write_kernel("/proc/self/uid_map", &format!("{user_inside} {user} 1"))?;
+    write_kernel("/proc/self/gid_map", &format!("{group_inside} {group} 1"))
 }
 
 /// A process's start time in clock ticks since boot; with its ID it names one process for ever.

@@ -1,7 +1,7 @@
 //! From the command that was typed to process 1 of a new sandbox.
 
 use crate::kernel::files::Doing;
-use crate::kernel::process::{Side, fork, map_own_user};
+use crate::kernel::process::{InsideAs, Side, fork, map_own_user};
 use crate::kernel::{mount, namespace};
 use rustix::thread::UnshareFlags;
 use std::io;
@@ -24,12 +24,12 @@ pub struct Birth {
 /// The asking side's line to a supervisor being born: progress, then ready or the reason why not.
 pub type Lifeline = UnixStream;
 
-/// Forks a supervisor and runs `main` in it, as process 1 of its own process namespace. The caller must have one
-/// thread. Returns at once with the line to the supervisor; `main` never returns to the caller.
+/// Forks a supervisor and runs `main` in it, as process 1 of its own process namespace. A user other than root gets a
+/// user namespace, and is called there as `inside` says. The caller must have one thread. Returns at once with the line to the supervisor; `main` never returns to the caller.
 ///
 /// # Errors
 /// When the first fork fails; everything later is told on the line, as end of file at worst.
-pub fn spawn(main: impl FnOnce(Birth) -> i32) -> io::Result<Lifeline> {
+pub fn spawn(inside: InsideAs, main: impl FnOnce(Birth) -> i32) -> io::Result<Lifeline> {
     let (ours, theirs) = UnixStream::pair()?;
     match fork()? {
         Side::Parent(first) => {
@@ -41,7 +41,7 @@ pub fn spawn(main: impl FnOnce(Birth) -> i32) -> io::Result<Lifeline> {
         Side::Child => {
             drop(ours);
             let report = theirs.try_clone();
-            let code = match enter(theirs) {
+            let code = match enter(theirs, inside) {
                 Ok(Some(birth)) => main(birth),
                 Ok(None) => 0,
                 Err(error) => {
@@ -58,7 +58,7 @@ pub fn spawn(main: impl FnOnce(Birth) -> i32) -> io::Result<Lifeline> {
 }
 
 /// Makes the namespaces and forks process 1. `None` in the process that only led there.
-fn enter(parent: UnixStream) -> io::Result<Option<Birth>> {
+fn enter(parent: UnixStream, inside: InsideAs) -> io::Result<Option<Birth>> {
     rustix::process::setsid()?;
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
@@ -68,7 +68,7 @@ fn enter(parent: UnixStream) -> io::Result<Option<Birth>> {
         namespace::renew(UnshareFlags::NEWUSER).doing(|| {
             "make a user namespace (this host forbids it to users; see `plait doctor`)".to_owned()
         })?;
-        map_own_user(user, group).doing(|| "map the user into its namespace".to_owned())?;
+        map_own_user(user, group, inside).doing(|| "map the user into its namespace".to_owned())?;
     }
     // IPC namespaces are optional in a kernel, and nodes can do without.
     if namespace::renew(flags).is_err() {

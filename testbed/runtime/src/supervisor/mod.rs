@@ -19,6 +19,7 @@ use crate::build::{Builder, kill_all};
 use crate::children::Children;
 use crate::control::{Directory, Line, Reply};
 use crate::kernel::files::Doing;
+use crate::kernel::process::InsideAs;
 use crate::kernel::{mount, namespace};
 use crate::limits::Groups;
 use crate::plan::{State, plan};
@@ -56,7 +57,11 @@ pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> i
     // Found out here, so that the message comes before anything is made.
     let directory = Directory::open()?;
     let groups = Groups::find();
-    let mut line = Line::new(spawn(|birth| run(birth, &directory, groups, options))?);
+    // Choice: FRR's ospfd refuses any user but 0 (`ospf_main.c`), so a user whose nodes run FRR is called root inside.
+    // Other testbeds keep the user's own name, because tcpdump and others give up rights that a mapped root lacks.
+    let daemons = options.desired.nodes.values().any(|node| node.frr.is_some());
+    let inside = if daemons { InsideAs::Root } else { InsideAs::Itself };
+    let mut line = Line::new(spawn(inside, |birth| run(birth, &directory, groups, options))?);
     loop {
         match line.receive::<Reply>()? {
             Some(Reply::Progress(done, total)) => progress(done, total),
