@@ -21,7 +21,11 @@ fn a_changed_delay_is_one_step_and_other_traffic_goes_on() {
         let through = testbed.background("a", "exec ping -c 150 -i 0.01 -W 20 c");
         person.file(testbed.file.file_name().unwrap().to_str().unwrap(), network("30ms"));
         let planned = ["plan", testbed.file.to_str().unwrap(), "--name", &testbed.name, "--json"];
-        assert_eq!(steps(&person.plait(&planned).json()), ["condition r-c"], "a plan says it and does nothing");
+        assert_eq!(
+            steps(&person.plait(&planned).json()),
+            ["condition r-c"],
+            "a plan says it and does nothing"
+        );
         assert_eq!(steps(&testbed.apply(&network("30ms")).json()), ["condition r-c"]);
         Pinged::read(&elsewhere.wait().fine()).whole();
         Pinged::read(&through.wait().fine()).whole();
@@ -85,7 +89,7 @@ fn files_parameters_addresses_and_routes_change_in_place() {
              \x20   routes: [{{to: 10.2.0.0/24, via: 10.1.0.9}}{more}]\n\
              \x20   sysctls: {{net.ipv4.tcp_ecn: {ecn}}}\n\
              \x20   files: {{/etc/motto: {motto}, /run/motto: {motto}}}\n\
-             \x20 r: {{kind: router, interfaces: {{eth0: {{addresses: [10.1.0.9/24]}}, eth1: {{addresses: [10.2.0.9/24]}}}}}}\n\
+             \x20 r: {{kind: router, interfaces: {{eth0: {{addresses: [10.1.0.9/{length}]}}, eth1: {{addresses: [10.2.0.9/24]}}}}}}\n\
              \x20 b: {{interfaces: {{eth0: {{addresses: [10.2.0.1/24]}}}}, routes: [{{to: default, via: 10.2.0.9}}]}}\n\
              links: [{{endpoints: ['a:eth0', 'r:eth0']}}, {{endpoints: ['r:eth1', 'b:eth0']}}]\n"
         )
@@ -96,9 +100,18 @@ fn files_parameters_addresses_and_routes_change_in_place() {
         testbed.exec("a", &["ping", "-c", "1", "-W", "20", "10.2.0.1"]).fine();
         let done = steps(&testbed.apply(&text("new", 0, 24, ", {to: 10.9.0.0/24, via: 10.1.0.9}")).json());
         assert_eq!(done, ["sysctls a", "files a", "routes a"]);
-        let seen = testbed.shell("a", "cat /etc/motto /run/motto /proc/sys/net/ipv4/tcp_ecn /tmp/note").fine();
+        let seen =
+            testbed.shell("a", "cat /etc/motto /run/motto /proc/sys/net/ipv4/tcp_ecn /tmp/note").fine();
         assert_eq!(seen, "newnew0\nkept\n");
         assert!(testbed.exec("a", &["ip", "route"]).fine().contains("10.9.0.0/24 via 10.1.0.9"));
+
+        // The first of two addresses is exchanged, and the second with it: the first is what packets leave with.
+        let two = text("new", 0, 24, "").replace("[10.1.0.1/24]", "[10.1.0.1/24, 10.1.0.2/24]");
+        testbed.apply(&two).fine();
+        testbed.apply(&two.replace("10.1.0.1/24", "10.1.0.3/24")).fine();
+        let addresses = testbed.exec("a", &["ip", "-4", "-o", "address", "show", "eth0"]).fine();
+        assert!(addresses.contains("10.1.0.3/24") && addresses.contains("10.1.0.2/24"), "{addresses}");
+        assert!(!addresses.contains("10.1.0.1/24"), "{addresses}");
 
         // The only address of an interface is exchanged, and the kernel forgets its routes meanwhile.
         testbed.apply(&text("new", 0, 25, ", {to: 10.9.0.0/24, via: 10.1.0.9}")).fine();
@@ -156,5 +169,9 @@ fn a_live_testbed_stays_live() {
     assert!(steps(&testbed.apply(&network("5ms")).json()).is_empty(), "the same file again changes nothing");
     assert_eq!(steps(&testbed.apply(&network("6ms")).json()), ["condition r-c"]);
     testbed.link("set", &["a-r", "delay=5ms"]).fine();
-    assert_eq!(steps(&testbed.apply(&network("6ms")).json()), ["condition a-r"], "the file's word is the last");
+    assert_eq!(
+        steps(&testbed.apply(&network("6ms")).json()),
+        ["condition a-r"],
+        "the file's word is the last"
+    );
 }

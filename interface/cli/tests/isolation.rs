@@ -161,8 +161,8 @@ fn a_nodes_programs_hold_no_capability_that_reaches_the_machine() {
         }
         let devices = testbed.shell("a", "find /dev -mindepth 1 | sort").fine();
         let known = [
-            "fd", "full", "net", "net/tun", "null", "ptmx", "pts", "pts/ptmx", "random", "shm", "stderr", "stdin",
-            "stdout", "tty", "urandom", "zero",
+            "fd", "full", "net", "net/tun", "null", "ptmx", "pts", "pts/ptmx", "random", "shm", "stderr",
+            "stdin", "stdout", "tty", "urandom", "zero",
         ];
         for device in devices.lines() {
             let name = device.strip_prefix("/dev/").unwrap();
@@ -179,7 +179,10 @@ fn no_process_of_the_host_can_be_seen_or_signalled() {
         let supervisor = testbed.pid();
         let victims = [sleeper.id() as i32, supervisor, std::process::id() as i32];
         for pid in victims {
-            testbed.shell("a", &format!("kill -9 {pid}; kill -9 -{pid}; test -e /proc/{pid}/exe -a {pid} -gt 100"));
+            testbed.shell(
+                "a",
+                &format!("kill -9 {pid}; kill -9 -{pid}; test -e /proc/{pid}/exe -a {pid} -gt 100"),
+            );
         }
         let sees = testbed.shell("a", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").fine();
         assert!(!sees.contains("sleep 600"), "{sees}");
@@ -224,7 +227,8 @@ fn the_hosts_sockets_are_out_of_reach() {
         let _abstract = UnixListener::bind_addr(&abstract_address).unwrap();
         let reach = |address: &str| -> Ended { testbed.exec("a", &["socat", "-u", "/dev/null", address]) };
         // The attempt itself is sound: a socket of the node's own is reached.
-        let own = "socat UNIX-LISTEN:/tmp/own,fork /dev/null & sleep 0.5; socat -u /dev/null UNIX-CONNECT:/tmp/own";
+        let own =
+            "socat UNIX-LISTEN:/tmp/own,fork /dev/null & sleep 0.5; socat -u /dev/null UNIX-CONNECT:/tmp/own";
         testbed.shell("a", &format!("{own}; code=$?; kill $!; exit $code")).fine();
         assert_ne!(reach(&format!("ABSTRACT-CONNECT:{name}")).code(), Some(0), "an abstract socket");
 
@@ -238,7 +242,11 @@ fn the_hosts_sockets_are_out_of_reach() {
         }
         // Its own supervisor's socket is the host's too.
         let socket = testbed.person.socket(&testbed.name);
-        assert_ne!(reach(&format!("UNIX-CONNECT:{}", socket.display())).code(), Some(0), "the control socket");
+        assert_ne!(
+            reach(&format!("UNIX-CONNECT:{}", socket.display())).code(),
+            Some(0),
+            "the control socket"
+        );
     }
 }
 
@@ -289,7 +297,8 @@ fn parameters() -> BTreeMap<PathBuf, String> {
 fn a_parameter_of_the_machine_is_an_error_with_its_line() {
     let Some(person) = Person::user() else { return };
     for parameter in ["vm.swappiness", "kernel.panic", "fs.file-max", "net..vm.swappiness", "netx.a"] {
-        let text = format!("plait: 1\nnodes:\n  a:\n    sysctls:\n      {parameter}: 1\n  b: host\nlinks: [a-b]\n");
+        let text =
+            format!("plait: 1\nnodes:\n  a:\n    sysctls:\n      {parameter}: 1\n  b: host\nlinks: [a-b]\n");
         let file = person.file("net.yaml", &text);
         person
             .plait(&["up", file.to_str().unwrap()])

@@ -147,31 +147,43 @@ fn given_addresses_and_mtu(testbed: &Testbed<'_>) {
     for given in ["b:up0 192.168.7.2/24", "b:up0 2001:db8:7::2/64"] {
         assert!(all.iter().any(|address| address == given), "{given} in {all:?}");
     }
-    let router = all.iter().find(|address| address.starts_with("r:down0 192.168.7.")).expect("the same prefix");
+    let router =
+        all.iter().find(|address| address.starts_with("r:down0 192.168.7.")).expect("the same prefix");
     assert_ne!(router, "r:down0 192.168.7.2/24");
-    let mtu = |node: &str, interface: &str| testbed.exec(node, &["cat", &format!("/sys/class/net/{interface}/mtu")]);
+    let mtu = |node: &str, interface: &str| {
+        testbed.exec(node, &["cat", &format!("/sys/class/net/{interface}/mtu")])
+    };
     assert_eq!(mtu("b", "up0").fine(), "1400\n");
     assert_eq!(mtu("r", "down0").fine(), "1400\n");
     assert_eq!(mtu("a", "eth0").fine(), "1500\n");
     // 1372 bytes and 28 of headers fit; one more does not, and the router says so.
-    testbed.exec("a", &["ping", "-M", "do", "-c", "1", "-W", "10", "-s", "1372", "b"]).fine();
-    let large = testbed.exec("a", &["ping", "-M", "do", "-c", "1", "-W", "2", "-s", "1373", "b"]);
+    testbed.exec("a", &["ping", "-4", "-M", "do", "-c", "1", "-W", "10", "-s", "1372", "b"]).fine();
+    let large = testbed.exec("a", &["ping", "-4", "-M", "do", "-c", "1", "-W", "2", "-s", "1373", "b"]);
     assert_ne!(large.code(), Some(0));
     assert!(large.stdout.contains("Frag needed") || large.stderr.contains("message too long"), "{large:?}");
 }
 
 fn files_commands_and_parameters(testbed: &Testbed<'_>) {
-    let mottos = testbed.shell("a", "cat /etc/motto /etc/deep/er/motto /run/motto /var/motto /opt/motto").fine();
+    let mottos =
+        testbed.shell("a", "cat /etc/motto /etc/deep/er/motto /run/motto /var/motto /opt/motto").fine();
     assert_eq!(mottos, "first\nsecond\nthird\nfourth\nfifth\n");
     assert_eq!(testbed.exec("a", &["cat", "/run/node/mottos"]).fine(), "first\nthird\n");
     assert!(testbed.exec("a", &["cat", "/run/node/link"]).fine().contains("eth0"));
     testbed.shell("b", "test ! -e /etc/motto -a ! -e /var/motto").fine();
-    assert!(testbed.exec("a", &["cat", "/etc/hosts"]).fine().contains(" b\n"), "a file in /etc hides no other");
+    assert!(
+        testbed.exec("a", &["cat", "/etc/hosts"]).fine().contains(" b\n"),
+        "a file in /etc hides no other"
+    );
     testbed.shell("a", "test -s /etc/passwd").fine();
-    assert_ne!(testbed.shell("a", "echo x > /etc/motto").code(), Some(0), "given files are not the node's to change");
-    let parameters = testbed.shell("a", "cat /proc/sys/net/ipv4/tcp_ecn /proc/sys/net/ipv4/ip_default_ttl").fine();
+    assert_ne!(
+        testbed.shell("a", "echo x > /etc/motto").code(),
+        Some(0),
+        "given files are not the node's to change"
+    );
+    let parameters =
+        testbed.shell("a", "cat /proc/sys/net/ipv4/tcp_ecn /proc/sys/net/ipv4/ip_default_ttl").fine();
     assert_eq!(parameters, "1\n99\n");
-    let answer = testbed.exec("c", &["ping", "-c", "1", "-W", "10", "a"]).fine();
+    let answer = testbed.exec("c", &["ping", "-4", "-c", "1", "-W", "10", "a"]).fine();
     assert!(answer.contains("ttl=98"), "{answer}");
 }
 
@@ -213,9 +225,8 @@ fn a_node_that_asks_for_limits_gets_them() {
         return common::skip("no control groups for memory here");
     }
     up.fine();
-    let exec = |node: &str, line: &str| {
-        root.plait(&["exec", "--testbed", "limited", node, "--", "sh", "-c", line])
-    };
+    let exec =
+        |node: &str, line: &str| root.plait(&["exec", "--testbed", "limited", node, "--", "sh", "-c", line]);
     // tail keeps what it reads until a line ends.
     let hungry = "head -c 300000000 /dev/zero | tail -n 1 | wc -c";
     assert_ne!(exec("a", hungry).stdout.trim(), "300000000", "the kernel ended it");
@@ -227,7 +238,9 @@ fn a_node_that_asks_for_limits_gets_them() {
         let pid = |name: &str| name.starts_with("plait-");
         ["", "memory", "pids"]
             .iter()
-            .flat_map(|controller| std::fs::read_dir(format!("/sys/fs/cgroup/{controller}")).into_iter().flatten())
+            .flat_map(|controller| {
+                std::fs::read_dir(format!("/sys/fs/cgroup/{controller}")).into_iter().flatten()
+            })
             .flatten()
             .filter(|entry| entry.file_name().to_str().is_some_and(pid))
             .map(|entry| entry.path())

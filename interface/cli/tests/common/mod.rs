@@ -286,7 +286,9 @@ impl Testbed<'_> {
     pub fn check(&self, link: &str) -> Value {
         let ended = self.person.plait(&["--json", "link", "check", "--testbed", &self.name, link]);
         // The exit code tells whether all was within the published tolerance, which a crowded machine may miss.
-        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+        let checked: Value =
+            serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
+        checked[0].clone()
     }
 
     /// What `inspect --json` says.
@@ -340,10 +342,8 @@ impl Running {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
         let mut out = child.stdout.take().unwrap();
         let mut err = child.stderr.take().unwrap();
-        let readers = [
-            std::thread::spawn(move || drain(&mut out)),
-            std::thread::spawn(move || drain(&mut err)),
-        ];
+        let readers =
+            [std::thread::spawn(move || drain(&mut out)), std::thread::spawn(move || drain(&mut err))];
         Self { child, what, readers: Some(readers) }
     }
 
@@ -380,9 +380,11 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        let [stdout, stderr] = self.readers.take().unwrap().map(|reader| {
-            String::from_utf8_lossy(&reader.join().unwrap()).into_owned()
-        });
+        let [stdout, stderr] = self
+            .readers
+            .take()
+            .unwrap()
+            .map(|reader| String::from_utf8_lossy(&reader.join().unwrap()).into_owned());
         Ended { what: std::mem::take(&mut self.what), status, stdout, stderr }
     }
 }
