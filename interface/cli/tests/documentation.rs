@@ -25,7 +25,8 @@ fn words(arguments: &[&str]) -> String {
 /// Keys of an object of the schema: its properties, and those of its alternatives.
 fn keys(schema: &Value) -> BTreeSet<String> {
     let own = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone());
-    let alternatives = ["oneOf", "anyOf"].into_iter().flat_map(|word| schema[word].as_array().into_iter().flatten());
+    let alternatives =
+        ["oneOf", "anyOf"].into_iter().flat_map(|word| schema[word].as_array().into_iter().flatten());
     own.chain(alternatives.flat_map(keys)).collect()
 }
 
@@ -70,7 +71,11 @@ fn verbs(help: &str) -> Vec<String> {
     let list = help.split("Commands:\n").nth(1).unwrap_or_default();
     let lines = list.lines().take_while(|line| !line.is_empty());
     let verbs = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help").map(str::to_owned).collect()
+    verbs
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .map(str::to_owned)
+        .collect()
 }
 
 fn describe(verbs_above: &[&str], text: &mut String) {
@@ -122,7 +127,11 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
         if let Ok(inside) = path.strip_prefix(&root)
             && !inside.ends_with("SUMMARY.md")
         {
-            assert!(summary.contains(&format!("({})", inside.display())), "{} is in no summary", inside.display());
+            assert!(
+                summary.contains(&format!("({})", inside.display())),
+                "{} is in no summary",
+                inside.display()
+            );
         }
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let file = target.split('#').next().unwrap_or_default();
@@ -140,7 +149,8 @@ fn host() -> BTreeMap<&'static str, String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let names = |path: &str| {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names.join("\n")
     };
@@ -191,5 +201,9 @@ fn the_host_shows_what_the_page_says() {
     assert_eq!(host(), before, "after kill -9");
     let after = run(&["ls"]);
     assert_eq!(String::from_utf8_lossy(&after.stdout).trim(), "no testbed is up");
-    assert_eq!(fs::read_dir(&sockets).unwrap().count(), 0, "the next command takes the dead one's socket away");
+    assert_eq!(
+        fs::read_dir(&sockets).unwrap().count(),
+        0,
+        "the next command takes the dead one's socket away"
+    );
 }

@@ -42,10 +42,9 @@ fn a_name_is_taken_once() {
     as_root_and_as_user(|person| {
         let first = person.up(TWO_HOSTS);
         let file = first.file.to_str().unwrap();
-        person.plait(&["up", file, "--name", &first.name]).fails_saying(
-            1,
-            &["is up already", &format!("plait down {}", first.name), "--name"],
-        );
+        person
+            .plait(&["up", file, "--name", &first.name])
+            .fails_saying(1, &["is up already", &format!("plait down {}", first.name), "--name"]);
         assert_eq!(first.exec("a", &["true"]).code(), Some(0), "the first one stays as it was");
 
         // Two at the same moment: one wins, the other is told why not.

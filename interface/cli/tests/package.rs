@@ -33,8 +33,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
 fn packages() -> (TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let script = repository().join("setup/package");
-    let said =
-        run(script.to_str().unwrap(), &[env!("CARGO_BIN_EXE_plait"), folder.path().to_str().unwrap()]);
+    let said = run(script.to_str().unwrap(), &[env!("CARGO_BIN_EXE_plait"), folder.path().to_str().unwrap()]);
     let mut made = said.lines().map(PathBuf::from);
     let (package, tarball) = (made.next().unwrap(), made.next().unwrap());
     (folder, package, tarball)
@@ -44,7 +43,11 @@ fn packages() -> (TempDir, PathBuf, PathBuf) {
 fn clean_root() -> Option<TempDir> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let there = |program: &str| {
-        Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+        Command::new(program)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
     };
     if !there("mmdebstrap") {
         println!("skipped: mmdebstrap is missing");

@@ -340,10 +340,8 @@ impl Running {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
         let mut out = child.stdout.take().unwrap();
         let mut err = child.stderr.take().unwrap();
-        let readers = [
-            std::thread::spawn(move || drain(&mut out)),
-            std::thread::spawn(move || drain(&mut err)),
-        ];
+        let readers =
+            [std::thread::spawn(move || drain(&mut out)), std::thread::spawn(move || drain(&mut err))];
         Self { child, what, readers: Some(readers) }
     }
 
@@ -380,9 +378,11 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        let [stdout, stderr] = self.readers.take().unwrap().map(|reader| {
-            String::from_utf8_lossy(&reader.join().unwrap()).into_owned()
-        });
+        let [stdout, stderr] = self
+            .readers
+            .take()
+            .unwrap()
+            .map(|reader| String::from_utf8_lossy(&reader.join().unwrap()).into_owned());
         Ended { what: std::mem::take(&mut self.what), status, stdout, stderr }
     }
 }
