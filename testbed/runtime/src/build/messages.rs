@@ -33,6 +33,9 @@ impl VethEnd<'_> {
         message.header.index = self.index;
         message.attributes.push(LinkAttribute::IfName(self.name.to_owned()));
         message.attributes.push(LinkAttribute::NetNsFd(self.namespace));
+        // Otherwise the kernel makes a queue for each processor it could ever have, and then turns off all but one.
+        message.attributes.push(LinkAttribute::NumTxQueues(1));
+        message.attributes.push(LinkAttribute::NumRxQueues(1));
         message.attributes.extend(self.mac.map(|mac| LinkAttribute::Address(mac.to_vec())));
         message.attributes.extend(self.mtu.map(LinkAttribute::Mtu));
         message
