@@ -31,7 +31,9 @@ fn schema() -> Validator {
 fn as_json(value: &Value) -> serde_json::Value {
     match value {
         Value::List(items, _) => items.iter().map(as_json).collect(),
-        Value::Map(map) => map.entries.iter().map(|entry| (entry.key.clone(), as_json(&entry.value))).collect(),
+        Value::Map(map) => {
+            map.entries.iter().map(|entry| (entry.key.clone(), as_json(&entry.value))).collect()
+        }
         Value::Scalar(Scalar::Null, _) => json!(null),
         Value::Scalar(Scalar::Bool(value), _) => json!(value),
         Value::Scalar(Scalar::Float(value, _), _) => json!(value),
@@ -68,8 +70,10 @@ fn the_published_schema_accepts_every_example() {
     let schema = schema();
     for file in examples() {
         let document = document(&std::fs::read_to_string(&file).unwrap());
-        let faults: Vec<String> =
-            schema.iter_errors(&document).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        let faults: Vec<String> = schema
+            .iter_errors(&document)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
         assert!(faults.is_empty(), "{}: {faults:#?}", file.display());
     }
 }

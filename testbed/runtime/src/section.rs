@@ -19,6 +19,7 @@ pub fn register(vocabulary: &mut Vocabulary) {
         .checked_key::<Spanned<String>>(Place::Node, "congestion_control", |name, _| {
             congestion_control_exists(name)
         })
+        .key::<bool>(Place::Node, "uplink")
         .key::<Via>(Place::Link, "via")
         .key::<bool>(Place::Link, "dynamic")
         .key::<bool>(Place::Link, "verify")

@@ -10,6 +10,7 @@ use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
     RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
 use std::os::fd::RawFd;
@@ -32,6 +33,9 @@ impl VethEnd<'_> {
         message.header.index = self.index;
         message.attributes.push(LinkAttribute::IfName(self.name.to_owned()));
         message.attributes.push(LinkAttribute::NetNsFd(self.namespace));
+        // Otherwise the kernel makes a queue for each processor it could ever have, and then turns off all but one.
+        message.attributes.push(LinkAttribute::NumTxQueues(1));
+        message.attributes.push(LinkAttribute::NumRxQueues(1));
         message.attributes.extend(self.mac.map(|mac| LinkAttribute::Address(mac.to_vec())));
         message.attributes.extend(self.mtu.map(LinkAttribute::Mtu));
         message
@@ -214,10 +218,33 @@ pub fn hand_over(name: &str, namespace: RawFd, new_name: &str, new_index: u32) -
     RouteNetlinkMessage::SetLink(message)
 }
 
-fn index_of(name: &str) -> u32 {
+/// The number of a device of the calling thread's namespace; nought when there is none of that name.
+pub fn index_of(name: &str) -> u32 {
     let Ok(name) = std::ffi::CString::new(name) else { return 0 };
     // SAFETY: the name is terminated and lives through the call.
     unsafe { libc::if_nametoindex(name.as_ptr()) }
+}
+
+/// A default route in a table of its own.
+pub fn way_out(via: std::net::Ipv4Addr, index: u32, table: u32) -> RouteNetlinkMessage {
+    let everything = IpNet::V4("0.0.0.0/0".parse().expect("a prefix"));
+    let RouteNetlinkMessage::NewRoute(mut message) = route(everything, via.into(), Some(index), None, true)
+    else {
+        unreachable!("adding makes a new route")
+    };
+    message.header.table = table as u8;
+    RouteNetlinkMessage::NewRoute(message)
+}
+
+/// Lets packets that the node itself makes, and no others, look into a table.
+pub fn own_packets_rule(table: u32, priority: u32) -> RouteNetlinkMessage {
+    let mut message = RuleMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.action = RuleAction::ToTable;
+    message.header.table = table as u8;
+    message.attributes.push(RuleAttribute::Iifname("lo".to_owned()));
+    message.attributes.push(RuleAttribute::Priority(priority));
+    RouteNetlinkMessage::NewRule(message)
 }
 
 /// Asks for one device; an error when it is not there.

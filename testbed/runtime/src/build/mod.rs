@@ -6,7 +6,7 @@
 
 mod configure;
 mod links;
-mod messages;
+pub(crate) mod messages;
 mod nodes;
 mod programs;
 mod stop;
@@ -14,13 +14,16 @@ mod stop;
 use crate::children::Children;
 use crate::kernel::netlink::Netlink;
 use crate::plan::{State, Step};
+use crate::uplink::Gate;
 use configure::Pending;
 use plait_dataplane_links::Engine;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use nodes::FORWARDING;
 pub use nodes::Node;
 pub use stop::kill_all;
 
@@ -60,8 +63,11 @@ pub struct Builder {
     /// The host's user is root: real-time scheduling and larger buffers may be asked for.
     root: bool,
     home: std::path::PathBuf,
+    /// Whether new network namespaces forward from birth: they inherit it from the host's.
+    forwarding: bool,
     groups: crate::limits::Groups,
     pub(crate) children: Children,
+    gate: Option<Gate>,
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
 }
@@ -78,17 +84,27 @@ pub(crate) struct EngineRoom {
     pub next_id: u64,
 }
 
+/// What a testbed is built with.
+pub struct Means {
+    /// Whether the host's user is root.
+    pub root: bool,
+    /// The user's home.
+    pub home: std::path::PathBuf,
+    /// Where limits are kept.
+    pub groups: crate::limits::Groups,
+    /// Who starts and reaps programs.
+    pub children: Children,
+    /// The way to the host's network, where a node asked for it at start.
+    pub gate: Option<Gate>,
+}
+
 impl Builder {
     /// An empty testbed. Call it in the sandbox, inside a network namespace that belongs to nobody else.
     ///
     /// # Errors
     /// When no netlink socket can be had.
-    pub fn new(
-        root: bool,
-        home: std::path::PathBuf,
-        groups: crate::limits::Groups,
-        children: Children,
-    ) -> io::Result<Self> {
+    pub fn new(means: Means) -> io::Result<Self> {
+        let Means { root, home, groups, children, gate } = means;
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         Ok(Self {
             state,
@@ -97,8 +113,11 @@ impl Builder {
             engine: None,
             root,
             home,
+            forwarding: std::fs::read_to_string(format!("/proc/sys/{FORWARDING}"))
+                .is_ok_and(|value| value.trim() == "1"),
             groups,
             children,
+            gate,
             ipv6: HashSet::new(),
         })
     }
@@ -122,6 +141,7 @@ impl Builder {
             .collect();
         let mut done = 0;
         let mut at = 0;
+        let mut phases = Phases::default();
         while at < steps.len() {
             let kind = std::mem::discriminant(&steps[at]);
             let mut end = at + 1;
@@ -130,7 +150,9 @@ impl Builder {
                 end += 1;
             }
             let group = &steps[at..end];
+            let begun = Instant::now();
             let mut failed = self.group(group, &mut pending);
+            phases.add(group[0].kind(), begun);
             let in_order =
                 matches!(steps.get(end), None | Some(Step::Daemons { .. } | Step::Commands { .. }));
             let goes_on = matches!(
@@ -138,7 +160,9 @@ impl Builder {
                 Step::AddNode { .. } | Step::AddLink { .. } | Step::Addresses { .. } | Step::Routes { .. }
             );
             if failed.is_empty() && (in_order || !goes_on) {
+                let begun = Instant::now();
                 failed = self.flush(&mut pending);
+                phases.add("configure", begun);
             }
             if !failed.is_empty() {
                 return Err(BuildError { done, total: steps.len(), failed });
@@ -148,6 +172,7 @@ impl Builder {
             at = end;
         }
         let failed = self.flush(&mut pending);
+        phases.log(steps.len());
         if failed.is_empty() { Ok(()) } else { Err(BuildError { done, total: steps.len(), failed }) }
     }
 
@@ -221,6 +246,22 @@ impl Builder {
     /// A node by name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.get(name)
+    }
+}
+
+/// Where the time of a plan goes, for the log.
+#[derive(Default)]
+struct Phases(BTreeMap<&'static str, Duration>);
+
+impl Phases {
+    fn add(&mut self, kind: &'static str, begun: Instant) {
+        *self.0.entry(kind).or_default() += begun.elapsed();
+    }
+
+    fn log(&self, steps: usize) {
+        let text: Vec<String> =
+            self.0.iter().map(|(kind, took)| format!("{kind} {} ms", took.as_millis())).collect();
+        tracing::info!(steps, "carried out: {}", text.join(", "));
     }
 }
 

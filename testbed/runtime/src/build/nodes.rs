@@ -2,17 +2,18 @@
 
 use super::messages::{self, Up};
 use super::{Builder, StepError, failure};
-use crate::kernel::files::{Doing, write_kernel};
+use crate::kernel::files::Doing;
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::netlink::{Batch, Netlink};
+use crate::kernel::parameter::Parameters;
 use crate::kernel::{capability, process};
-use crate::plan::{Limits, NodeState, Step};
+use crate::plan::{NodeState, Step};
 use crate::sandbox::{NODE_FOLDER, NodeView, change_files, node_folder};
 use plait_model_topology::vocabulary::Role;
 use rustix::thread::UnshareFlags;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 /// What a running node owns: two descriptors, and a third once a program has run in it.
@@ -31,12 +32,15 @@ pub struct Node {
     pub groups: Vec<Arc<OwnedFd>>,
 }
 
+/// Whether a network namespace forwards IPv4, below `/proc/sys`.
+pub(super) const FORWARDING: &str = "net/ipv4/ip_forward";
 /// The bridge of a switch, always the first device after the loopback.
 pub(super) const BRIDGE_INDEX: u32 = 2;
 
 impl Builder {
     /// Makes namespaces, on two threads: the kernel does most of this work outside its network lock.
     pub(super) fn add_nodes(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let inherited = self.forwarding;
         let half = steps.len().div_ceil(2).max(16);
         let results: Vec<(usize, io::Result<Node>)> = std::thread::scope(|scope| {
             let workers: Vec<_> = steps
@@ -44,11 +48,12 @@ impl Builder {
                 .enumerate()
                 .map(|(position, chunk)| {
                     scope.spawn(move || {
+                        let mut parameters = Parameters::default();
                         let made = |(at, step): (usize, &Step)| {
                             let Step::AddNode { name, node } = step else {
                                 unreachable!("a group holds steps of one kind")
                             };
-                            (position * half + at, make(name, node))
+                            (position * half + at, make(name, node, inherited, &mut parameters))
                         };
                         chunk.iter().enumerate().map(made).collect::<Vec<_>>()
                     })
@@ -60,7 +65,7 @@ impl Builder {
         for (at, result) in results {
             let step = &steps[at];
             let Step::AddNode { name, node } = step else { unreachable!("a group holds steps of one kind") };
-            match result.and_then(|made| self.with_limits(name, made, &node.limits)) {
+            match result.and_then(|made| self.equip(name, made, node)) {
                 Ok(node) => {
                     self.nodes.insert(name.clone(), node);
                     step.effect(&mut self.state);
@@ -71,9 +76,16 @@ impl Builder {
         failed
     }
 
-    fn with_limits(&mut self, name: &str, mut node: Node, limits: &Limits) -> io::Result<Node> {
-        if !limits.is_none() {
-            node.groups = self.groups.limit(name, limits)?;
+    fn equip(&mut self, name: &str, mut node: Node, state: &NodeState) -> io::Result<Node> {
+        if !state.limits.is_none() {
+            node.groups = self.groups.limit(name, &state.limits)?;
+        }
+        if state.uplink {
+            let gate = self.gate.as_ref().ok_or_else(|| {
+                io::Error::other("a running testbed cannot get its first uplink: take it down and up again")
+            })?;
+            // Devices made later are numbered after it.
+            node.next_index = gate.lead_out(name, node.network.as_fd())? + 1;
         }
         Ok(node)
     }
@@ -81,7 +93,7 @@ impl Builder {
     /// Sets kernel parameters inside a node.
     pub(super) fn set_sysctls(&mut self, node: &str, set: &BTreeMap<String, String>) -> io::Result<()> {
         let network = self.known(node)?.network.clone();
-        namespace::in_network(&network, || sysctls(set))
+        namespace::in_network(&network, || sysctls(set, &mut Parameters::default()))
     }
 
     /// Changes files that a node sees.
@@ -141,7 +153,7 @@ impl Builder {
 }
 
 /// One node's namespaces, on the calling thread, which is left inside them.
-fn make(name: &str, state: &NodeState) -> io::Result<Node> {
+fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Parameters) -> io::Result<Node> {
     namespace::renew(UnshareFlags::NEWNET | UnshareFlags::NEWUTS).doing(|| {
         "make a network namespace (too many open files or namespaces? see `plait doctor`)".to_owned()
     })?;
@@ -165,23 +177,29 @@ fn make(name: &str, state: &NodeState) -> io::Result<Node> {
     if let Some(refused) = Netlink::open()?.send(&mut batch)?.pop() {
         return Err(refused.error);
     }
-    if state.role == Role::Router {
-        write_kernel("/proc/sys/net/ipv4/ip_forward", "1").doing(|| "turn forwarding on".to_owned())?;
+    let forwards = state.role == Role::Router;
+    if forwards != inherited {
+        parameters
+            .write(FORWARDING, if forwards { "1" } else { "0" })
+            .doing(|| format!("turn forwarding {}", if forwards { "on" } else { "off" }))?;
+    }
+    if forwards {
         if state
             .interfaces
             .values()
             .any(|interface| interface.addresses.iter().any(|address| address.addr().is_ipv6()))
         {
-            write_kernel("/proc/sys/net/ipv6/conf/all/forwarding", "1")
+            parameters
+                .write("net/ipv6/conf/all/forwarding", "1")
                 .doing(|| "turn IPv6 forwarding on".to_owned())?;
         }
     }
-    sysctls(&state.sysctls)?;
+    sysctls(&state.sysctls, parameters)?;
     Ok(node)
 }
 
 /// Sets kernel parameters of the calling thread's network namespace.
-fn sysctls(set: &BTreeMap<String, String>) -> io::Result<()> {
+fn sysctls(set: &BTreeMap<String, String>, parameters: &mut Parameters) -> io::Result<()> {
     for (name, value) in set {
         // Interface names may hold dots, which the dotted form writes as slashes (sysctl(8)).
         let path: String = name
@@ -192,7 +210,7 @@ fn sysctls(set: &BTreeMap<String, String>) -> io::Result<()> {
                 c => c,
             })
             .collect();
-        write_kernel(format!("/proc/sys/{path}"), value).doing(|| format!("set {name} to {value}"))?;
+        parameters.write(&path, value).doing(|| format!("set {name} to {value}"))?;
     }
     Ok(())
 }

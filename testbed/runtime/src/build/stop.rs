@@ -16,7 +16,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// Nodes let go at a time.
-const CHUNK: usize = 128;
+const CHUNK: usize = 256;
 /// How long a chunk may take before the next is let go all the same.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -8,6 +8,7 @@ pub mod mount;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;
+pub mod parameter;
 pub mod process;
 pub mod socket;
 pub mod time;

@@ -160,6 +160,7 @@ fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState {
         processors: Vec::new(),
         limits: Limits::default(),
         frr: None,
+        uplink: false,
         congestion_control: None,
     }
 }
@@ -176,8 +177,13 @@ fn static_routes(network: &Network, assignment: &Assignment) -> Vec<BTreeSet<Rou
         if node.role == Role::Switch || (daemons && node.role == Role::Router) {
             return BTreeSet::new();
         }
-        builder
-            .table(index)
+        // The default route of a node with an uplink is the uplink's.
+        let table = if flag(&node.extra, "uplink") {
+            builder.table_without_default(index)
+        } else {
+            builder.table(index)
+        };
+        table
             .into_iter()
             .map(|route| RouteState {
                 to: route.prefix,
@@ -255,6 +261,7 @@ fn node_state(
             processes: limits.processes,
         },
         frr: daemons(network, assignment, index, read)?,
+        uplink: flag(&node.extra, "uplink"),
         congestion_control,
     })
 }

@@ -51,6 +51,9 @@ pub struct NodeState {
     pub limits: Limits,
     /// Routing daemons.
     pub frr: Option<FrrState>,
+    /// Whether its own programs reach the host's network, through a NAT.
+    #[serde(default)]
+    pub uplink: bool,
     /// Congestion control of TCP connections over its routes; the kernel's default when none.
     pub congestion_control: Option<String>,
 }

@@ -97,6 +97,24 @@ pub enum Step {
 }
 
 impl Step {
+    /// What kind of step it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::AddLink { .. } => "add_link",
+            Self::AddNode { .. } => "add_node",
+            Self::Addresses { .. } => "addresses",
+            Self::Commands { .. } => "commands",
+            Self::Condition { .. } => "condition",
+            Self::Daemons { .. } => "daemons",
+            Self::Files { .. } => "files",
+            Self::Hosts(..) => "hosts",
+            Self::RemoveLink { .. } => "remove_link",
+            Self::RemoveNode { .. } => "remove_node",
+            Self::Routes { .. } => "routes",
+            Self::Sysctls { .. } => "sysctls",
+        }
+    }
+
     /// What the step changes, on a state.
     pub fn effect(&self, state: &mut State) {
         match self {

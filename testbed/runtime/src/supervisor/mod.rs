@@ -15,7 +15,7 @@ mod metrics;
 mod samples;
 mod serve;
 
-use crate::build::{Builder, kill_all};
+use crate::build::{Builder, Means, kill_all};
 use crate::children::Children;
 use crate::control::{Directory, Line, Reply};
 use crate::kernel::files::Doing;
@@ -24,6 +24,7 @@ use crate::kernel::{mount, namespace};
 use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
+use crate::uplink::Gate;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
 use std::io;
@@ -120,12 +121,18 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
     let groups = groups.of(host_pid, start_time);
     let children = Children::default();
     let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
-    let prepared = detach()
-        .and_then(|()| namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned()))
-        .and_then(|()| build_host_view())
-        .and_then(|()| hide(&directory.path))
-        .and_then(|()| Builder::new(root, home, groups, children.clone()));
-    let builder = match prepared {
+    let uplinks = options.desired.nodes.values().any(|node| node.uplink);
+    let prepared = || {
+        detach()?;
+        // While there is one thread and the host's network around.
+        let gate =
+            if uplinks { Some(Gate::open().doing(|| "prepare for uplinks".to_owned())?) } else { None };
+        namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned())?;
+        build_host_view()?;
+        hide(&directory.path)?;
+        Builder::new(Means { root, home, groups, children: children.clone(), gate })
+    };
+    let builder = match prepared() {
         Ok(builder) => builder,
         Err(error) => return refuse(error),
     };
