@@ -154,11 +154,13 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         ready: AtomicBool::new(false),
         ending: AtomicBool::new(false),
     });
-    let ended = match serve_until_end(&supervisor, listener, signals, &parent, desired, leased) {
+    let served = serve_until_end(&supervisor, listener, signals, &parent, desired, leased);
+    // Before the caller hears of a failure: when it ends, nothing shall be left.
+    drop(own_socket);
+    let ended = match served {
         Ok(()) => 0,
         Err(error) => refuse(error),
     };
-    drop(own_socket);
     tracing::info!("supervisor ended");
     ended
 }
