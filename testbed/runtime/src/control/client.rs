@@ -64,9 +64,16 @@ impl Testbed {
     }
 
     fn ask(&self, request: Request, descriptors: &[BorrowedFd<'_>]) -> io::Result<Line> {
-        let line = Line::new(self.directory.connect(&self.found)?);
-        line.send(&Envelope { plait: PROTOCOL_VERSION, request }, descriptors)?;
-        Ok(line)
+        let asked = || {
+            let line = Line::new(self.directory.connect(&self.found)?);
+            line.send(&Envelope { plait: PROTOCOL_VERSION, request }, descriptors)?;
+            Ok(line)
+        };
+        asked().map_err(|error: io::Error| match error.kind() {
+            // A supervisor that was killed takes a moment to be dead, in which it listens no more.
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionRefused => self.gone(),
+            _ => error,
+        })
     }
 
     /// Asks and waits for the end, passing progress on.
