@@ -35,7 +35,7 @@ bench-links: ## Hold the link engine against its bars (root for class A)
 
 bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch` (root)
 	@setup/install demo test bench
-	@studies/testbed-speed/measure
+	@studies/testbed-speed/run
 
 package: build ## Make dist/plait_VERSION_amd64.deb and the tarball
 	@setup/package bin/plait dist
