@@ -8,6 +8,8 @@ use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_testbed_runtime::plan::{State, Wishes, desired};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read; a network of ten thousand nodes is about a hundredth of it.
@@ -45,12 +47,18 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
 /// Reads a text, refusing what cannot be one.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
     let fail = |reason: String| Failure { code: 3, ..Failure::new(format!("{}: {reason}", path.display())) };
-    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
-    if metadata.len() > LARGEST {
-        return Err(fail(format!("{} MiB is too large for a network file", metadata.len() >> 20)));
-    }
-    let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    let bytes = read_bytes(path).map_err(|error| fail(error.to_string()))?;
     String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8 text".to_owned()))
+}
+
+/// Reads a file, or a pipe, whose length nobody knows before; what never ends is not read for ever.
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!("more than {} MiB is too large", LARGEST >> 20)));
+    }
+    Ok(bytes)
 }
 
 fn read_beside(
@@ -59,8 +67,9 @@ fn read_beside(
     named: &RefCell<BTreeMap<String, Vec<u8>>>,
 ) -> Result<String, String> {
     let path = folder.join(name);
-    let text =
-        std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let fail = |error: String| format!("cannot read {}: {error}", path.display());
+    let bytes = read_bytes(&path).map_err(|error| fail(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8 text".to_owned()))?;
     named.borrow_mut().insert(name.to_owned(), text.clone().into_bytes());
     Ok(text)
 }

@@ -75,20 +75,20 @@ impl Output {
     /// A remark for people, on standard error.
     pub fn note(&self, text: &str) {
         if !self.json {
-            eprintln!("{text}");
+            let _ = writeln!(io::stderr(), "{text}");
         }
     }
 
-    /// The end of a command that failed.
+    /// The end of a command that failed. Where nobody can read it, the exit code still tells.
     pub fn failure(&self, failure: &Failure) {
-        if self.json {
+        let _ = if self.json {
             let faults = failure.detail.clone();
-            println!("{:#}", json!({ "error": failure.message, "faults": faults }));
+            writeln!(io::stdout(), "{:#}", json!({ "error": failure.message, "faults": faults }))
         } else if failure.message.starts_with("error") {
-            eprintln!("{}", failure.message);
+            writeln!(io::stderr(), "{}", failure.message)
         } else {
-            eprintln!("error: {}", failure.message);
-        }
+            writeln!(io::stderr(), "error: {}", failure.message)
+        };
     }
 
     /// Progress of something that may take a while.

@@ -89,7 +89,7 @@ fn files_parameters_addresses_and_routes_change_in_place() {
              \x20   routes: [{{to: 10.2.0.0/24, via: 10.1.0.9}}{more}]\n\
              \x20   sysctls: {{net.ipv4.tcp_ecn: {ecn}}}\n\
              \x20   files: {{/etc/motto: {motto}, /run/motto: {motto}}}\n\
-             \x20 r: {{kind: router, interfaces: {{eth0: {{addresses: [10.1.0.9/24]}}, eth1: {{addresses: [10.2.0.9/24]}}}}}}\n\
+             \x20 r: {{kind: router, interfaces: {{eth0: {{addresses: [10.1.0.9/{length}]}}, eth1: {{addresses: [10.2.0.9/24]}}}}}}\n\
              \x20 b: {{interfaces: {{eth0: {{addresses: [10.2.0.1/24]}}}}, routes: [{{to: default, via: 10.2.0.9}}]}}\n\
              links: [{{endpoints: ['a:eth0', 'r:eth0']}}, {{endpoints: ['r:eth1', 'b:eth0']}}]\n"
         )
@@ -104,6 +104,14 @@ fn files_parameters_addresses_and_routes_change_in_place() {
             testbed.shell("a", "cat /etc/motto /run/motto /proc/sys/net/ipv4/tcp_ecn /tmp/note").fine();
         assert_eq!(seen, "newnew0\nkept\n");
         assert!(testbed.exec("a", &["ip", "route"]).fine().contains("10.9.0.0/24 via 10.1.0.9"));
+
+        // The first of two addresses is exchanged, and the second with it: the first is what packets leave with.
+        let two = text("new", 0, 24, "").replace("[10.1.0.1/24]", "[10.1.0.1/24, 10.1.0.2/24]");
+        testbed.apply(&two).fine();
+        testbed.apply(&two.replace("10.1.0.1/24", "10.1.0.3/24")).fine();
+        let addresses = testbed.exec("a", &["ip", "-4", "-o", "address", "show", "eth0"]).fine();
+        assert!(addresses.contains("10.1.0.3/24") && addresses.contains("10.1.0.2/24"), "{addresses}");
+        assert!(!addresses.contains("10.1.0.1/24"), "{addresses}");
 
         // The only address of an interface is exchanged, and the kernel forgets its routes meanwhile.
         testbed.apply(&text("new", 0, 25, ", {to: 10.9.0.0/24, via: 10.1.0.9}")).fine();

@@ -11,6 +11,22 @@ use std::path::{Path, PathBuf};
 
 const ALONE: &str = "plait: 1\nnodes: {a: host, b: host}\nlinks: [a-b]\n";
 
+/// A user whose nodes run routing daemons is called root inside, and is the same user outside.
+const WITH_DAEMONS: &str = "plait: 1\nrouting: frr\nnodes: {a: host, b: router}\nlinks: [a-b]\n";
+
+/// Runs a test in testbeds of root, of a user, and of a user who is called root inside.
+fn in_every_testbed(test: impl Fn(&Testbed<'_>)) {
+    as_root_and_as_user(|person| test(&person.up(ALONE)));
+    if !Path::new("/usr/lib/frr/ospfd").exists() {
+        return skip("FRR is not installed");
+    }
+    if let Some(user) = Person::user() {
+        let testbed = user.up(WITH_DAEMONS);
+        assert_eq!(testbed.exec("a", &["id", "-u"]).fine(), "0\n");
+        test(&testbed);
+    }
+}
+
 /// Root and a user with homes where homes are: a home below `/tmp` would be hidden by the node's own `/tmp`.
 fn people() -> Vec<Person> {
     if !rustix::process::geteuid().is_root() {
@@ -48,53 +64,60 @@ impl Drop for Marker {
 #[test]
 fn the_hosts_files_stay_as_they_are() {
     for person in people() {
-        let owner = (rustix::process::geteuid().is_root() && !person.is_root()).then_some(65534);
-        let testbed = person.up(ALONE);
-        let home = person.home();
-        let folders = [Path::new("/etc"), Path::new("/usr"), Path::new("/var/lib"), Path::new("/srv"), &home];
-        for folder in folders {
-            let made = folder.join(format!("plait-test-made-{}", std::process::id()));
-            let Some(marker) = Marker::in_folder(folder, owner) else {
-                // A user's tests cannot put a marker there; a node must not be able to put a file there either.
-                testbed.shell("a", &format!("echo x > {}", made.display()));
-                assert!(!made.exists(), "{} was made by a node", made.display());
-                continue;
-            };
-            let private = folder == home || folder.starts_with("/var");
-            let path = marker.0.display();
-            let attempts = [
-                format!("echo changed > {path}"),
-                format!("echo new > {}", made.display()),
-                format!("truncate -s 0 {path}"),
-                format!("chmod 000 {path}"),
-                format!("mv {path} {path}.moved"),
-                format!("rm -f {path}; test ! -e {path}"),
-            ];
-            for attempt in attempts {
-                let ended = testbed.shell("a", &attempt);
-                if !private {
-                    assert_ne!(ended.code(), Some(0), "{attempt}");
-                }
-            }
-            assert_eq!(fs::read_to_string(&marker.0).unwrap(), "the host's", "{path}");
-            assert_eq!(fs::metadata(&marker.0).unwrap().permissions().mode() & 0o777, 0o666, "{path}");
+        hosts_files_stay(&person, &person.up(ALONE));
+        if !person.is_root() && Path::new("/usr/lib/frr/ospfd").exists() {
+            person.plait(&["down", "--all"]).fine();
+            hosts_files_stay(&person, &person.up(WITH_DAEMONS));
+        }
+    }
+}
+
+fn hosts_files_stay(person: &Person, testbed: &Testbed<'_>) {
+    let owner = (rustix::process::geteuid().is_root() && !person.is_root()).then_some(65534);
+    let home = person.home();
+    let folders = [Path::new("/etc"), Path::new("/usr"), Path::new("/var/lib"), Path::new("/srv"), &home];
+    for folder in folders {
+        let made = folder.join(format!("plait-test-made-{}", std::process::id()));
+        let Some(marker) = Marker::in_folder(folder, owner) else {
+            // A user's tests cannot put a marker there; a node must not be able to put a file there either.
+            testbed.shell("a", &format!("echo x > {}", made.display()));
             assert!(!made.exists(), "{} was made by a node", made.display());
-            // Another user's folder stays another's: a user's testbed cannot write a copy of it either.
-            if private && (person.is_root() || folder == home) {
-                let note = folder.join("note");
-                let write = format!("echo private > {0} && cat {0}", note.display());
-                assert_eq!(testbed.shell("a", &write).fine(), "private\n", "a node may write its own copy");
-                assert!(!note.exists(), "what it writes stays in the node");
-                testbed.shell("b", &format!("test ! -e {}", note.display())).fine();
+            continue;
+        };
+        let private = folder == home || folder.starts_with("/var");
+        let path = marker.0.display();
+        let attempts = [
+            format!("echo changed > {path}"),
+            format!("echo new > {}", made.display()),
+            format!("truncate -s 0 {path}"),
+            format!("chmod 000 {path}"),
+            format!("mv {path} {path}.moved"),
+            format!("rm -f {path}; test ! -e {path}"),
+        ];
+        for attempt in attempts {
+            let ended = testbed.shell("a", &attempt);
+            if !private {
+                assert_ne!(ended.code(), Some(0), "{attempt}");
             }
+        }
+        assert_eq!(fs::read_to_string(&marker.0).unwrap(), "the host's", "{path}");
+        assert_eq!(fs::metadata(&marker.0).unwrap().permissions().mode() & 0o777, 0o666, "{path}");
+        assert!(!made.exists(), "{} was made by a node", made.display());
+        // Another user's folder stays another's: a user's testbed cannot write a copy of it either. And a home below
+        // /tmp is hidden by the node's own /tmp.
+        if private && (person.is_root() || folder == home) && !folder.starts_with("/tmp") {
+            let note = folder.join("note");
+            let write = format!("echo private > {0} && cat {0}", note.display());
+            assert_eq!(testbed.shell("a", &write).fine(), "private\n", "a node may write its own copy");
+            assert!(!note.exists(), "what it writes stays in the node");
+            testbed.shell("b", &format!("test ! -e {}", note.display())).fine();
         }
     }
 }
 
 #[test]
 fn what_reaches_the_machine_is_refused() {
-    as_root_and_as_user(|person| {
-        let testbed = person.up(ALONE);
+    in_every_testbed(|testbed| {
         let refused = [
             // Parameters of the whole machine. Each is set to what it is, in case nothing refuses.
             "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness",
@@ -146,8 +169,7 @@ fn what_reaches_the_machine_is_refused() {
 
 #[test]
 fn a_nodes_programs_hold_no_capability_that_reaches_the_machine() {
-    as_root_and_as_user(|person| {
-        let testbed = person.up(ALONE);
+    in_every_testbed(|testbed| {
         let status = testbed.exec("a", &["cat", "/proc/self/status"]).fine();
         // By their numbers in linux/capability.h: dac_read_search, linux_immutable, sys_module, sys_rawio, sys_ptrace,
         // sys_admin, sys_boot, sys_resource, sys_time, mknod, syslog, perfmon, bpf.

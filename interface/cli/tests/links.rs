@@ -6,6 +6,9 @@ use common::{Person, Pinged, Running, Testbed, as_root_and_as_user, eventually, 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// A packet may be early by this much, in milliseconds: the engine aims at the middle of what packets see.
+const SLACK: f64 = 0.5;
+
 /// One router with a host on each kind of link.
 const KINDS: &str = "plait: 1\nseed: 3\n\
     nodes: {hub: router, kernel: host, engine: host, ready: host, plain: host, late: host}\n\
@@ -31,7 +34,7 @@ fn a_measured_link_is_what_was_asked() {
             let (wanted, got) = (delay["asked"].as_f64().unwrap(), delay["p50"].as_f64().unwrap());
             // A short frame takes its own time to send, so a little more than the delay is asked.
             assert!(wanted >= asked, "{delay}");
-            assert!(got >= asked && got < wanted + 5e6, "{delay}");
+            assert!(got >= asked - SLACK * 1e6 && got < wanted + 5e6, "{delay}");
         }
         // By its other name the same link.
         let turned = testbed.check("engine-hub");
@@ -138,7 +141,7 @@ fn conditions_change_under_traffic_and_nothing_is_lost() {
             std::thread::sleep(std::time::Duration::from_millis(300));
             testbed.link("set", &["hub-ready", settings]).fine();
             if settings == "delay=30ms" {
-                assert!(round_trip(&testbed, "ready", "plain") >= 60.0);
+                assert!(round_trip(&testbed, "ready", "plain") >= 60.0 - SLACK);
             }
         }
         watch.stop("ready").lost_none();
@@ -146,7 +149,7 @@ fn conditions_change_under_traffic_and_nothing_is_lost() {
         let one_way = testbed.link("set", &["hub-ready", "--direction", "reverse", "delay=40ms"]).fine();
         assert!(one_way.contains("hub-ready") && one_way.contains("40ms"), "{one_way}");
         let slow = round_trip(&testbed, "ready", "plain");
-        assert!((40.0..70.0).contains(&slow), "one way is slow, the other is not: {slow}");
+        assert!((40.0 - SLACK..70.0).contains(&slow), "one way is slow, the other is not: {slow}");
         testbed
             .link("set", &["hub-plain", "delay=1ms"])
             .fails_saying(1, &["hub-plain is a bare veth pair", "dynamic: true", "up --live"]);
@@ -169,7 +172,7 @@ fn under_tcp(testbed: &Testbed<'_>) {
         return;
     }
     let before = round_trip(testbed, "plain", "late");
-    assert!(before >= 20.0, "{before}");
+    assert!(before >= 20.0 - SLACK, "{before}");
     let _server = testbed.background("late", "exec iperf3 -s -1");
     let listens = || testbed.shell("late", "grep -q ':1451 ' /proc/net/tcp /proc/net/tcp6").code() == Some(0);
     assert!(eventually(listens), "iperf3 listens on 5201");
@@ -182,7 +185,7 @@ fn under_tcp(testbed: &Testbed<'_>) {
     let report: Value = serde_json::from_str(&flow.wait().fine()).unwrap();
     assert!(report["end"]["sum_received"]["bytes"].as_f64().unwrap() > 1e5, "{report:#}");
     watch.stop("plain").lost_none();
-    assert!(round_trip(testbed, "plain", "late") >= 45.0, "the round trip follows");
+    assert!(round_trip(testbed, "plain", "late") >= 45.0 - SLACK, "the round trip follows");
     let metrics = testbed.person.plait(&["inspect", &testbed.name, "--metrics"]).fine();
     for family in ["plait_link_packets_lost_total", "plait_link_packets_dropped_total"] {
         for line in metrics.lines().filter(|line| line.starts_with(family) && line.contains("hub-late")) {
@@ -219,7 +222,7 @@ fn a_link_that_fails_lets_nothing_through_until_it_recovers() {
         assert!(!passes("ready"), "a change does not heal");
         testbed.link("recover", &["hub-ready"]).fine();
         assert!(eventually(|| passes("ready")));
-        assert!(round_trip(&testbed, "ready", "plain") >= 10.0);
+        assert!(round_trip(&testbed, "ready", "plain") >= 10.0 - SLACK);
     });
 }
 
@@ -234,7 +237,7 @@ fn a_live_testbed_lets_every_link_change() {
         std::thread::sleep(std::time::Duration::from_millis(300));
         testbed.link("set", &["r-b", "delay=20ms", "rate=10Mbit"]).fine();
         watch.stop("a").lost_none();
-        assert!(round_trip(&testbed, "a", "b") >= 80.0);
+        assert!(round_trip(&testbed, "a", "b") >= 80.0 - SLACK);
         close(&measured(&testbed.check("r-b"), 0, "rate"), 0.10);
     });
 }
@@ -256,7 +259,7 @@ fn a_tap_carries_a_link_too() {
         }
         let testbed = person.up(text);
         let slow = round_trip(&testbed, "a", "b");
-        assert!(slow >= 20.0, "{slow}");
+        assert!(slow >= 20.0 - SLACK, "{slow}");
         testbed.link("set", &["a-b", "delay=none"]).fine();
         assert!(round_trip(&testbed, "a", "b") < slow);
         testbed.link("fail", &["a-b"]).fine();

@@ -157,8 +157,8 @@ fn given_addresses_and_mtu(testbed: &Testbed<'_>) {
     assert_eq!(mtu("r", "down0").fine(), "1400\n");
     assert_eq!(mtu("a", "eth0").fine(), "1500\n");
     // 1372 bytes and 28 of headers fit; one more does not, and the router says so.
-    testbed.exec("a", &["ping", "-M", "do", "-c", "1", "-W", "10", "-s", "1372", "b"]).fine();
-    let large = testbed.exec("a", &["ping", "-M", "do", "-c", "1", "-W", "2", "-s", "1373", "b"]);
+    testbed.exec("a", &["ping", "-4", "-M", "do", "-c", "1", "-W", "10", "-s", "1372", "b"]).fine();
+    let large = testbed.exec("a", &["ping", "-4", "-M", "do", "-c", "1", "-W", "2", "-s", "1373", "b"]);
     assert_ne!(large.code(), Some(0));
     assert!(large.stdout.contains("Frag needed") || large.stderr.contains("message too long"), "{large:?}");
 }
@@ -183,7 +183,7 @@ fn files_commands_and_parameters(testbed: &Testbed<'_>) {
     let parameters =
         testbed.shell("a", "cat /proc/sys/net/ipv4/tcp_ecn /proc/sys/net/ipv4/ip_default_ttl").fine();
     assert_eq!(parameters, "1\n99\n");
-    let answer = testbed.exec("c", &["ping", "-c", "1", "-W", "10", "a"]).fine();
+    let answer = testbed.exec("c", &["ping", "-4", "-c", "1", "-W", "10", "a"]).fine();
     assert!(answer.contains("ttl=98"), "{answer}");
 }
 

@@ -13,7 +13,7 @@ pub fn apply(arguments: FileArguments, output: &Output) -> Result<ExitCode, Fail
     let loaded = load(&arguments.file)?;
     let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
     let testbed = Testbed::find(Some(&name))?;
-    let desired = against(&loaded, &testbed.state()?)?;
+    let desired = against(&loaded, &testbed.state()?, testbed.inspect()?.live)?;
     let mut progress = output.progress(&format!("changing {name}"));
     let steps = testbed.apply(&desired, &mut |done, total| progress.update(done, total))?;
     drop(progress);
@@ -24,20 +24,20 @@ pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failu
     let loaded = load(&arguments.file)?;
     let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
     // Without a running testbed the plan is that of `plait up`.
-    let observed = match Testbed::find(Some(&name)) {
-        Ok(testbed) => testbed.state()?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
+    let (observed, live) = match Testbed::find(Some(&name)) {
+        Ok(testbed) => (testbed.state()?, testbed.inspect()?.live),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (State::default(), false),
         Err(error) => return Err(error.into()),
     };
-    let desired = against(&loaded, &observed)?;
+    let desired = against(&loaded, &observed, live)?;
     show(&steps_between(&desired, &observed), "to do", output)
 }
 
-/// The state of a file, keeping the addresses that a running testbed has.
-fn against(loaded: &Loaded, observed: &State) -> Result<State, Failure> {
+/// The state of a file, keeping the addresses that a running testbed has, and its links as changeable as they are.
+fn against(loaded: &Loaded, observed: &State, live: bool) -> Result<State, Failure> {
     let previous =
         observed.assignment.clone().and_then(|value| serde_json::from_value::<Assignment>(value).ok());
-    loaded.desired(&Wishes::default(), previous.as_ref())
+    loaded.desired(&Wishes { live, ..Wishes::default() }, previous.as_ref())
 }
 
 fn show(steps: &[Step], word: &str, output: &Output) -> Result<ExitCode, Failure> {

@@ -47,6 +47,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         version: env!("CARGO_PKG_VERSION").to_owned(),
         desired,
         leased: true,
+        live: false,
     };
     // The testbed lives as long as this line: however this command ends, it goes.
     let lease = start(options, &mut |done, total| progress.update(done, total))?;

@@ -24,6 +24,7 @@ pub fn up(arguments: UpArguments, output: &Output) -> Result<ExitCode, Failure> 
             version: env!("CARGO_PKG_VERSION").to_owned(),
             desired,
             leased: false,
+            live: arguments.live,
         },
         &mut |done, total| progress.update(done, total),
     )?;

@@ -286,7 +286,9 @@ impl Testbed<'_> {
     pub fn check(&self, link: &str) -> Value {
         let ended = self.person.plait(&["--json", "link", "check", "--testbed", &self.name, link]);
         // The exit code tells whether all was within the published tolerance, which a crowded machine may miss.
-        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+        let checked: Value =
+            serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
+        checked[0].clone()
     }
 
     /// What `inspect --json` says.

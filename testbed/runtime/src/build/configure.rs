@@ -62,7 +62,8 @@ impl Builder {
                 Step::Addresses { node, interface, remove, add } => {
                     let inside = pending.nodes.entry(node.clone()).or_default();
                     let result = self.index(node, interface).map(|index| {
-                        for address in remove {
+                        // The last first: with the first of a prefix the kernel forgets the others of it.
+                        for address in remove.iter().rev() {
                             inside.push(messages::address(index, *address, false), 0, at);
                         }
                         for address in add {

@@ -77,7 +77,12 @@ impl Testbed {
     ) -> io::Result<(Value, Vec<OwnedFd>)> {
         let mut line = self.ask(request, &[])?;
         loop {
-            match line.receive()? {
+            // A supervisor that was killed closes the line, or resets it when it had not read everything.
+            let reply = match line.receive() {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => None,
+                reply => reply?,
+            };
+            match reply {
                 Some(Reply::Done(value)) => return Ok((value, line.descriptors)),
                 Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
                 Some(Reply::Progress(done, total)) => progress(done, total),

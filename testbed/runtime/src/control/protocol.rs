@@ -157,6 +157,9 @@ pub struct Report {
     pub uptime_s: f64,
     /// Version of Plait that runs it.
     pub version: String,
+    /// Whether every link may change while it is up.
+    #[serde(default)]
+    pub live: bool,
     /// Accuracy class of its engine: A, B or C; none without engine links.
     pub accuracy_class: Option<String>,
     /// Its nodes.

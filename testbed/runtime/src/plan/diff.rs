@@ -1,6 +1,6 @@
 //! The pure function between two states.
 
-use super::{LinkState, NodeState, State, Step};
+use super::{LinkState, NodeState, Realisation, State, Step};
 use std::collections::BTreeMap;
 
 /// The steps that lead from `observed` to `desired`. Applying their effects to `observed` gives `desired`, and what
@@ -130,6 +130,8 @@ fn must_replug(wanted: &LinkState, known: &LinkState) -> bool {
         || wanted.mtu != known.mtu
         || wanted.realisation != known.realisation
         || wanted.hidden != known.hidden
+        // The engine draws from the seed a link was made with; nobody else draws.
+        || wanted.seed != known.seed && matches!(wanted.realisation, Realisation::Engine(_))
 }
 
 fn sysctls(name: &str, wanted: &NodeState, known: &NodeState) -> Option<Step> {

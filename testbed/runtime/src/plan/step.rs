@@ -138,13 +138,18 @@ impl Step {
                 };
                 state.nodes.insert(name.clone(), node);
             }
-            Self::Addresses { node, interface, remove, add } => {
-                if let Some(interface) =
-                    state.nodes.get_mut(node).and_then(|node| node.interfaces.get_mut(interface))
-                {
-                    interface.addresses.retain(|address| !remove.contains(address));
-                    interface.addresses.extend(add);
+            Self::Addresses { node, interface: name, remove, add } => {
+                let Some(node) = state.nodes.get_mut(node) else { return };
+                let Some(interface) = node.interfaces.get_mut(name) else { return };
+                let ipv4 = |nets: &[IpNet]| nets.iter().any(|net| net.addr().is_ipv4());
+                let had = ipv4(&interface.addresses);
+                interface.addresses.retain(|address| !remove.contains(address));
+                // The kernel forgets the IPv4 routes of a device that has no IPv4 address any more, be it for a moment.
+                if had && !ipv4(&interface.addresses) {
+                    node.routes
+                        .retain(|route| route.to.addr().is_ipv6() || route.interface.as_ref() != Some(name));
                 }
+                interface.addresses.extend(add);
             }
             Self::Commands { node, all, .. } => {
                 if let Some(node) = state.nodes.get_mut(node) {

@@ -47,6 +47,8 @@ pub struct StartOptions {
     pub desired: State,
     /// Whether the testbed ends with the caller.
     pub leased: bool,
+    /// Whether every link may change while it is up.
+    pub live: bool,
 }
 
 /// Starts a testbed: forks its supervisor, waits until all is built, and returns the line that a leased testbed
@@ -135,9 +137,10 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         Err(error) => return refuse(error),
     };
     log::start(&options.name);
-    if let Err(error) = children.watch() {
-        return refuse(error);
-    }
+    let signals = match live::keep_signals().and_then(|signals| children.watch().map(|()| signals)) {
+        Ok(signals) => signals,
+        Err(error) => return refuse(error),
+    };
     tracing::info!(pid = host_pid, root, version = options.version, "supervisor started");
     let leased = options.leased;
     let desired = options.desired.clone();
@@ -151,7 +154,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         ready: AtomicBool::new(false),
         ending: AtomicBool::new(false),
     });
-    let ended = match serve_until_end(&supervisor, listener, &parent, desired, leased) {
+    let ended = match serve_until_end(&supervisor, listener, signals, &parent, desired, leased) {
         Ok(()) => 0,
         Err(error) => refuse(error),
     };
@@ -164,12 +167,14 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
 fn serve_until_end(
     supervisor: &Arc<Supervisor>,
     listener: UnixListener,
+    signals: impl Fn() -> io::Result<i32> + Send + 'static,
     parent: &Line,
     desired: State,
     leased: bool,
 ) -> io::Result<()> {
     let end = serve::listen(supervisor, listener)?;
-    live::end_on_signal(end.clone())?;
+    live::end_on_signal(signals, end.clone())?;
+    live::end_early(supervisor, parent.socket.try_clone()?, end.clone())?;
     let mut told = Instant::now();
     let built = {
         let mut builder = supervisor.builder();
@@ -184,6 +189,11 @@ fn serve_until_end(
     if let Err(error) = built {
         tracing::error!(%error, "the testbed could not be built");
         teardown(supervisor, &mut |_, _| {});
+        if end.is_asked()
+            && let Some(asker) = end.wait()
+        {
+            let _ = asker.send(&Reply::Done(serde_json::Value::Null), &[]);
+        }
         return Err(io::Error::other(error));
     }
     // Only now that all links are there and nothing runs: the measurement wants a quiet machine.
@@ -223,6 +233,8 @@ fn serve_until_end(
 fn teardown(supervisor: &Supervisor, progress: &mut dyn FnMut(usize, usize)) {
     supervisor.ending.store(true, Ordering::Release);
     let started = Instant::now();
+    // Twice: a change that waits for a program holds the builder, and lets go of it when the program dies.
+    kill_all();
     let mut builder = supervisor.builder();
     kill_all();
     builder.stop(progress);

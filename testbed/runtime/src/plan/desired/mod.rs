@@ -97,7 +97,8 @@ pub fn desired(
     if faults.is_empty() { Ok(state) } else { Err(faults) }
 }
 
-/// Every node by its name, and every address of a node that has several as `NODE-INTERFACE`.
+/// Every node by its name, in both versions of IP where it has both, and every address of a node that has several
+/// interfaces as `NODE-INTERFACE`.
 fn hosts(network: &Network, assignment: &Assignment) -> Vec<(IpAddr, String)> {
     let mut hosts = Vec::new();
     for (index, node) in network.nodes.iter().enumerate() {

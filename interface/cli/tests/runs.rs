@@ -1,0 +1,142 @@
+//! A run leaves one folder with everything in it.
+
+mod common;
+
+use common::{Person, Running, as_root_and_as_user, eventually, installed};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+const TINY: &str = "plait: 1\nname: tiny\nseed: 4\n\
+    report: {title: A tiny run, question: Does everything arrive?}\n\
+    nodes: {a: host, r: router, b: host}\n\
+    links: [{endpoints: [a, r], rate: 20Mbit, delay: 2ms, verify: true}, r-b]\n\
+    collect: {tcp: 200ms, links: 200ms, files: [{node: a, path: /run/node/note}], capture: ['b:eth0']}\n\
+    run:\n\
+    - {at: 0s, on: b, name: server, exec: iperf3 -s, background: true}\n\
+    - {at: 500ms, on: a, name: flow, exec: iperf3 -J -c b -t 3, timeout: 30s}\n\
+    - {at: 500ms, on: a, name: note, exec: 'echo noted > /run/node/note; echo said; echo blamed >&2'}\n\
+    - {at: 1s, link: a-r, set: {delay: 20ms}}\n\
+    - {at: 2s, link: a-r, fail: true}\n\
+    - {at: 2500ms, link: a-r, recover: true}\n";
+
+#[test]
+fn a_run_writes_every_part_of_its_results() {
+    if !installed("iperf3") {
+        return;
+    }
+    as_root_and_as_user(|person| {
+        person.file("tiny.yaml", TINY);
+        let ended = person.plait(&["run", "tiny.yaml", "--json"]);
+        assert_eq!(ended.code(), Some(0), "{ended:#?}");
+        let said: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!((&said["passed"], &said["folder"]), (&true.into(), &"results/tiny-1".into()));
+        let folder = person.work().join("results/tiny-1");
+        parts(&folder);
+        report_is_alone(&folder);
+        assert!(person.testbeds().is_empty(), "the testbed goes with its run");
+        person.assert_nothing_runs();
+
+        // The report is made anew from the folder alone.
+        let before = std::fs::read(folder.join("report.html")).unwrap();
+        std::fs::remove_file(folder.join("report.html")).unwrap();
+        person.plait(&["report", "results/tiny-1"]).fine();
+        assert_eq!(std::fs::read(folder.join("report.html")).unwrap(), before);
+        // Results are never written over.
+        let again = ["run", "tiny.yaml", "--output", "results/tiny-1"];
+        person.plait(&again).fails_saying(2, &["results/tiny-1", "--output"]);
+    });
+}
+
+fn parts(folder: &Path) {
+    let read = |name: &str| {
+        std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let results: Value = serde_json::from_str(&read("results.json")).unwrap();
+    assert_eq!(results["passed"], true, "{results:#}");
+    assert_eq!(results["events"].as_array().map(Vec::len), Some(6), "{results:#}");
+    assert_eq!(read("network.yaml"), TINY);
+    for samples in ["tcp", "links", "interfaces", "iperf3"] {
+        let text = read(&format!("samples/{samples}.csv"));
+        assert!(text.lines().count() > 3, "{samples}: {text}");
+    }
+    let commands: Vec<String> = std::fs::read_dir(folder.join("commands"))
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let note = commands.iter().find(|name| name.contains("note")).expect("a folder for each command");
+    assert_eq!(read(&format!("commands/{note}/stdout")), "said\n");
+    assert_eq!(read(&format!("commands/{note}/stderr")), "blamed\n");
+    assert_eq!(read("nodes/a/run/node/note"), "noted\n");
+    let capture = std::fs::read_dir(folder.join("captures")).unwrap().flatten().next().expect("a capture");
+    assert!(capture.metadata().unwrap().len() > 1000);
+}
+
+/// A page that opens offline loads nothing from anywhere.
+fn report_is_alone(folder: &Path) {
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("A tiny run") && page.contains("Does everything arrive?") && page.contains("<svg"));
+    let lower = page.to_lowercase();
+    for loading in
+        ["src=\"http", "src='http", "src=\"//", "href=\"http", "url(http", "url(//", "@import", "<script src"]
+    {
+        let at = lower.find(loading);
+        assert!(at.is_none(), "the report loads {:?}", at.map(|at| &page[at..(at + 80).min(page.len())]));
+    }
+    for (at, _) in lower.match_indices("<link") {
+        assert!(!lower[at..].split('>').next().unwrap().contains("stylesheet"), "a style sheet elsewhere");
+    }
+}
+
+#[test]
+fn a_run_with_a_failing_command_fails_and_says_which() {
+    let Some(person) = Person::user() else { return };
+    let text = "plait: 1\nname: fails\nnodes: [a]\nrun: [{at: 0s, on: a, name: culprit, exec: 'echo why >&2; exit 5'},\n\
+                \x20 {at: 0s, on: a, name: expected, exec: exit 5, expect: 5}]\n";
+    person.file("fails.yaml", text);
+    let ended = person.plait(&["run", "fails.yaml", "--output", "out"]);
+    assert_eq!(ended.code(), Some(1), "{ended:#?}");
+    assert!(
+        ended.stderr.contains("culprit on a FAILED") && !ended.stderr.contains("expected on a FAILED"),
+        "{ended:#?}"
+    );
+    let results = std::fs::read_to_string(person.work().join("out/results.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&results).unwrap()["passed"], false);
+    assert!(person.work().join("out/report.html").exists());
+    person.assert_nothing_runs();
+}
+
+#[test]
+fn ctrl_c_ends_a_run_early_and_keeps_what_was_measured() {
+    as_root_and_as_user(|person| {
+        let text = "plait: 1\nname: long\nnodes: [a, b]\nlinks: [{endpoints: [a, b], delay: 1ms}]\n\
+                    collect: {interfaces: 100ms}\n\
+                    run: [{at: 0s, on: a, exec: ping -i 0.1 b}, {at: 300s, on: a, exec: 'true'}]\n";
+        person.file("long.yaml", text);
+        let mut command = person.prepare(&["run", "long.yaml", "--output", "out"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(said.any(|line| line.contains("loggers are on")));
+        assert!(said.any(|line| line.contains("ping")));
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        common::send(child.id() as i32, Signal::INT);
+        let rest: Vec<String> = said.collect();
+        assert!(eventually(|| child.try_wait().unwrap().is_some()));
+        assert!(child.wait().unwrap().code().is_some(), "it ended by itself: {rest:?}");
+        let out = person.work().join("out");
+        let results: Value =
+            serde_json::from_str(&std::fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+        assert!(
+            results.to_string().contains("interrupted"),
+            "the results say that they are not whole: {results:#}"
+        );
+        assert!(std::fs::read_to_string(out.join("samples/interfaces.csv")).unwrap().lines().count() > 2);
+        assert!(out.join("report.html").exists());
+        assert!(person.testbeds().is_empty());
+        person.assert_nothing_runs();
+        let _: Option<Running> = None;
+    });
+}
