@@ -50,8 +50,10 @@ pub enum Command {
         after_help = "Examples:\n  plait generate fat-tree --k 4 > net.yaml\n  plait generate torus --rows 32 --columns 32"
     )]
     Generate(GenerateArguments),
-    /// Draw a network in Graphviz' language
-    #[command(after_help = "Example:\n  plait graph net.yaml | dot -Tsvg > net.svg")]
+    /// Draw a network, as a picture or in Graphviz' language
+    #[command(
+        after_help = "Example:\n  plait graph net.yaml --format svg > net.svg\n  plait graph net.yaml | dot -Tpdf > net.pdf"
+    )]
     Graph(GraphArguments),
     /// Read a network from another tool's file
     #[command(
@@ -338,6 +340,8 @@ pub struct GraphArguments {
 pub enum GraphFormat {
     /// Graphviz
     Dot,
+    /// A picture
+    Svg,
 }
 
 #[derive(Args)]

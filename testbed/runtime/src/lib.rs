@@ -17,7 +17,7 @@
 
 pub mod build;
 pub mod capture;
-mod children;
+pub mod children;
 pub mod collect;
 pub mod control;
 pub mod doctor;
@@ -29,3 +29,4 @@ pub mod sample;
 pub mod sandbox;
 pub mod section;
 pub mod supervisor;
+pub mod uplink;

@@ -16,7 +16,7 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// Period over which processor time is counted, in microseconds (the kernel's default).
 const PERIOD: u64 = 100_000;
 
-/// The control groups of one testbed. Opened before the host's files become read-only.
+/// The control groups of one testbed.
 pub struct Groups {
     /// Group folders as descriptors, by controller; the folder holds one group a node.
     hierarchies: Vec<Hierarchy>,
@@ -34,7 +34,10 @@ struct Hierarchy {
 
 impl Groups {
     /// Finds the hierarchies. Nothing is made until a node asks for limits.
-    pub fn find(pid: i32, start_time: u64) -> Self {
+    ///
+    /// Call it before the sandbox has mounts of its own: a descriptor belongs to the mount it was opened through, and
+    /// those of the sandbox become read-only.
+    pub fn find() -> Self {
         let open = |path: &Path| {
             let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
             rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
@@ -63,7 +66,13 @@ impl Groups {
                 }));
             }
         }
-        Self { hierarchies, name: group_name(pid, start_time) }
+        Self { hierarchies, name: String::new() }
+    }
+
+    /// Calls them after their supervisor.
+    pub fn of(mut self, pid: i32, start_time: u64) -> Self {
+        self.name = group_name(pid, start_time);
+        self
     }
 
     /// Makes the groups of a node and sets its limits. Programs join by writing to the descriptors returned.
@@ -126,13 +135,21 @@ impl Hierarchy {
     }
 }
 
-impl Drop for Groups {
-    fn drop(&mut self) {
+impl Groups {
+    /// Removes the groups of all nodes. Their programs are dead by now, but the kernel may take a moment to see it.
+    pub fn remove(&mut self) {
         use std::os::fd::AsRawFd;
-        for hierarchy in self.hierarchies.iter().filter(|hierarchy| hierarchy.made) {
-            remove(
-                &PathBuf::from(format!("/proc/self/fd/{}", hierarchy.folder.as_raw_fd())).join(&self.name),
-            );
+        for hierarchy in self.hierarchies.iter_mut().filter(|hierarchy| hierarchy.made) {
+            let through = PathBuf::from(format!("/proc/self/fd/{}", hierarchy.folder.as_raw_fd()));
+            let parent = through.join(&self.name);
+            for _ in 0..100 {
+                remove(&parent);
+                if !parent.exists() {
+                    hierarchy.made = false;
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
         }
     }
 }

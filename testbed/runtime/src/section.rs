@@ -2,7 +2,7 @@
 
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
-use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::Spanned;
 use plait_model_topology::vocabulary::Place;
 use schemars::JsonSchema;
@@ -11,11 +11,15 @@ use serde::Deserialize;
 /// Adds the keys to a vocabulary.
 pub fn register(vocabulary: &mut Vocabulary) {
     vocabulary
-        .key::<Limits>(Place::Node, "limits")
+        .checked_key::<Spanned<Limits>>(Place::Node, "limits", |limits, _| limits_can_be_kept(limits))
         .checked_key::<Spanned<Vec<usize>>>(Place::Node, "processors", |processors, _| {
             processors_exist(processors)
         })
         .key::<Frr>(Place::Node, "frr")
+        .checked_key::<Spanned<String>>(Place::Node, "congestion_control", |name, _| {
+            congestion_control_exists(name)
+        })
+        .key::<bool>(Place::Node, "uplink")
         .key::<Via>(Place::Link, "via")
         .key::<bool>(Place::Link, "dynamic")
         .key::<bool>(Place::Link, "verify")
@@ -33,6 +37,15 @@ pub struct Limits {
     pub processor: Option<Probability>,
     /// Number of processes and threads.
     pub processes: Option<u64>,
+}
+
+/// Control groups are the host's, so a user without a delegated subtree cannot use them. Said before anything is built.
+fn limits_can_be_kept(limits: &Spanned<Limits>) -> Vec<Diagnostic> {
+    if rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let fault = Diagnostic::new(limits.span, "limits need control groups, which only root may make here");
+    vec![fault.help("remove `limits`, or build this testbed as root")]
 }
 
 /// FRR's own configuration for a node, in place of the generated one.
@@ -55,6 +68,24 @@ pub enum Via {
     Kernel,
     /// Plait's engine, by TAP devices.
     Tap,
+}
+
+/// Every algorithm of this kernel that a route may name.
+pub fn congestion_controls() -> Vec<String> {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect()
+}
+
+fn congestion_control_exists(name: &Spanned<String>) -> Vec<Diagnostic> {
+    let present = congestion_controls();
+    if present.is_empty() || present.contains(&name.value) {
+        return Vec::new();
+    }
+    let fault = Diagnostic::new(name.span, format!("this kernel has no congestion control `{}`", name.value));
+    vec![fault.help(suggest(name, present.iter().map(String::as_str)))]
 }
 
 fn processors_exist(processors: &Spanned<Vec<usize>>) -> Vec<Diagnostic> {

@@ -5,6 +5,7 @@ use crate::load::load;
 use crate::output::{Failure, Output};
 use plait_model_topology::Network;
 use plait_model_topology::vocabulary::Role;
+use plait_testbed_experiment::report::draw;
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -12,6 +13,8 @@ pub fn graph(arguments: GraphArguments, output: &Output) -> Result<ExitCode, Fai
     let network = load(&arguments.file)?.network;
     let text = match arguments.format {
         GraphFormat::Dot => dot(&network),
+        GraphFormat::Svg => draw(&network)
+            .ok_or_else(|| Failure::new("too many nodes to draw: use `--format dot` and Graphviz' `sfdp`"))?,
     };
     output.result(&json!({ "graph": text }), || text.clone())?;
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ mod notes;
 
 use super::layout::{Edge, MOST_NODES, places};
 use super::text::{clip, escape};
-use crate::results::{LinkSummary, NetworkSummary, Results};
+use crate::results::{EventRecord, LinkSummary, NetworkSummary};
 use notes::{Notes, label, side};
 use std::collections::HashMap;
 
@@ -22,8 +22,7 @@ const WIDTH: f64 = 1000.0;
 const BORDER: (f64, f64) = (70.0, 50.0);
 
 /// The picture; none for networks that are too large to draw.
-pub(super) fn svg(results: &Results) -> Option<String> {
-    let network = &results.network;
+pub(super) fn svg(network: &NetworkSummary, events: &[EventRecord]) -> Option<String> {
     let count = network.nodes.len() + network.lans.len();
     if count == 0 || count > MOST_NODES {
         return None;
@@ -31,7 +30,7 @@ pub(super) fn svg(results: &Results) -> Option<String> {
     let edges = edges(network);
     let labelled = network.links.len() <= MOST_LABELS;
     let notes: Vec<Notes> =
-        edges.iter().map(|edge| edge.link.map(|link| Notes::of(link, results)).unwrap_or_default()).collect();
+        edges.iter().map(|edge| edge.link.map(|link| Notes::of(link, events)).unwrap_or_default()).collect();
     // A link with much to say beside it gets the room for it.
     let length = |notes: &Notes| if labelled { 1.0 + notes.width() as f64 / 16.0 } else { 1.0 };
     let lengths: Vec<Edge> =

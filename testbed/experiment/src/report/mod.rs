@@ -21,8 +21,20 @@ mod tables;
 mod text;
 mod timeline;
 
-use crate::results::{Results, ResultsError};
+use crate::results::{NetworkSummary, Results, ResultsError};
+use plait_model_topology::Network;
 use std::path::Path;
+
+/// A network as a picture that stands by itself: SVG with its own style. None for more nodes than can be told apart.
+pub fn draw(network: &Network) -> Option<String> {
+    let summary = NetworkSummary::of(network, "", String::new());
+    let svg = drawing::svg(&summary, &[])?;
+    let head = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" ";
+    let style = format!("<style>svg {{ font: 14px sans-serif; }}\n{}</style>", page::STYLE);
+    let svg = svg.replacen("<svg ", head, 1);
+    let body = svg.find('>')? + 1;
+    Some(format!("{}{style}{}\n", &svg[..body], &svg[body..]))
+}
 
 /// The report of a results folder as one HTML page.
 ///

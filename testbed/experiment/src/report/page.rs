@@ -11,7 +11,7 @@ use crate::results::Results;
 use crate::world::VerdictWord;
 use std::path::Path;
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
 pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
@@ -125,7 +125,7 @@ fn verdict(html: &mut String, results: &Results) {
 
 fn network(html: &mut String, results: &Results) {
     let mut body = String::new();
-    match drawing::svg(results) {
+    match drawing::svg(&results.network, &results.events) {
         Some(picture) => {
             let note = "What is asked of each link stands beside it. Rounded nodes are routers.";
             body += &figure("", &picture, note);

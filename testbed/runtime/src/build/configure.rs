@@ -71,6 +71,10 @@ impl Builder {
                                 NLM_F_CREATE | NLM_F_EXCL,
                                 at,
                             );
+                            if let Some(name) = self.state.nodes[node].congestion_control.as_deref() {
+                                let message = messages::connected(*address, index, name);
+                                inside.push(message, NLM_F_CREATE | NLM_F_REPLACE, at);
+                            }
                         }
                     });
                     (node, result)
@@ -84,7 +88,17 @@ impl Builder {
                                 Some(interface) => Some(self.index(node, interface)?),
                                 None => None,
                             };
-                            inside.push(messages::route(route.to, route.via, index, add), flags, at);
+                            inside.push(
+                                messages::route(
+                                    route.to,
+                                    route.via,
+                                    index,
+                                    route.congestion_control.as_deref(),
+                                    add,
+                                ),
+                                flags,
+                                at,
+                            );
                         }
                         io::Result::Ok(())
                     });

@@ -342,7 +342,13 @@ impl Builder {
                     if route.interface.as_ref() == Some(interface) {
                         let index = indices.get(interface).copied();
                         batch.push(
-                            messages::route(route.to, route.via, index, true),
+                            messages::route(
+                                route.to,
+                                route.via,
+                                index,
+                                route.congestion_control.as_deref(),
+                                true,
+                            ),
                             NLM_F_CREATE | NLM_F_REPLACE,
                         );
                     }

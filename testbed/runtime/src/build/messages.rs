@@ -7,8 +7,10 @@ use netlink_packet_route::link::{
     LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
 use std::os::fd::RawFd;
@@ -147,8 +149,35 @@ pub fn address(index: u32, address: IpNet, add: bool) -> RouteNetlinkMessage {
     if add { RouteNetlinkMessage::NewAddress(message) } else { RouteNetlinkMessage::DelAddress(message) }
 }
 
+/// The route to an interface's own prefix, in place of the one the kernel made, with a congestion control for the
+/// connections over it.
+pub fn connected(own: IpNet, index: u32, congestion_control: &str) -> RouteNetlinkMessage {
+    let RouteNetlinkMessage::NewRoute(mut message) =
+        route(own, own.addr(), Some(index), Some(congestion_control), true)
+    else {
+        unreachable!("adding makes a new route")
+    };
+    message.header.protocol = RouteProtocol::Kernel;
+    message.header.scope = RouteScope::Link;
+    message.attributes.retain(|attribute| !matches!(attribute, RouteAttribute::Gateway(_)));
+    if let IpAddr::V4(address) = own.addr() {
+        message.attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(address)));
+    } else {
+        message.header.scope = RouteScope::Universe;
+        // The metric of the kernel's own IPv6 routes to prefixes (IP6_RT_PRIO_ADDRCONF).
+        message.attributes.push(RouteAttribute::Priority(256));
+    }
+    RouteNetlinkMessage::NewRoute(message)
+}
+
 /// A route, added or removed.
-pub fn route(to: IpNet, via: IpAddr, index: Option<u32>, add: bool) -> RouteNetlinkMessage {
+pub fn route(
+    to: IpNet,
+    via: IpAddr,
+    index: Option<u32>,
+    congestion_control: Option<&str>,
+    add: bool,
+) -> RouteNetlinkMessage {
     let mut message = RouteMessage::default();
     message.header.table = RouteHeader::RT_TABLE_MAIN;
     message.header.protocol = RouteProtocol::Static;
@@ -166,6 +195,14 @@ pub fn route(to: IpNet, via: IpAddr, index: Option<u32>, add: bool) -> RouteNetl
     }
     message.attributes.push(RouteAttribute::Gateway(address(via)));
     message.attributes.extend(index.map(RouteAttribute::Oif));
+    if let Some(name) = congestion_control {
+        // RTAX_CC_ALGO is 16; locked, so that a program's habit does not change the experiment unless it asks by socket.
+        const LOCK: u32 = 1 << 16;
+        message.attributes.push(RouteAttribute::Metrics(vec![
+            RouteMetric::Lock(LOCK),
+            RouteMetric::CcAlgo(name.to_owned()),
+        ]));
+    }
     if add { RouteNetlinkMessage::NewRoute(message) } else { RouteNetlinkMessage::DelRoute(message) }
 }
 
@@ -181,10 +218,33 @@ pub fn hand_over(name: &str, namespace: RawFd, new_name: &str, new_index: u32) -
     RouteNetlinkMessage::SetLink(message)
 }
 
-fn index_of(name: &str) -> u32 {
+/// The number of a device of the calling thread's namespace; nought when there is none of that name.
+pub fn index_of(name: &str) -> u32 {
     let Ok(name) = std::ffi::CString::new(name) else { return 0 };
     // SAFETY: the name is terminated and lives through the call.
     unsafe { libc::if_nametoindex(name.as_ptr()) }
+}
+
+/// A default route in a table of its own.
+pub fn way_out(via: std::net::Ipv4Addr, index: u32, table: u32) -> RouteNetlinkMessage {
+    let everything = IpNet::V4("0.0.0.0/0".parse().expect("a prefix"));
+    let RouteNetlinkMessage::NewRoute(mut message) = route(everything, via.into(), Some(index), None, true)
+    else {
+        unreachable!("adding makes a new route")
+    };
+    message.header.table = table as u8;
+    RouteNetlinkMessage::NewRoute(message)
+}
+
+/// Lets packets that the node itself makes, and no others, look into a table.
+pub fn own_packets_rule(table: u32, priority: u32) -> RouteNetlinkMessage {
+    let mut message = RuleMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.action = RuleAction::ToTable;
+    message.header.table = table as u8;
+    message.attributes.push(RuleAttribute::Iifname("lo".to_owned()));
+    message.attributes.push(RuleAttribute::Priority(priority));
+    RouteNetlinkMessage::NewRule(message)
 }
 
 /// Asks for one device; an error when it is not there.

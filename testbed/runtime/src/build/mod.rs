@@ -6,7 +6,7 @@
 
 mod configure;
 mod links;
-mod messages;
+pub(crate) mod messages;
 mod nodes;
 mod programs;
 mod stop;
@@ -14,6 +14,7 @@ mod stop;
 use crate::children::Children;
 use crate::kernel::netlink::Netlink;
 use crate::plan::{State, Step};
+use crate::uplink::Gate;
 use configure::Pending;
 use plait_dataplane_links::Engine;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -66,6 +67,7 @@ pub struct Builder {
     forwarding: bool,
     groups: crate::limits::Groups,
     pub(crate) children: Children,
+    gate: Option<Gate>,
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
 }
@@ -82,17 +84,27 @@ pub(crate) struct EngineRoom {
     pub next_id: u64,
 }
 
+/// What a testbed is built with.
+pub struct Means {
+    /// Whether the host's user is root.
+    pub root: bool,
+    /// The user's home.
+    pub home: std::path::PathBuf,
+    /// Where limits are kept.
+    pub groups: crate::limits::Groups,
+    /// Who starts and reaps programs.
+    pub children: Children,
+    /// The way to the host's network, where a node asked for it at start.
+    pub gate: Option<Gate>,
+}
+
 impl Builder {
     /// An empty testbed. Call it in the sandbox, inside a network namespace that belongs to nobody else.
     ///
     /// # Errors
     /// When no netlink socket can be had.
-    pub fn new(
-        root: bool,
-        home: std::path::PathBuf,
-        groups: crate::limits::Groups,
-        children: Children,
-    ) -> io::Result<Self> {
+    pub fn new(means: Means) -> io::Result<Self> {
+        let Means { root, home, groups, children, gate } = means;
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         Ok(Self {
             state,
@@ -105,6 +117,7 @@ impl Builder {
                 .is_ok_and(|value| value.trim() == "1"),
             groups,
             children,
+            gate,
             ipv6: HashSet::new(),
         })
     }

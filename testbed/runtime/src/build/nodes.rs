@@ -7,13 +7,13 @@ use crate::kernel::namespace::{self, Kind};
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::kernel::parameter::Parameters;
 use crate::kernel::{capability, process};
-use crate::plan::{Limits, NodeState, Step};
+use crate::plan::{NodeState, Step};
 use crate::sandbox::{NODE_FOLDER, NodeView, change_files, node_folder};
 use plait_model_topology::vocabulary::Role;
 use rustix::thread::UnshareFlags;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 /// What a running node owns: two descriptors, and a third once a program has run in it.
@@ -65,7 +65,7 @@ impl Builder {
         for (at, result) in results {
             let step = &steps[at];
             let Step::AddNode { name, node } = step else { unreachable!("a group holds steps of one kind") };
-            match result.and_then(|made| self.with_limits(name, made, &node.limits)) {
+            match result.and_then(|made| self.equip(name, made, node)) {
                 Ok(node) => {
                     self.nodes.insert(name.clone(), node);
                     step.effect(&mut self.state);
@@ -76,9 +76,16 @@ impl Builder {
         failed
     }
 
-    fn with_limits(&mut self, name: &str, mut node: Node, limits: &Limits) -> io::Result<Node> {
-        if !limits.is_none() {
-            node.groups = self.groups.limit(name, limits)?;
+    fn equip(&mut self, name: &str, mut node: Node, state: &NodeState) -> io::Result<Node> {
+        if !state.limits.is_none() {
+            node.groups = self.groups.limit(name, &state.limits)?;
+        }
+        if state.uplink {
+            let gate = self.gate.as_ref().ok_or_else(|| {
+                io::Error::other("a running testbed cannot get its first uplink: take it down and up again")
+            })?;
+            // Devices made later are numbered after it.
+            node.next_index = gate.lead_out(name, node.network.as_fd())? + 1;
         }
         Ok(node)
     }

@@ -46,6 +46,8 @@ impl Builder {
             done += chunk.len();
             progress(done, total);
         }
+        // Here and not on drop: other threads hold the builder until the process ends, which drops nothing.
+        self.groups.remove();
         self.state.nodes.clear();
         self.state.links.clear();
     }

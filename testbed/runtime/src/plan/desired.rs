@@ -10,6 +10,7 @@ use plait_model_link::Conditions;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Map, decode};
+use plait_model_topology::graph::Graph;
 use plait_model_topology::network::{Attachment, FileContent, Interface, Link, Network, Node, Port, Routing};
 use plait_model_topology::route::TableBuilder;
 use plait_model_topology::vocabulary::Role;
@@ -45,6 +46,11 @@ pub fn desired(
                 state.nodes.insert(node.name.clone(), made);
             }
             Err(fault) => faults.push(fault),
+        }
+    }
+    if network.routing == Routing::Static && longest_path(network) >= USUAL_TTL {
+        for node in state.nodes.values_mut().filter(|node| node.role != Role::Switch) {
+            node.sysctls.entry("net.ipv4.ip_default_ttl".to_owned()).or_insert("255".to_owned());
         }
     }
     let verify_all = flag(&network.sections, "verify");
@@ -93,11 +99,40 @@ pub fn desired(
     if faults.is_empty() { Ok(state) } else { Err(faults) }
 }
 
+/// The time to live that the kernel gives packets, in hops.
+const USUAL_TTL: usize = 64;
+
+/// About how many hops the longest of the shortest paths has: two searches, the second from where the first ended.
+///
+/// Choice: where packets would die of their usual time to live, all nodes begin with 255, the most there is. Otherwise
+/// a chain of a hundred routers would drop every answer to `ping -t 255`, for a reason that is hard to find.
+fn longest_path(network: &Network) -> usize {
+    let edges = network.links.iter().map(|link| (link.ends[0].node, link.ends[1].node, 1));
+    let lans = network.lans.iter().flat_map(|lan| {
+        lan.members.windows(2).map(|pair| (pair[0].node, pair[1].node, 1)).collect::<Vec<_>>()
+    });
+    let graph = Graph::undirected(network.nodes.len(), edges.chain(lans));
+    let farthest = |from: usize| {
+        let paths = graph.shortest_paths(from);
+        let reached = (0..network.nodes.len()).filter_map(|node| Some((paths.distance(node)?, node)));
+        reached.max().unwrap_or((0, from))
+    };
+    if network.nodes.is_empty() {
+        return 0;
+    }
+    let (_, end) = farthest(0);
+    farthest(end).0 as usize
+}
+
 /// Every node by its name, and every address of a node that has several as `NODE-INTERFACE`.
 fn hosts(network: &Network, assignment: &Assignment) -> Vec<(IpAddr, String)> {
     let mut hosts = Vec::new();
     for (index, node) in network.nodes.iter().enumerate() {
-        hosts.extend(assignment.primary(index).map(|address| (address, node.name.clone())));
+        // A name has one address of each version, so that `ping -6` finds one too.
+        for ipv6 in [false, true] {
+            let first = assignment.all(index).find(|net| net.addr().is_ipv6() == ipv6);
+            hosts.extend(first.map(|net| (net.addr(), node.name.clone())));
+        }
         if node.interfaces.len() < 2 {
             continue;
         }
@@ -124,6 +159,8 @@ fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState {
         processors: Vec::new(),
         limits: Limits::default(),
         frr: None,
+        uplink: false,
+        congestion_control: None,
     }
 }
 
@@ -139,13 +176,19 @@ fn static_routes(network: &Network, assignment: &Assignment) -> Vec<BTreeSet<Rou
         if node.role == Role::Switch || (daemons && node.role == Role::Router) {
             return BTreeSet::new();
         }
-        builder
-            .table(index)
+        // The default route of a node with an uplink is the uplink's.
+        let table = if flag(&node.extra, "uplink") {
+            builder.table_without_default(index)
+        } else {
+            builder.table(index)
+        };
+        table
             .into_iter()
             .map(|route| RouteState {
                 to: route.prefix,
                 via: route.via,
                 interface: Some(node.interfaces[route.interface].name.clone()),
+                congestion_control: None,
             })
             .collect()
     };
@@ -182,7 +225,15 @@ fn node_state(
         to: route.to,
         via: route.via,
         interface: out_interface(node, &interfaces, route.via),
+        congestion_control: None,
     }));
+    let congestion_control: Option<String> = decode_section(&node.extra, "congestion_control")?;
+    if congestion_control.is_some() {
+        routes = routes
+            .into_iter()
+            .map(|route| RouteState { congestion_control: congestion_control.clone(), ..route })
+            .collect();
+    }
     let limits = decode_section::<section::Limits>(&node.extra, "limits")?.unwrap_or_default();
     let mut files = BTreeMap::new();
     for (path, content) in &node.files {
@@ -209,6 +260,8 @@ fn node_state(
             processes: limits.processes,
         },
         frr: daemons(network, assignment, index, read)?,
+        uplink: flag(&node.extra, "uplink"),
+        congestion_control,
     })
 }
 

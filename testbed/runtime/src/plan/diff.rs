@@ -120,6 +120,8 @@ fn must_rebuild(wanted: &NodeState, known: &NodeState) -> bool {
         || wanted.hidden != known.hidden
         || wanted.processors != known.processors
         || wanted.limits != known.limits
+        || wanted.uplink != known.uplink
+        || wanted.congestion_control != known.congestion_control
         || forgets
 }
 

@@ -51,6 +51,11 @@ pub struct NodeState {
     pub limits: Limits,
     /// Routing daemons.
     pub frr: Option<FrrState>,
+    /// Whether its own programs reach the host's network, through a NAT.
+    #[serde(default)]
+    pub uplink: bool,
+    /// Congestion control of TCP connections over its routes; the kernel's default when none.
+    pub congestion_control: Option<String>,
 }
 
 /// Resource limits of a node's programs.
@@ -89,6 +94,9 @@ pub struct RouteState {
     pub via: IpAddr,
     /// The interface it leaves by, where that is known.
     pub interface: Option<String>,
+    /// Congestion control of TCP connections over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<String>,
 }
 
 /// Routing daemons of a node.

@@ -15,19 +15,21 @@ mod metrics;
 mod samples;
 mod serve;
 
-use crate::build::{Builder, kill_all};
+use crate::build::{Builder, Means, kill_all};
 use crate::children::Children;
 use crate::control::{Directory, Line, Reply};
 use crate::kernel::files::Doing;
-use crate::kernel::namespace;
 use crate::kernel::process::InsideAs;
+use crate::kernel::{mount, namespace};
 use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
+use crate::uplink::Gate;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
 use std::io;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -55,11 +57,12 @@ pub struct StartOptions {
 pub fn start(options: StartOptions, progress: &mut dyn FnMut(usize, usize)) -> io::Result<Lifeline> {
     // Found out here, so that the message comes before anything is made.
     let directory = Directory::open()?;
+    let groups = Groups::find();
     // Choice: FRR's ospfd refuses any user but 0 (`ospf_main.c`), so a user whose nodes run FRR is called root inside.
     // Other testbeds keep the user's own name, because tcpdump and others give up rights that a mapped root lacks.
     let daemons = options.desired.nodes.values().any(|node| node.frr.is_some());
     let inside = if daemons { InsideAs::Root } else { InsideAs::Itself };
-    let mut line = Line::new(spawn(inside, |birth| run(birth, &directory, options))?);
+    let mut line = Line::new(spawn(inside, |birth| run(birth, &directory, groups, options))?);
     loop {
         match line.receive::<Reply>()? {
             Some(Reply::Progress(done, total)) => progress(done, total),
@@ -102,7 +105,7 @@ impl Supervisor {
 }
 
 /// Everything a supervisor does, from birth to its exit code.
-fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
+fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOptions) -> i32 {
     let Birth { host_pid, start_time, root, parent, .. } = birth;
     let parent = Line::new(parent);
     let refuse = |error: io::Error| {
@@ -113,14 +116,21 @@ fn run(birth: Birth, directory: &Directory, options: StartOptions) -> i32 {
         Ok(bound) => bound,
         Err(error) => return refuse(error),
     };
-    let groups = Groups::find(host_pid, start_time);
+    let groups = groups.of(host_pid, start_time);
     let children = Children::default();
     let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
-    let prepared = detach()
-        .and_then(|()| namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned()))
-        .and_then(|()| build_host_view())
-        .and_then(|()| Builder::new(root, home, groups, children.clone()));
-    let builder = match prepared {
+    let uplinks = options.desired.nodes.values().any(|node| node.uplink);
+    let prepared = || {
+        detach()?;
+        // While there is one thread and the host's network around.
+        let gate =
+            if uplinks { Some(Gate::open().doing(|| "prepare for uplinks".to_owned())?) } else { None };
+        namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned())?;
+        build_host_view()?;
+        hide(&directory.path)?;
+        Builder::new(Means { root, home, groups, children: children.clone(), gate })
+    };
+    let builder = match prepared() {
         Ok(builder) => builder,
         Err(error) => return refuse(error),
     };
@@ -217,6 +227,15 @@ fn teardown(supervisor: &Supervisor, progress: &mut dyn FnMut(usize, usize)) {
     kill_all();
     builder.stop(progress);
     tracing::info!(took_ms = started.elapsed().as_millis() as u64, "testbed is down");
+}
+
+/// Covers the folder of control sockets. A read-only mount keeps nobody from connecting to a socket, and the usual places
+/// below `/run` and `/tmp` are covered already, but `XDG_RUNTIME_DIR` may say any other.
+fn hide(sockets: &Path) -> io::Result<()> {
+    if !sockets.exists() {
+        return Ok(());
+    }
+    mount::tmpfs(sockets, 0o700).doing(|| format!("cover {}", sockets.display()))
 }
 
 /// Lets go of the caller's terminal and files.

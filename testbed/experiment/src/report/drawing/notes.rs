@@ -1,7 +1,7 @@
 //! What stands beside a link: what is asked of it, and what happens to it.
 
 use crate::report::text::{clip, escape, short};
-use crate::results::{EventKind, LinkSummary, Results};
+use crate::results::{EventKind, EventRecord, LinkSummary};
 
 /// What stands beside a link.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Notes {
     }
 
     /// What stands beside a link of a run.
-    pub fn of(link: &LinkSummary, results: &Results) -> Self {
+    pub fn of(link: &LinkSummary, events: &[EventRecord]) -> Self {
         let [there, back] = link.conditions.each_ref().map(conditions);
         let asked = match (there.is_empty(), back.is_empty()) {
             (true, true) => Vec::new(),
@@ -32,8 +32,7 @@ impl Notes {
                 ]
             }
         };
-        let happens: Vec<String> = results
-            .events
+        let happens: Vec<String> = events
             .iter()
             .filter(|event| event.link.as_deref() == Some(link.name.as_str()))
             .map(|event| {

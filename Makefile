@@ -1,0 +1,44 @@
+# Everything a newcomer types. `make demo` and `make test` need nothing but make and git on a fresh Debian 12.
+
+# Compiled files live outside the clone: a second clone, or a clean one, finds them.
+CARGO_TARGET_DIR ?= $(HOME)/.cache/plait/target
+export CARGO_TARGET_DIR
+CARGO := setup/cargo
+RELEASE = $(CARGO_TARGET_DIR)/release
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test docs bench-links bench-testbed package clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+build: ## Build bin/plait
+	@setup/install build
+	$(CARGO) build --release --locked --package plait-interface-cli
+	@install -D $(RELEASE)/plait bin/plait
+
+demo: build ## Run a first experiment and say where its report is
+	@setup/install demo
+	@setup/demo
+
+test: ## Run every test, then rustfmt and clippy
+	@setup/install build demo test
+	@setup/test
+
+docs: ## Make the book: docs/book/index.html
+	@command -v mdbook >/dev/null || { echo "mdbook is missing; get it by: cargo install mdbook" >&2; exit 1; }
+	mdbook build docs
+
+bench-links: ## Hold the link engine against its bars (root for class A)
+	@setup/install build
+	$(CARGO) run --release --locked --package plait-dataplane-links --example bars
+
+bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch` (root)
+	@setup/install demo test bench
+	@studies/testbed-speed/measure
+
+package: build ## Make dist/plait_VERSION_amd64.deb and the tarball
+	@setup/package bin/plait dist
+
+clean: ## Remove what was made in this folder
+	rm -rf bin dist docs/book results

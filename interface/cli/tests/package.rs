@@ -1,0 +1,170 @@
+//! The package and the tarball, installed into a clean Debian 12 without a compiler.
+//!
+//! The root is made once and kept in `~/.cache/plait/debian-12.tar`; each test unpacks its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use tempfile::TempDir;
+
+/// Programs whose presence would mean that the root is not clean.
+const COMPILERS: [&str; 5] = ["usr/bin/cc", "usr/bin/gcc", "usr/bin/clang", "usr/bin/cargo", "usr/bin/rustc"];
+
+const RUN: &str = "plait: 1\nname: packaged\nnodes: [a, b]\nlinks: [{endpoints: [a, b], delay: 5ms, verify: true}]\n\
+    run: [{at: 0s, on: a, exec: 'getent hosts b && echo arrived > /run/node/note'}]\n";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn done(output: &Output, what: &str) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{what}: {}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    done(&output.unwrap_or_else(|error| panic!("{program}: {error}")), program)
+}
+
+/// Makes the package and the tarball of the program under test.
+fn make(folder: &Path) -> (PathBuf, PathBuf) {
+    let script = repository().join("setup/package");
+    let said = run(script.to_str().unwrap(), &[env!("CARGO_BIN_EXE_plait"), folder.to_str().unwrap()]);
+    let mut made = said.lines().map(PathBuf::from);
+    (made.next().unwrap(), made.next().unwrap())
+}
+
+/// The package and the tarball, made once for all tests.
+fn packages() -> &'static (PathBuf, PathBuf) {
+    static MADE: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+    MADE.get_or_init(|| make(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages")))
+}
+
+/// A fresh Debian 12, or none where it cannot be had.
+fn clean_root() -> Option<TempDir> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let there = |program: &str| {
+        Command::new(program)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    if !there("mmdebstrap") {
+        println!("skipped: mmdebstrap is missing");
+        return None;
+    }
+    if run("id", &["-u"]).trim() != "0" {
+        println!("skipped: only root may make a Debian root and enter it");
+        return None;
+    }
+    let cache = PathBuf::from(std::env::var_os("HOME")?).join(".cache/plait");
+    let archive = cache.join("debian-12.tar");
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if !archive.exists() {
+        fs::create_dir_all(&cache).unwrap();
+        // Named after this process until it is whole, so that two runs side by side do no harm.
+        let partial = cache.join(format!("debian-12.{}.tar", std::process::id()));
+        let made = Command::new("mmdebstrap")
+            .args(["--variant=minbase", "--quiet", "bookworm", partial.to_str().unwrap()])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        if !made.status.success() {
+            let _ = fs::remove_file(&partial);
+            let said = String::from_utf8_lossy(&made.stderr);
+            println!("skipped: no Debian 12 could be had: {}", said.lines().last().unwrap_or_default());
+            return None;
+        }
+        fs::rename(&partial, &archive).unwrap();
+    }
+    drop(guard);
+    let root = tempfile::tempdir().unwrap();
+    run("tar", &["-xf", archive.to_str().unwrap(), "-C", root.path().to_str().unwrap(), "--exclude=./dev/*"]);
+    // An installer writes it; a root for containers goes without.
+    fs::write(root.path().join("etc/hosts"), "127.0.0.1 localhost\n").unwrap();
+    for compiler in COMPILERS {
+        assert!(!root.path().join(compiler).exists(), "{compiler} in a clean root");
+    }
+    Some(root)
+}
+
+/// Runs a shell line as a machine with this root would, in a mount namespace that ends with it. `chroot` is not enough:
+/// a testbed has mounts of its own, and what makes them wants a root that is a mount.
+fn inside(root: &Path, line: &str) -> String {
+    let enter = "mount --bind $0 $0 && cd $0 && mount -t proc proc proc && mount --rbind /sys sys && \
+        mount --rbind /dev dev && pivot_root . . && umount -l . && cd / && exec /bin/sh -ec \"$1\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", enter, root.to_str().unwrap(), line]);
+    command
+        .env_clear()
+        .envs([("HOME", "/root"), ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")]);
+    done(&command.stdin(Stdio::null()).output().unwrap(), line)
+}
+
+/// What a user does first, with nothing but what was installed.
+fn first_steps(root: &Path, share: &str) {
+    let version = inside(root, "plait --version");
+    assert_eq!(version.trim(), format!("plait {}", env!("CARGO_PKG_VERSION")));
+    let checked = inside(root, &format!("cd {share}/doc/plait && plait validate examples/quickstart.yaml"));
+    assert!(checked.contains("fine"), "{checked}");
+    fs::write(root.join("root/packaged.yaml"), RUN).unwrap();
+    inside(root, "cd /root && plait run packaged.yaml --output results && test -s results/report.html");
+    let results = fs::read_to_string(root.join("root/results/results.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    assert_eq!(results["passed"], true, "{results:#}");
+    assert_eq!(results["verification"][0]["holds"], true, "{results:#}");
+    assert_eq!(inside(root, "plait ls").trim(), "no testbed is up");
+}
+
+fn has(root: &Path, files: &[&str]) {
+    for file in files {
+        assert!(root.join(file).exists(), "{file} was not installed");
+    }
+}
+
+#[test]
+fn the_debian_package_runs_in_a_clean_debian() {
+    let (package, _) = packages();
+    let Some(root) = clean_root() else { return };
+    fs::copy(package, root.path().join("root/plait.deb")).unwrap();
+    inside(root.path(), "dpkg --install /root/plait.deb");
+    has(
+        root.path(),
+        &[
+            "usr/bin/plait",
+            "usr/share/man/man1/plait.1.gz",
+            "usr/share/man/man1/plait-run.1.gz",
+            "usr/share/bash-completion/completions/plait",
+            "usr/share/zsh/vendor-completions/_plait",
+            "usr/share/fish/vendor_completions.d/plait.fish",
+            "usr/share/plait/plait.schema.json",
+            "usr/share/doc/plait/copyright",
+            "usr/share/doc/plait/examples/hello.yaml",
+        ],
+    );
+    first_steps(root.path(), "/usr/share");
+    inside(root.path(), "dpkg --purge plait && ! command -v plait && ! test -e /usr/share/doc/plait");
+}
+
+#[test]
+fn the_tarball_runs_in_a_clean_debian() {
+    let (_, tarball) = packages();
+    let Some(root) = clean_root() else { return };
+    let place = root.path().join("usr/local");
+    let (tarball, place) = (tarball.to_str().unwrap(), place.to_str().unwrap());
+    run("tar", &["-xzf", tarball, "-C", place, "--strip-components=1"]);
+    has(root.path(), &["usr/local/bin/plait", "usr/local/share/doc/plait/LICENSE-APACHE"]);
+    first_steps(root.path(), "/usr/local/share");
+}
+
+#[test]
+fn the_same_program_gives_the_same_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let ((package, tarball), (again, tarball_again)) = (packages(), make(folder.path()));
+    assert_eq!(fs::read(package).unwrap(), fs::read(again).unwrap(), "two packages of one program");
+    assert_eq!(fs::read(tarball).unwrap(), fs::read(tarball_again).unwrap(), "two tarballs of one program");
+}
