@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test docs bench-links bench-testbed package clean
+.PHONY: help build demo test docs bench-links bench-testbed study-real-networks package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -35,7 +35,11 @@ bench-links: ## Hold the link engine against its bars (root for class A)
 
 bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch` (root)
 	@setup/install demo test bench
-	@studies/testbed-speed/measure
+	@studies/testbed-speed/run
+
+study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
+	@setup/install demo test bench
+	@studies/real-networks/run $(DIR)
 
 package: build ## Make dist/plait_VERSION_amd64.deb and the tarball
 	@setup/package bin/plait dist

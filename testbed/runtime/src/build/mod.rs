@@ -5,6 +5,7 @@
 //! of netlink messages, and all that belongs inside a node in one send from inside it.
 
 mod configure;
+mod engine_links;
 mod links;
 pub(crate) mod messages;
 mod nodes;
@@ -79,7 +80,7 @@ pub(crate) struct EngineRoom {
     /// When it started, in nanoseconds of the monotonic clock.
     pub started: u64,
     /// Engine's number of each link, and the namespace's device numbers of its ends.
-    pub links: HashMap<String, links::EngineLink>,
+    pub links: HashMap<String, engine_links::EngineLink>,
     pub next_index: u32,
     pub next_id: u64,
 }

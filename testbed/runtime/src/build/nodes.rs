@@ -183,16 +183,12 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
             .write(FORWARDING, if forwards { "1" } else { "0" })
             .doing(|| format!("turn forwarding {}", if forwards { "on" } else { "off" }))?;
     }
-    if forwards {
-        if state
-            .interfaces
-            .values()
-            .any(|interface| interface.addresses.iter().any(|address| address.addr().is_ipv6()))
-        {
-            parameters
-                .write("net/ipv6/conf/all/forwarding", "1")
-                .doing(|| "turn IPv6 forwarding on".to_owned())?;
-        }
+    let has_ipv6 =
+        || state.interfaces.values().flat_map(|known| &known.addresses).any(|net| net.addr().is_ipv6());
+    if forwards && has_ipv6() {
+        parameters
+            .write("net/ipv6/conf/all/forwarding", "1")
+            .doing(|| "turn IPv6 forwarding on".to_owned())?;
     }
     sysctls(&state.sysctls, parameters)?;
     Ok(node)

@@ -12,7 +12,7 @@ use crate::kernel::{namespace, process};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use rustix::process::Signal;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Nodes let go at a time.
@@ -21,9 +21,11 @@ const CHUNK: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Builder {
-    /// Removes one node; its links are gone already. The caller has stopped its programs.
+    /// Removes one node and stops its programs; its links are gone already.
     pub(super) fn remove_node(&mut self, name: &str) -> io::Result<()> {
-        self.nodes.remove(name);
+        if let Some(node) = self.nodes.remove(name) {
+            kill_inside(&node.network)?;
+        }
         let _ = std::fs::remove_dir_all(crate::sandbox::node_folder(name));
         Ok(())
     }
@@ -80,6 +82,22 @@ fn wait_for_death(index: u32) {
     while start.elapsed() < PATIENCE && netlink.request(messages::query(index), 0).is_ok() {
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Kills every process in a network namespace.
+fn kill_inside(network: &OwnedFd) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let inode = rustix::fs::fstat(network)?.st_ino;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let inside = std::fs::metadata(entry.path().join("ns/net")).is_ok_and(|there| there.ino() == inode);
+        if let (true, Some(pid)) =
+            (inside && pid != std::process::id() as i32, rustix::process::Pid::from_raw(pid))
+        {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+    Ok(())
 }
 
 /// Kills every process of the sandbox but the supervisor, and waits until the kernel has forgotten them, so that

@@ -29,7 +29,7 @@ impl Parameters {
     pub fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
         // What is not the namespace's own stays behind the sandbox's read-only mount.
         let own = path.starts_with("net/") && !path.split('/').any(|part| part == "..");
-        if own && self.writes % LIFE == 0 {
+        if own && self.writes.is_multiple_of(LIFE) {
             self.proc = mount().ok();
         }
         match &self.proc {

@@ -26,8 +26,9 @@ use std::path::{Path, PathBuf};
 /// The folder that a node calls its own: programs start in it, and it is collected after a run.
 pub const NODE_FOLDER: &str = "/run/node";
 
-/// Where the sandbox keeps what it makes; in memory, and gone with it.
-const HOME: &str = "/run/plait";
+/// Where the sandbox keeps what it makes; in memory, and gone with it. Not `/run/plait`, which is where root's control
+/// sockets are and so what nodes must not see.
+pub(crate) const HOME: &str = "/run/sandbox";
 
 /// Where a node's own files are kept, as the supervisor sees them.
 pub fn node_folder(node: &str) -> PathBuf {

@@ -1,15 +1,19 @@
 //! The supervisor's log: lines of JSON in memory, with the testbed as a field of each, read by `plait inspect --log`.
 
+use crate::sandbox::HOME;
 use std::fs::File;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// In the sandbox, so in memory and gone with it: nothing of it appears on the host.
-const PATH: &str = "/run/plait/supervisor.log";
+fn path() -> PathBuf {
+    Path::new(HOME).join("supervisor.log")
+}
 
 /// Begins to log.
 pub fn start(testbed: &str) {
-    let Ok(file) = File::options().create(true).append(true).open(PATH) else { return };
+    let Ok(file) = File::options().create(true).append(true).open(path()) else { return };
     let subscriber =
         tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(file)).finish();
     // A command that began to log before it forked keeps its own log, and the supervisor has none.
@@ -21,7 +25,7 @@ pub fn start(testbed: &str) {
 /// What was logged so far, at most the last mebibyte of it.
 pub fn read() -> String {
     let mut text = String::new();
-    if let Ok(mut file) = File::open(PATH) {
+    if let Ok(mut file) = File::open(path()) {
         let _ = file.read_to_string(&mut text);
     }
     let from = text.len().saturating_sub(1 << 20);
