@@ -144,6 +144,11 @@ impl Drop for Progress {
     }
 }
 
+/// `1 link`, `2 links`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Rows in columns as wide as their widest cell; the first row is the head.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -151,7 +151,7 @@ fn a_drawing_gives_labels_and_speeds_and_delays_once_its_scale_is_known() {
     let rates: Vec<_> = network.links.iter().map(|link| rate(&link.conditions[0])).collect();
     assert_eq!(rates, ["9953.28Mbit", "45Mbit", "unlimited", "unlimited"]);
     assert_eq!(network.links[0].conditions[0].delay.as_nanos(), 0);
-    loses(&imported, "coordinates", "kilometres per unit", None);
+    loses(&imported, "coordinates", "links have no delay", None);
     loses(&imported, "node n2", "hyper-edge", Some(9));
     loses(&imported, "label `Lit Fibre` of 2 links", "no one rate", Some(12));
     loses(&imported, "direction of edges", "both directions", Some(6));

@@ -83,11 +83,12 @@ pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, rout
                     let _ = writeln!(text, " {word} passive");
                 }
             }
-            text.push_str("exit\n");
+            // Not `exit`: daemons that do not know a block would leave their own by it.
+            text.push_str("!\n");
         }
-        let _ = writeln!(text, "router ospf\n ospf router-id {id}\n timers throttle spf 10 50 500\nexit");
+        let _ = writeln!(text, "router ospf\n ospf router-id {id}\n timers throttle spf 10 50 500\n!");
         if network.pools.ipv6.is_some() {
-            let _ = writeln!(text, "router ospf6\n ospf6 router-id {id}\nexit");
+            let _ = writeln!(text, "router ospf6\n ospf6 router-id {id}\n!");
         }
     }
     if routing.bgp {
@@ -162,7 +163,7 @@ fn bgp(
             " address-family ipv6 unicast\n  redistribute connected\n{activate} exit-address-family"
         );
     }
-    text.push_str("exit\n");
+    text.push_str("!\n");
 }
 
 impl Builder {

@@ -2,7 +2,7 @@
 
 use crate::arguments::{ReportArguments, RunArguments};
 use crate::load::load;
-use crate::output::{Failure, Output, Progress as Line};
+use crate::output::{Failure, Output, Progress as Line, counted};
 use plait_testbed_experiment::report::render;
 use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
@@ -36,9 +36,9 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     }
     let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
     output.note(&format!(
-        "building {name}: {} nodes, {} links",
-        loaded.network.nodes.len(),
-        loaded.network.links.len()
+        "building {name}: {}, {}",
+        counted(loaded.network.nodes.len(), "node"),
+        counted(loaded.network.links.len(), "link")
     ));
     let mut progress = output.progress(&format!("building {name}"));
     let options = StartOptions {

@@ -2,7 +2,7 @@
 
 use crate::arguments::UpArguments;
 use crate::load::load;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, counted};
 use plait_testbed_runtime::plan::Wishes;
 use plait_testbed_runtime::supervisor::{StartOptions, start};
 use serde_json::json;
@@ -32,7 +32,7 @@ pub fn up(arguments: UpArguments, output: &Output) -> Result<ExitCode, Failure> 
     crate::logging();
     let seconds = started.elapsed().as_secs_f64();
     output.result(&json!({ "name": name, "nodes": nodes, "links": links, "seconds": seconds }), || {
-        format!("{name} is up: {nodes} nodes, {links} links, in {seconds:.2} s\n")
+        format!("{name} is up: {}, {}, in {seconds:.2} s\n", counted(nodes, "node"), counted(links, "link"))
     })?;
     Ok(ExitCode::SUCCESS)
 }

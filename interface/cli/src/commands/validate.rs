@@ -2,7 +2,7 @@
 
 use crate::arguments::ValidateArguments;
 use crate::load::load;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, counted};
 use plait_testbed_runtime::plan::Wishes;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -20,8 +20,9 @@ pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCod
             Ok(loaded) => {
                 let (nodes, links) = (loaded.network.nodes.len(), loaded.network.links.len());
                 if !output.is_json() {
-                    output
-                        .result(&Value::Null, || format!("{name}: fine, {nodes} nodes, {links} links\n"))?;
+                    output.result(&Value::Null, || {
+                        format!("{name}: fine, {}, {}\n", counted(nodes, "node"), counted(links, "link"))
+                    })?;
                 }
                 results.push(json!({ "file": name, "valid": true, "nodes": nodes, "links": links }));
             }

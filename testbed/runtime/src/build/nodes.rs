@@ -9,6 +9,7 @@ use crate::kernel::parameter::Parameters;
 use crate::kernel::{capability, process};
 use crate::plan::{NodeState, Step};
 use crate::sandbox::{NODE_FOLDER, NodeView, change_files, node_folder};
+use plait_model_topology::diagnostic::suggest;
 use plait_model_topology::vocabulary::Role;
 use rustix::thread::UnshareFlags;
 use std::collections::{BTreeMap, HashMap};
@@ -122,10 +123,10 @@ impl Builder {
         let state = self.state.nodes.get(node);
         let files = state.map(|state| state.files.clone()).unwrap_or_default();
         let processors = state.map(|state| state.processors.clone()).unwrap_or_default();
-        let found = self
-            .nodes
-            .get_mut(node)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("there is no node `{node}`")))?;
+        let found = self.nodes.get_mut(node).ok_or_else(|| {
+            let help = suggest(node, self.state.nodes.keys().map(String::as_str));
+            io::Error::new(io::ErrorKind::NotFound, format!("there is no node `{node}`: {help}"))
+        })?;
         let view = match &found.view {
             Some(view) => view.clone(),
             None => {

@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Which side of a fork the caller is on.
 pub enum Side {
@@ -23,9 +24,17 @@ pub enum Side {
 /// When the kernel refuses, or when the process has more than one thread: a lock that another thread holds would stay
 /// locked in the copy for ever.
 pub fn fork() -> io::Result<Side> {
-    let threads = std::fs::read_dir("/proc/self/task")?.count();
-    if threads != 1 {
-        return Err(io::Error::other(format!("cannot fork with {threads} threads")));
+    // A thread that was joined is still listed for a moment, until the kernel has put it away.
+    let started = Instant::now();
+    loop {
+        let threads = std::fs::read_dir("/proc/self/task")?.count();
+        if threads == 1 {
+            break;
+        }
+        if started.elapsed() > Duration::from_secs(1) {
+            return Err(io::Error::other(format!("cannot fork with {threads} threads")));
+        }
+        std::thread::sleep(Duration::from_micros(100));
     }
     // SAFETY: the process has one thread, so every lock and allocator state is consistent in the copy.
     match unsafe { libc::fork() } {

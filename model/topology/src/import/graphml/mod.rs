@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         if homeless.len() == nodes.len() {
             let why = match descendants(graph, "Geometry").next() {
                 Some(_) => {
-                    "there is only the place on the page, without its scale: links have no delay; give kilometres per unit"
+                    "there is only the place on the page, without its scale: links have no delay; write `delay:` where it matters"
                 }
                 None => "no node has latitude and longitude; links have no delay",
             };
