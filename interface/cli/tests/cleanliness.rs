@@ -143,8 +143,7 @@ fn a_build_that_hangs_ends_with_the_command_that_asked_for_it() {
         let pid = supervisor_of(person, &mut up).expect("a supervisor");
         assert!(eventually(|| person.processes().len() >= 3), "the command of node a runs");
         assert_eq!(person.testbeds()[0]["status"], "starting");
-        // Not SIGINT, which whoever started the tests in the background may have had ignored.
-        up.signal(Signal::TERM);
+        up.signal(Signal::INT);
         up.wait();
         assert!(eventually(|| !lives(pid)), "the supervisor ends when nobody waits for it any more");
         assert_gone(person);

@@ -128,8 +128,11 @@ impl Person {
 
     /// Any program, as this person, in the working folder.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
+        // Whoever started the tests in the background may have had SIGINT ignored, which programs inherit.
+        let mut command = Command::new("/usr/bin/env");
         command
+            .arg("--default-signal=INT,QUIT,TERM,HUP")
+            .arg(program.as_ref())
             .current_dir(self.work())
             .env_clear()
             .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
