@@ -45,7 +45,7 @@ impl Testbed {
             (None, [one]) => Ok(one.clone()),
             (None, []) => Err("no testbed is up: start one with `plait up FILE`".to_owned()),
             (None, _) => Err(format!(
-                "more than one testbed is up, so name one of them: {}",
+                "more than one testbed is up, so name one of them (with `--testbed` where a node is named too): {}",
                 names().collect::<Vec<_>>().join(", ")
             )),
         };
