@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Person, Pinged, Running, Testbed, as_root_and_as_user, eventually, installed, skip};
+use common::{Person, Pinged, Running, Testbed, as_root_and_as_user, eventually, installed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -255,7 +255,10 @@ fn a_tap_carries_a_link_too() {
             .unwrap()
             .success()
         {
-            return skip("/dev/net/tun is closed to this user");
+            // Then the file is refused, with the reason and the remedy.
+            let file = person.file("tap.yaml", text);
+            let words = ["up", file.to_str().unwrap()];
+            return person.plait(&words).fails_saying(1, &["/dev/net/tun", "via: engine"]);
         }
         let testbed = person.up(text);
         let slow = round_trip(&testbed, "a", "b");

@@ -118,7 +118,9 @@ impl Builder {
                     let target = networks[end].as_raw_fd();
                     let name = node_end.1.clone();
                     let held = namespace::in_network(&*namespace, || {
-                        let held = tap::create(&inner)?;
+                        let held = tap::create(&inner).doing(|| {
+                            "make a TAP (is /dev/net/tun open to you? `via: engine` needs none)".to_owned()
+                        })?;
                         let mut batch = Batch::default();
                         batch.push(messages::hand_over(&inner, target, &name, index), 0);
                         Netlink::open()?
