@@ -14,6 +14,10 @@
 //! - [`probe`] measures a link from outside.
 //!
 //! Everything works in the network namespace of the calling thread unless said otherwise.
+#![allow(
+    unsafe_code,
+    reason = "packet sockets, TAPs and real-time scheduling are system calls without a safe form; each block says why it holds"
+)]
 
 mod calibrate;
 mod clock;
