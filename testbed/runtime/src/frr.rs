@@ -175,7 +175,7 @@ impl Builder {
     pub(crate) fn daemons(&mut self, routers: &[(&str, Option<&FrrState>)]) -> io::Result<()> {
         let mut places = Vec::new();
         for (node, frr) in routers {
-            let place = self.place(node, capability::DAEMON)?;
+            let place = self.place(node, &[capability::NODE, capability::DAEMON_MORE].concat())?;
             let view = place.mount.clone().expect("a place has a view");
             prepare(&view, *frr).doing(|| format!("prepare the routing daemons of {node}"))?;
             places.push(place);

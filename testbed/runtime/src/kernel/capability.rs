@@ -64,24 +64,7 @@ pub const NODE: &[Capability] = &[
 ];
 
 /// What routing daemons keep beyond [`NODE`]: zebra asks for it at start (`privs_init`).
-pub const DAEMON: &[Capability] = &[
-    Capability::Chown,
-    Capability::DacOverride,
-    Capability::Fowner,
-    Capability::Fsetid,
-    Capability::Kill,
-    Capability::Setgid,
-    Capability::Setuid,
-    Capability::Setpcap,
-    Capability::NetBindService,
-    Capability::NetBroadcast,
-    Capability::NetAdmin,
-    Capability::NetRaw,
-    Capability::IpcLock,
-    Capability::SysChroot,
-    Capability::SysAdmin,
-    Capability::SysNice,
-];
+pub const DAEMON_MORE: &[Capability] = &[Capability::SysAdmin, Capability::SysNice];
 
 /// A set of capabilities as the kernel's bit mask.
 pub fn mask(set: &[Capability]) -> u64 {
