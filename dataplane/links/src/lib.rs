@@ -10,7 +10,7 @@
 //!
 //! - [`offload`] decides whether a device may send trains of segments.
 //! - [`redirect`] joins two devices in the kernel, for a link of which nothing is asked yet.
-//! - [`tbf`] shapes a rate in the kernel, for a link of which nothing else is asked.
+//! - [`tbf`] shapes a rate in the kernel, for a link of which nothing else is asked; [`netem`] the rest, where asked to.
 //! - [`probe`] measures a link from outside.
 //!
 //! Everything works in the network namespace of the calling thread unless said otherwise.
@@ -24,6 +24,7 @@ mod clock;
 mod engine;
 mod frame;
 mod lateness;
+pub mod netem;
 mod netlink;
 pub mod offload;
 mod port;

@@ -39,7 +39,7 @@ pub fn attach(ifname: &str, rate: Bandwidth, burst: ByteCount, limit: ByteCount)
     Route::open()?.request(message)
 }
 
-/// Takes the bucket away; what waits in it is gone. No error if there is none.
+/// Takes away the bucket, or whatever else shapes the device; what waits in it is gone. No error if there is none.
 pub fn detach(ifname: &str) -> io::Result<()> {
     let message = request(libc::RTM_DELQDISC, 0, interface_index(ifname)?, 0, ROOT, 0);
     match Route::open()?.request(message) {

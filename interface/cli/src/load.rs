@@ -5,6 +5,7 @@ use plait_model_topology::address::{Assignment, assign};
 use plait_model_topology::diagnostic::{Diagnostic, Report};
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
+use plait_testbed_runtime::obstacle::obstacles;
 use plait_testbed_runtime::plan::{State, Wishes, desired};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -79,8 +80,24 @@ impl Loaded {
     pub fn desired(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
         let report = |faults: Vec<Diagnostic>| Failure::from(Report::new(self.source.clone(), faults));
         let assignment = assign(&self.network, previous).map_err(report)?;
-        desired(&self.network, &assignment, wishes, &|name| read_beside(&self.folder, name, &self.named))
-            .map_err(report)
+        desired(&self.network, &assignment, wishes, &|name| self.read(name)).map_err(report)
+    }
+
+    /// The same, where it can be built on this machine.
+    pub fn buildable(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
+        let state = self.desired(wishes, previous)?;
+        match obstacles(&self.network, &state) {
+            none if none.is_empty() => Ok(state),
+            found => Err(self.faulty(found)),
+        }
+    }
+
+    /// Reads a file that the network file names.
+    ///
+    /// # Errors
+    /// Why it cannot be read, with its path.
+    pub fn read(&self, name: &str) -> Result<String, String> {
+        read_beside(&self.folder, name, &self.named)
     }
 
     /// The files it names, with their bytes.

@@ -243,6 +243,66 @@ fn a_live_testbed_lets_every_link_change() {
 }
 
 #[test]
+fn a_link_that_follows_a_trace_changes_too() {
+    let Some(person) = Person::root() else { return };
+    person.file("slow.trace", "0s 2Mbit\n1s 2Mbit\n");
+    let fast = person.file("fast.trace", "0s 8Mbit\n1s 8Mbit\n");
+    let text = "plait: 1\nnodes: [a, b]\nlinks: [{endpoints: [a, b], rate_trace: slow.trace, delay: 5ms}]\n";
+    let testbed = person.up(text);
+    let rates = || testbed.inspect()["links"][0]["conditions"].to_string();
+    // Its trace stays where another quantity changes, and the file need not be there any more.
+    std::fs::remove_file(person.work().join("slow.trace")).unwrap();
+    testbed.link("set", &["a-b", "delay=9ms"]).fine();
+    assert!(rates().contains("9ms") && rates().contains("trace"), "{}", rates());
+    testbed.link("set", &["a-b", &format!("rate_trace={}", fast.display())]).fine();
+    let sent = testbed.shell("a", "ping -q -c 2 -i 0.2 b").fine();
+    assert!(sent.contains(" 0% packet loss"), "{sent}");
+    testbed.link("set", &["a-b", "rate_trace=gone.trace"]).fails_saying(3, &["gone.trace"]);
+    testbed.link("set", &["a-b", "rate=5Mbit"]).fine();
+    close(&measured(&testbed.check("a-b"), 0, "rate"), 0.10);
+}
+
+#[test]
+fn a_link_into_a_switch_is_measured_too() {
+    as_root_and_as_user(|person| {
+        let testbed = person.up(
+            "plait: 1\nnodes: {a: host, s: switch, b: host}\n\
+             links: [{endpoints: [a, s], rate: 8Mbit, delay: 10ms}, {endpoints: [s, b], rate: 10Mbit}]\n",
+        );
+        for link in ["a-s", "s-b"] {
+            let checked = testbed.check(link);
+            for direction in [0, 1] {
+                close(&measured(&checked, direction, "rate"), 0.10);
+            }
+        }
+        // The kernel's bucket has a burst, and says which: three full frames up to 10 Mbit/s.
+        assert_eq!(testbed.check("s-b")["directions"][0]["burst"], "4542B");
+        assert!(testbed.check("a-s")["directions"][0]["burst"].is_null());
+    });
+}
+
+#[test]
+fn a_kernel_without_netem_is_found_out_before_anything_is_built() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: emulated\nnodes: [a, b]\nlinks:\n\
+                - {endpoints: [a, b], delay: 10ms, rate: 10Mbit, via: kernel}\n";
+    let file = person.file("emulated.yaml", text);
+    let planned = person.plait(&["plan", file.to_str().unwrap()]).fine();
+    assert!(planned.contains("+ node aux:a-b"), "{planned}");
+    let built = person.plait(&["up", file.to_str().unwrap()]);
+    let doctor = person.plait(&["doctor"]).fine();
+    let netem = doctor.lines().find(|line| line.contains("netem")).unwrap();
+    if netem.starts_with("yes") {
+        built.fine();
+        person.plait(&["link", "check", "-t", "emulated", "a-b/a:eth0"]).fine();
+        person.plait(&["down", "emulated"]).fine();
+    } else {
+        built.fails_saying(3, &["emulated.yaml:5:", "no netem", "remove `via: kernel`"]);
+    }
+    person.assert_nothing_runs();
+}
+
+#[test]
 fn a_tap_carries_a_link_too() {
     let text = "plait: 1\nnodes: [a, b]\nlinks: [{endpoints: [a, b], via: tap, delay: 10ms}]\n";
     as_root_and_as_user(|person| {

@@ -170,9 +170,11 @@ impl Conditions {
         self.rate == Rate::Unlimited && self.touches_no_packet()
     }
 
-    /// Whether a constant rate and a drop-tail queue are all there is, which a kernel's token bucket can do as well.
+    /// Whether a constant rate and a drop-tail queue are all there is, which a kernel's token bucket can do as well: it
+    /// counts its queue in bytes.
     pub fn is_rate_only(&self) -> bool {
         matches!(self.rate, Rate::Constant(_))
+            && !matches!(self.queue.limit, QueueLimit::Packets(_))
             && self.queue.discipline == Discipline::DropTail
             && self.touches_no_packet()
     }

@@ -159,6 +159,46 @@ impl ConditionsSpec {
         })
     }
 
+    /// The same for conditions that were built before from `written`, and then changed: traces that are written as they
+    /// were are not read again.
+    pub fn build_over(
+        &self,
+        written: &Self,
+        built: &Conditions,
+        traces: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Conditions, ConditionsError> {
+        let mut changed = self.clone();
+        let same_rate =
+            self.rate_trace.is_some() && (self.rate, &self.rate_trace) == (written.rate, &written.rate_trace);
+        if same_rate {
+            changed.rate_trace = None;
+        }
+        let same_jitter = self.jitter == written.jitter;
+        if same_jitter {
+            changed.jitter = None;
+        }
+        let mut conditions = changed.build(traces)?;
+        if same_rate {
+            conditions.rate = built.rate.clone();
+        }
+        if same_jitter {
+            conditions.jitter = built.jitter.clone();
+        }
+        Ok(conditions)
+    }
+
+    /// The files that it names.
+    pub fn traces(&self) -> Vec<&str> {
+        let rate = self.rate_trace.as_deref().filter(|path| *path != "none");
+        let jitter = match &self.jitter {
+            Some(JitterSpec::Shape(JitterShape { distribution: DistributionSpec::Trace(path), .. })) => {
+                Some(&path[..])
+            }
+            _ => None,
+        };
+        rate.into_iter().chain(jitter).collect()
+    }
+
     fn build_rate(&self, traces: &dyn Fn(&str) -> Result<String, String>) -> Result<Rate, ConditionsError> {
         match (self.rate, self.rate_trace.as_deref()) {
             (Some(_), Some(_)) => Err(ConditionsError::TwoRates),

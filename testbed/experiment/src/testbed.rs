@@ -5,9 +5,10 @@ use crate::world::{
     Outcome, Reason, Running, Sampling, Stop, Verdict, VerdictWord, Verification, World, WorldError,
 };
 use plait_model_link::{ConditionsSpec, Counters};
+use plait_model_quantity::TimeSpan;
 use plait_testbed_runtime::capture::{PcapNg, receive};
 use plait_testbed_runtime::collect::copy_tree;
-use plait_testbed_runtime::control::{ExecRequest, Exited, SampleRequest, Testbed};
+use plait_testbed_runtime::control::{ExecRequest, Exited, SampleRequest, Testbed, Traces};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use plait_testbed_runtime::sandbox::NODE_FOLDER;
 use serde::Deserialize;
@@ -28,22 +29,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A testbed that is up, with what its links were measured to do.
 pub struct RunningTestbed {
     testbed: Testbed,
+    traces: Traces,
     verification: Vec<Verification>,
 }
 
 impl RunningTestbed {
-    /// A testbed that is up. Links that ask for it are measured now; `measuring` hears of each.
+    /// A testbed that is up, and the traces that events name. Links that ask for it are measured now; `measuring` hears
+    /// of each.
     ///
     /// # Errors
     /// When the testbed is gone, or a link cannot be measured.
-    pub fn new(testbed: Testbed, measuring: &mut dyn FnMut(&str)) -> std::io::Result<Self> {
+    pub fn new(testbed: Testbed, traces: Traces, measuring: &mut dyn FnMut(&str)) -> std::io::Result<Self> {
         let state = testbed.state()?;
         let mut verification = Vec::new();
         for (name, _) in state.links.iter().filter(|(_, link)| link.verify) {
             measuring(name);
             verification.extend(verified(name, &testbed.check_link(name, false)?));
         }
-        Ok(Self { testbed, verification })
+        Ok(Self { testbed, traces, verification })
     }
 
     /// The testbed again, to take it down.
@@ -157,7 +160,10 @@ impl World for RunningTestbed {
             Direction::Reverse => Some(1),
             Direction::Both => None,
         };
-        self.testbed.set_link(link, direction, change.clone()).map(drop).map_err(error)
+        let named = change.traces();
+        let mut traces = self.traces.clone();
+        traces.retain(|path, _| named.contains(&&path[..]));
+        self.testbed.set_link(link, direction, change.clone(), traces).map(drop).map_err(error)
     }
 
     fn set_link_up(&self, link: &str, direction: Direction, up: bool) -> Result<(), WorldError> {
@@ -264,14 +270,7 @@ impl World for RunningTestbed {
             if second < -1.0 {
                 continue;
             }
-            let dropped = tainted["dropped"].as_u64().unwrap_or(0);
-            let latest = tainted["latest"].as_str().unwrap_or("0");
-            let why = match dropped {
-                0 => format!("a packet left {latest} late"),
-                _ => format!(
-                    "{dropped} packets were dropped outside the model; the latest packet was {latest} late"
-                ),
-            };
+            let why = why_tainted(tainted);
             for link in tainted["links"].as_array().into_iter().flatten() {
                 let link = link.as_str().map(str::to_owned);
                 reasons.push(Reason { seconds: second.max(0.0), link, why: why.clone() });
@@ -285,6 +284,26 @@ impl World for RunningTestbed {
         let links = self.testbed.inspect().ok().and_then(|report| serde_json::to_value(report.links).ok());
         serde_json::json!({ "links": links, "engine": self.testbed.verdict().ok() })
     }
+}
+
+/// What went wrong in a second that the engine calls tainted.
+fn why_tainted(second: &Value) -> String {
+    let count = |key: &str| second[key].as_u64().unwrap_or(0);
+    let latest: TimeSpan =
+        second["latest"].as_str().and_then(|text| text.parse().ok()).unwrap_or(TimeSpan::ZERO);
+    let mut reasons = Vec::new();
+    if count("late") > 0 {
+        reasons.push(format!(
+            "{} of {} packets left more than 1 ms late, one {:.1} ms",
+            count("late"),
+            count("packets"),
+            latest.as_nanos() as f64 / 1e6
+        ));
+    }
+    if count("dropped") > 0 {
+        reasons.push(format!("{} packets were dropped outside the model", count("dropped")));
+    }
+    reasons.join("; ")
 }
 
 /// Frames up to a superpacket of 64 KiB with its headers.

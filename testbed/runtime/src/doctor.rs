@@ -4,6 +4,9 @@
 //! is left.
 
 use crate::kernel::{namespace, process};
+use plait_dataplane_links::netem;
+use plait_model_link::Conditions;
+use plait_model_quantity::TimeSpan;
 use rustix::thread::UnshareFlags;
 use serde::Serialize;
 use std::io;
@@ -53,13 +56,8 @@ pub fn examine() -> Vec<Finding> {
     findings.push(finding(
         "namespaces",
         attempt(|| {
-            if !root {
-                let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-                namespace::renew(UnshareFlags::NEWUSER)?;
-                process::map_own_user(user, group, process::InsideAs::Itself)?;
-            }
-            let all = UnshareFlags::NEWNS | UnshareFlags::NEWNET | UnshareFlags::NEWUTS | UnshareFlags::NEWPID;
-            namespace::renew(all)
+            private_network()?;
+            namespace::renew(UnshareFlags::NEWNS | UnshareFlags::NEWUTS | UnshareFlags::NEWPID)
         }),
         true,
         "testbeds can be built",
@@ -71,6 +69,13 @@ pub fn examine() -> Vec<Finding> {
         false,
         "link engine in accuracy class A",
         "link engine in accuracy class B: give the user `rtprio 50` in /etc/security/limits.conf, or run as root",
+    ));
+    findings.push(finding(
+        "netem",
+        netem_works(),
+        false,
+        "`via: kernel` may shape everything but jitter that keeps the order",
+        "`via: kernel` shapes rates alone; without it the link engine shapes the rest",
     ));
     let (open, _) = process::open_file_limits();
     findings.push(finding(
@@ -130,6 +135,25 @@ pub fn examine() -> Vec<Finding> {
         findings.push(finding(what, found, false, "", without));
     }
     findings
+}
+
+/// Whether the kernel has the queueing discipline that delays and loses packets.
+pub(crate) fn netem_works() -> Result<String, String> {
+    attempt(|| {
+        private_network()?;
+        let delay = Conditions { delay: TimeSpan::from_millis(1), ..Conditions::default() };
+        netem::attach("lo", &delay, 0)
+    })
+}
+
+/// Moves the calling process into a network namespace of its own, and a user into a user namespace first.
+fn private_network() -> io::Result<()> {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid().as_raw());
+    if !user.is_root() {
+        namespace::renew(UnshareFlags::NEWUSER)?;
+        process::map_own_user(user.as_raw(), group, process::InsideAs::Itself)?;
+    }
+    namespace::renew(UnshareFlags::NEWNET)
 }
 
 /// Tries something in a process of its own.

@@ -12,7 +12,7 @@
 //! 5. [`control`] – asking: [`control::Testbed`] is what the command line and every other user of this crate holds;
 //! 6. [`capture`] and [`collect`] – packets and files brought out of nodes;
 //! 7. [`section`] – the keys of a network file that this room gives meaning to;
-//! 8. [`doctor`] – what this machine can do;
+//! 8. [`doctor`] – what this machine can do, and [`obstacle`] – what it lacks for a network;
 //! 9. [`kernel`] – namespaces, mounts, capabilities, netlink.
 #![allow(
     unsafe_code,
@@ -28,6 +28,7 @@ pub mod doctor;
 mod frr;
 pub mod kernel;
 pub mod limits;
+pub mod obstacle;
 pub mod plan;
 pub mod sample;
 pub mod sandbox;

@@ -31,6 +31,7 @@ fn network() -> impl Strategy<Value = String> {
         1 => Just(", delay: 5ms"),
         1 => Just(", delay: 9ms, loss: 1%, reverse: {rate: 1Mbit}"),
         1 => Just(", rate: 10Mbit"),
+        1 => Just(", rate: 10Mbit, delay: 5ms, via: kernel"),
         1 => Just(", dynamic: true"),
         1 => Just(", mtu: 1400B"),
         1 => Just(", via: tap"),
@@ -295,4 +296,39 @@ fn a_node_in_the_middle_of_a_chain_goes_without_its_neighbours() {
     let steps: Vec<String> = plan(&without, &chain).iter().map(ToString::to_string).collect();
     assert_eq!(steps[..3], ["- link a-r", "- link r-b", "- node r"]);
     assert!(steps.iter().all(|step| !step.contains("node a") && !step.contains("node b")), "{steps:?}");
+}
+
+/// VITO's auxiliary-node split: a device has one queueing discipline, and the emulator comes before the bucket.
+#[test]
+fn a_link_that_the_kernel_delays_and_shapes_gets_an_auxiliary_node() {
+    let text = "plait: 1\nnodes: {a: host, b: host}\nlinks:\n  \
+        - {endpoints: [a, b], rate: 10Mbit, delay: 20ms, loss: 1%, queue: 30ms, via: kernel, \
+           reverse: {rate: 5Mbit, delay: 0s, loss: 0}}\n";
+    let split = state(text, false, None).unwrap();
+    assert_eq!(split.nodes.keys().collect::<Vec<_>>(), ["a", "b", "aux:a-b"]);
+    assert!(split.nodes["aux:a-b"].hidden);
+    assert_eq!(split.links.keys().collect::<Vec<_>>(), ["a-b/a:eth0", "a-b/b:eth0"]);
+    let port = |node: &str, interface: &str| (node.to_owned(), interface.to_owned());
+    let [near, far] = [&split.links["a-b/a:eth0"], &split.links["a-b/b:eth0"]];
+    assert_eq!(near.ends, [port("a", "eth0"), port("aux:a-b", "port0")]);
+    assert_eq!(far.ends, [port("b", "eth0"), port("aux:a-b", "port1")]);
+    // From a to b: a's own device delays and loses, the auxiliary node's far device queues and shapes.
+    assert_eq!(near.conditions[0].to_string(), "20ms loss 1%");
+    assert_eq!(far.conditions[1].to_string(), "10Mbit queue 30ms");
+    // And back: nothing before the queue, and a rate of its own.
+    assert!(far.conditions[0].is_unimpaired());
+    assert_eq!(near.conditions[1].to_string(), "5Mbit queue 30ms");
+    // The ends keep their addresses: the auxiliary node is a bridge and no hop.
+    let direct = state("plait: 1\nnodes: {a: host, b: host}\nlinks: [a-b]\n", false, None).unwrap();
+    for node in ["a", "b"] {
+        assert_eq!(split.nodes[node].interfaces, direct.nodes[node].interfaces);
+    }
+    // Delay alone needs no auxiliary node, nor does the engine.
+    let delay =
+        "plait: 1\nnodes: {a: host, b: host}\nlinks: [{endpoints: [a, b], delay: 20ms, via: kernel}]\n";
+    assert_eq!(state(delay, false, None).unwrap().nodes.len(), 2);
+    let engine = text.replace(", via: kernel", "");
+    assert_eq!(state(&engine, false, None).unwrap().nodes.len(), 2);
+    // What netem does otherwise than the model is refused.
+    assert!(state(&text.replace("20ms", "20ms, jitter: 2ms"), false, None).is_none());
 }

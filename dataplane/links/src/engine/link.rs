@@ -1,5 +1,6 @@
 //! A link inside the engine: two ends, two directions.
 
+use super::taint::Tally;
 use super::{DirectionStats, LinkReport, LinkStats, PortStats};
 use crate::lateness::Lateness;
 use crate::port::{OpenPort, PortKind};
@@ -17,6 +18,8 @@ pub(crate) struct Link {
     pub ends: [OpenPort; 2],
     pub directions: [Direction<Packet>; 2],
     pub lateness: [Lateness; 2],
+    /// What left in the second that runs.
+    pub tally: Tally,
     /// Drops outside the model that were already reported.
     pub reported_drops: u64,
 }
@@ -41,6 +44,7 @@ impl Link {
             seed,
             ends,
             lateness: [Lateness::new(), Lateness::new()],
+            tally: Tally::default(),
             reported_drops: 0,
         }
     }

@@ -72,6 +72,10 @@ pub struct TaintedSecond {
     pub second: u64,
     /// The links concerned.
     pub links: Vec<String>,
+    /// Packets that left these links late or in time.
+    pub packets: u64,
+    /// How many of them left more than a millisecond late.
+    pub late: u64,
     /// The latest packet.
     pub latest: TimeSpan,
     /// Packets dropped outside the model.

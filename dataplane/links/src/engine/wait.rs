@@ -5,7 +5,8 @@ use std::time::Duration;
 
 /// Decides between sleeping, napping and spinning.
 ///
-/// A timer wakes a thread some 30 us late, so the last stretch before a due time is spun out. Spinning is on a budget: a
+/// A timer wakes a thread some 30 us late, so the last stretch before a due time is spun out. Where a hypervisor takes
+/// longer to wake a processor, the stretch grows until one wake-up in two hundred is later. Spinning is on a budget: a
 /// real-time thread that never sleeps is stopped by the kernel for 50 ms of every second, and while packets come so
 /// often that every gap is shorter than the stretch, all of the time would be burnt.
 #[derive(Debug)]
@@ -17,15 +18,22 @@ pub(crate) struct Wait {
     crowded: bool,
     tick_start: u64,
     slept: u64,
+    stretch: u64,
 }
 
-/// The last stretch before a due time.
+/// The last stretch before a due time: at least, at most, and how it follows the lateness of wake-ups. A step up for each
+/// that is later, and two hundred times less down for each that is not, meet where one in two hundred is later.
 const SPIN: u64 = 50_000;
+const MOST_SPIN: u64 = 500_000;
+const LONGER: u64 = 40_000;
+const SHORTER: u64 = LONGER / 200;
 /// A rehearsal takes less than this.
 const REHEARSAL: u64 = 25_000;
 /// The time over which spinning is counted, and how much of it may be spun.
 const WINDOW: u64 = 20_000_000;
 const BUDGET: u64 = WINDOW * 2 / 5;
+/// How much of it may go to stretches longer than the least.
+const LONG_BUDGET: u64 = WINDOW / 5;
 /// From this many packets or bytes in a window (25,000 a second, 1 Gbit/s) on, the thread naps between looks instead of being woken: a
 /// wake-up for each packet costs the sender more than the packet itself. Stamps keep arrivals exact meanwhile.
 const CROWD: u64 = 500;
@@ -38,7 +46,16 @@ const REST: u64 = 70_000;
 
 impl Wait {
     pub fn new(now: u64) -> Self {
-        Self { window_start: now, spun: 0, packets: 0, bytes: 0, crowded: false, tick_start: now, slept: 0 }
+        Self {
+            window_start: now,
+            spun: 0,
+            packets: 0,
+            bytes: 0,
+            crowded: false,
+            tick_start: now,
+            slept: 0,
+            stretch: SPIN,
+        }
     }
 
     /// Notes that packets came.
@@ -62,7 +79,11 @@ impl Wait {
             self.crowded = self.packets > CROWD || self.bytes > CROWD_BYTES;
             (self.window_start, self.spun, self.packets, self.bytes) = (now, 0, 0, 0);
         }
-        let stretch = if self.spun > BUDGET { 0 } else { SPIN };
+        let stretch = match self.spun {
+            spun if spun > BUDGET => 0,
+            spun if spun > LONG_BUDGET => SPIN,
+            _ => self.stretch,
+        };
         match due.map(|due| (due, due.saturating_sub(now))) {
             None => self.sleep(epoll, None),
             Some((_, left)) if left > stretch => self.sleep(epoll, Some(left - stretch)),
@@ -93,8 +114,18 @@ impl Wait {
         } else {
             epoll.wait(most)
         };
-        self.slept += monotonic() - begun;
+        let slept = monotonic() - begun;
+        self.slept += slept;
+        if let (0, false, Some(most)) = (ready, self.crowded, most) {
+            self.follow(slept.saturating_sub(most));
+        }
         ready
+    }
+
+    /// A timer woke the thread this late.
+    fn follow(&mut self, late: u64) {
+        let next = if late > self.stretch { self.stretch + LONGER } else { self.stretch - SHORTER };
+        self.stretch = next.clamp(SPIN, MOST_SPIN);
     }
 
     fn spin(&mut self, due: u64) {

@@ -209,7 +209,7 @@ impl Worker {
                 link.lateness[way].add(late);
                 if link.id != CALIBRATION_LINK {
                     self.lateness.add(late);
-                    self.taints.late(now, link.id, late);
+                    self.taints.left(&mut link.tally, now, link.id, late);
                 }
                 self.outbox.push(departure.payload);
             }
@@ -305,6 +305,7 @@ impl Worker {
     fn remove(&mut self, id: u64) -> Option<Box<Link>> {
         let slot = self.by_id.remove(&id)?;
         let link = self.slots[slot].take()?;
+        self.taints.close(&link.tally, link.id);
         link.ends.iter().for_each(|end| self.epoll.remove(end.fd.as_fd()));
         self.agenda.note(slot * 2, None);
         self.agenda.note(slot * 2 + 1, None);
@@ -337,7 +338,8 @@ impl Worker {
             let link = self.by_id.get(&id).and_then(|slot| self.slots[*slot].as_ref());
             link.map_or_else(|| format!("link {id}, removed"), |link| link.name.clone())
         };
-        let tainted = self.taints.list(name);
+        let running = self.slots.iter().flatten().map(|link| (link.id, &link.tally));
+        let tainted = self.taints.list(running, name);
         let clock_jumps = self.clock.jumps;
         WorkerReport { lateness: self.lateness.clone(), links, tainted, missed, refused, clock_jumps }
     }

@@ -44,8 +44,9 @@ impl Endpoint {
         }
         sys::bind_packet(fd, ETHER_TYPE, interface_index(ifname)?)?;
         let mut frame = vec![0; LONGEST];
-        // To all, from nobody in particular: a locally administered address.
-        frame[..6].fill(0xff);
+        // To the nearest bridge (IEEE 802.1Q, table 8-1), so that a link may end in a switch: it keeps such frames to
+        // itself. From nobody in particular: a locally administered address.
+        frame[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e]);
         frame[6] = 0x02;
         frame[12..HEADER].copy_from_slice(&ETHER_TYPE.to_be_bytes());
         Ok(Self { socket, frame, batch: Batch::new(), read: 0..0 })

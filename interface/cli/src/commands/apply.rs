@@ -1,7 +1,7 @@
 //! `plait apply` and `plait plan`.
 
 use crate::arguments::FileArguments;
-use crate::load::{Loaded, load};
+use crate::load::load;
 use crate::output::{Failure, Output};
 use plait_model_topology::address::Assignment;
 use plait_testbed_runtime::control::Testbed;
@@ -13,7 +13,9 @@ pub fn apply(arguments: FileArguments, output: &Output) -> Result<ExitCode, Fail
     let loaded = load(&arguments.file)?;
     let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
     let testbed = Testbed::find(Some(&name))?;
-    let desired = against(&loaded, &testbed.state()?, testbed.inspect()?.live)?;
+    let live = testbed.inspect()?.live;
+    let (wishes, previous) = beside(&testbed.state()?, live);
+    let desired = loaded.buildable(&wishes, previous.as_ref())?;
     let mut progress = output.progress(&format!("changing {name}"));
     let steps = testbed.apply(&desired, &mut |done, total| progress.update(done, total))?;
     drop(progress);
@@ -29,15 +31,15 @@ pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failu
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => (State::default(), false),
         Err(error) => return Err(error.into()),
     };
-    let desired = against(&loaded, &observed, live)?;
+    let (wishes, previous) = beside(&observed, live);
+    let desired = loaded.desired(&wishes, previous.as_ref())?;
     show(&steps_between(&desired, &observed), "to do", output)
 }
 
-/// The state of a file, keeping the addresses that a running testbed has, and its links as changeable as they are.
-fn against(loaded: &Loaded, observed: &State, live: bool) -> Result<State, Failure> {
-    let previous =
-        observed.assignment.clone().and_then(|value| serde_json::from_value::<Assignment>(value).ok());
-    loaded.desired(&Wishes { live, ..Wishes::default() }, previous.as_ref())
+/// What keeps the addresses that a running testbed has, and its links as changeable as they are.
+fn beside(observed: &State, live: bool) -> (Wishes, Option<Assignment>) {
+    let previous = observed.assignment.clone().and_then(|value| serde_json::from_value(value).ok());
+    (Wishes { live, ..Wishes::default() }, previous)
 }
 
 fn show(steps: &[Step], word: &str, output: &Output) -> Result<ExitCode, Failure> {

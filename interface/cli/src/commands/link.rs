@@ -2,11 +2,13 @@
 
 use super::inspect::links;
 use crate::arguments::{LinkCommand, Way};
+use crate::load::read_text;
 use crate::output::{Failure, Output, table};
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::control::Testbed;
 use plait_testbed_runtime::plan::Realisation;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub fn link(command: LinkCommand, output: &Output) -> Result<ExitCode, Failure> {
@@ -27,7 +29,12 @@ pub fn link(command: LinkCommand, output: &Output) -> Result<ExitCode, Failure> 
                 Way::Forward => 0,
                 Way::Reverse => 1,
             });
-            let value = Testbed::find(choice.testbed.as_deref())?.set_link(&link, direction, spec)?;
+            let traces = spec
+                .traces()
+                .into_iter()
+                .map(|path| Ok((path.to_owned(), read_text(Path::new(path))?)))
+                .collect::<Result<_, Failure>>()?;
+            let value = Testbed::find(choice.testbed.as_deref())?.set_link(&link, direction, spec, traces)?;
             output.result(&value, || {
                 format!(
                     "{}  {} | {}\n",
@@ -124,7 +131,14 @@ pub fn verification(checked: &[Value]) -> String {
             ]);
         }
     }
-    table(&rows)
+    let bursts = checked.iter().flat_map(directions).filter_map(|direction| {
+        let burst = direction["burst"].as_str()?;
+        Some(format!(
+            "{}: the kernel's token bucket lets {burst} leave back to back\n",
+            direction["from"].as_str().unwrap_or_default()
+        ))
+    });
+    table(&rows) + &bursts.collect::<String>()
 }
 
 /// A measured value with its unit as people write it.

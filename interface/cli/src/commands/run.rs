@@ -1,7 +1,7 @@
 //! `plait run` and `plait report`.
 
 use crate::arguments::{ReportArguments, RunArguments};
-use crate::load::load;
+use crate::load::{Loaded, load};
 use crate::output::{Failure, Output, Progress as Line, counted};
 use plait_testbed_experiment::report::render;
 use plait_testbed_experiment::results::Results;
@@ -9,7 +9,7 @@ use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_scrip
 use plait_testbed_experiment::section::{Action, Script};
 use plait_testbed_experiment::testbed::RunningTestbed;
 use plait_testbed_experiment::world::{Stop, VerdictWord};
-use plait_testbed_runtime::control::Testbed;
+use plait_testbed_runtime::control::{Testbed, Traces};
 use plait_testbed_runtime::kernel::process::block_signals;
 use plait_testbed_runtime::plan::Wishes;
 use plait_testbed_runtime::supervisor::{StartOptions, start};
@@ -23,7 +23,8 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     let loaded = load(&arguments.file)?;
     let script = Script::of(&loaded.network).map_err(|faults| loaded.faulty(faults))?;
     let wishes = Wishes { dynamic: changing(&script), ..Wishes::default() };
-    let desired = loaded.desired(&wishes, None)?;
+    let traces = traces(&script, &loaded)?;
+    let desired = loaded.buildable(&wishes, None)?;
     let place = match arguments.output {
         Some(place) => place,
         None => next_place(&loaded.network.name)?,
@@ -62,7 +63,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             asked.ask();
         }
     });
-    let world = RunningTestbed::new(Testbed::find(Some(&name))?, &mut |link| {
+    let world = RunningTestbed::new(Testbed::find(Some(&name))?, traces, &mut |link| {
         output.note(&format!("measuring link {link}"))
     })?;
     let named = loaded.named();
@@ -97,6 +98,22 @@ fn changing(script: &Script) -> std::collections::HashSet<String> {
         }
     }
     links
+}
+
+/// The traces that events name, read before anything is built.
+fn traces(script: &Script, loaded: &Loaded) -> Result<Traces, Failure> {
+    let mut traces = Traces::new();
+    for event in &script.events {
+        let Action::Set { change, .. } = &event.action else { continue };
+        for path in change.traces() {
+            let text = loaded.read(path).map_err(|reason| Failure {
+                code: 3,
+                ..Failure::new(format!("{}: an event's trace: {reason}", loaded.source.name))
+            })?;
+            traces.insert(path.to_owned(), text);
+        }
+    }
+    Ok(traces)
 }
 
 /// `results/NAME-NUMBER`, the first that is free.

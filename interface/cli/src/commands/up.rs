@@ -12,7 +12,7 @@ use std::time::Instant;
 pub fn up(arguments: UpArguments, output: &Output) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let loaded = load(&arguments.file)?;
-    let desired = loaded.desired(&Wishes { live: arguments.live, ..Wishes::default() }, None)?;
+    let desired = loaded.buildable(&Wishes { live: arguments.live, ..Wishes::default() }, None)?;
     let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
     let nodes = loaded.network.nodes.len();
     let links = loaded.network.links.len();

@@ -1,4 +1,4 @@
-//! Links: veth pairs and token buckets; those in the engine are in [`super::engine_links`].
+//! Links: veth pairs and what the kernel shapes them with; those in the engine are in [`super::engine_links`].
 
 use super::configure::Pending;
 use super::engine_links::Mover;
@@ -9,8 +9,8 @@ use crate::kernel::namespace;
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::plan::{LinkState, Realisation, Step, mac};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
-use plait_dataplane_links::tbf;
-use plait_model_link::{Conditions, MTU_FRAME, Rate, tbf_burst};
+use plait_dataplane_links::{netem, tbf};
+use plait_model_link::{Conditions, MTU_FRAME, Rate, direction_seed, tbf_burst};
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -50,9 +50,9 @@ impl Builder {
             return failed;
         }
         for (step, _) in made {
-            let Step::AddLink { link, .. } = step else { continue };
+            let Step::AddLink { name, link } = step else { continue };
             if link.realisation == Realisation::Kernel
-                && let Err(error) = self.shape(link)
+                && let Err(error) = self.shape(name, link)
             {
                 return vec![failure(step, &error)];
             }
@@ -110,11 +110,13 @@ impl Builder {
         Ok(indices)
     }
 
-    /// The kernel's token bucket at each end whose direction has a rate.
-    fn shape(&self, link: &LinkState) -> io::Result<()> {
-        for ((node, interface), conditions) in link.ends.iter().zip(&link.conditions) {
+    /// The kernel's queueing disciplines, one at each end of which something is asked.
+    fn shape(&self, name: &str, link: &LinkState) -> io::Result<()> {
+        for (direction, ((node, interface), conditions)) in link.ends.iter().zip(&link.conditions).enumerate()
+        {
             let node = self.known(node)?;
-            namespace::in_network(&*node.network, || bucket(interface, conditions))?;
+            let seed = direction_seed(link.seed, name, direction);
+            namespace::in_network(&*node.network, || discipline(interface, conditions, seed))?;
         }
         Ok(())
     }
@@ -174,7 +176,7 @@ impl Builder {
     pub(super) fn condition(&mut self, name: &str, link: &LinkState) -> io::Result<()> {
         match link.realisation {
             Realisation::Direct => Ok(()),
-            Realisation::Kernel => self.shape(link),
+            Realisation::Kernel => self.shape(name, link),
             Realisation::Engine(_) => {
                 if link.conditions.iter().any(Conditions::needs_whole_packets) {
                     self.whole_packets(link)?;
@@ -224,10 +226,13 @@ impl Builder {
     }
 }
 
-/// Puts the token bucket of one direction on a device of the calling thread's namespace.
-fn bucket(interface: &str, conditions: &Conditions) -> io::Result<()> {
-    let (Rate::Constant(rate), Some((limit, _))) = (&conditions.rate, conditions.queue_bytes()) else {
-        return tbf::detach(interface);
-    };
-    tbf::attach(interface, *rate, tbf_burst(*rate, MTU_FRAME), limit)
+/// Puts what shapes one direction on a device of the calling thread's namespace.
+fn discipline(interface: &str, conditions: &Conditions, seed: u64) -> io::Result<()> {
+    if let (Rate::Constant(rate), Some((limit, _))) = (&conditions.rate, conditions.queue_bytes()) {
+        return tbf::attach(interface, *rate, tbf_burst(*rate, MTU_FRAME), limit);
+    }
+    match conditions.is_unimpaired() {
+        true => tbf::detach(interface),
+        false => netem::attach(interface, conditions, seed),
+    }
 }

@@ -3,7 +3,7 @@
 use super::directory::{Directory, Found};
 use super::line::Line;
 use super::protocol::{
-    Envelope, ExecRequest, Exited, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest,
+    Envelope, ExecRequest, Exited, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest, Traces,
 };
 use crate::plan::{State, Step};
 use plait_model_link::ConditionsSpec;
@@ -171,8 +171,14 @@ impl Testbed {
     }
 
     /// Changes conditions of a link: direction 0 from its first end, 1 towards it, none for both.
-    pub fn set_link(&self, link: &str, direction: Option<usize>, spec: ConditionsSpec) -> io::Result<Value> {
-        self.value(Request::Set { link: link.to_owned(), direction, spec: Box::new(spec) })
+    pub fn set_link(
+        &self,
+        link: &str,
+        direction: Option<usize>,
+        spec: ConditionsSpec,
+        traces: Traces,
+    ) -> io::Result<Value> {
+        self.value(Request::Set { link: link.to_owned(), direction, spec: Box::new(spec), traces })
     }
 
     /// Cuts a link, or heals it.

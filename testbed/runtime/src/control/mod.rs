@@ -14,5 +14,5 @@ pub use directory::{Directory, Found, OwnSocket};
 pub use line::Line;
 pub use protocol::{
     Envelope, ExecRequest, Exited, LinkReport, NodeReport, PROTOCOL_VERSION, Reply, Report, Request,
-    SampleRequest,
+    SampleRequest, Traces,
 };

@@ -3,6 +3,7 @@
 use crate::plan::{Limits, LinkState, Realisation, State};
 use plait_model_link::{Conditions, ConditionsSpec};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the conversation. A supervisor answers its own version and refuses others by name, so that an upgraded
 /// command says which `plait` started the testbed.
@@ -81,12 +82,18 @@ pub enum Request {
         direction: Option<usize>,
         /// What changes.
         spec: Box<ConditionsSpec>,
+        /// The texts of the traces it names, which the supervisor cannot read.
+        #[serde(default)]
+        traces: Traces,
     },
     /// What the testbed consists of, for planning.
     State,
     /// How well the links kept their word so far.
     Verdict,
 }
+
+/// Texts of traces by the paths that name them.
+pub type Traces = BTreeMap<String, String>;
 
 /// A program to run in a node.
 #[derive(Debug, Default, Serialize, Deserialize)]

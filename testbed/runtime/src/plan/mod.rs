@@ -9,7 +9,7 @@ mod diff;
 mod state;
 mod step;
 
-pub use desired::{Wishes, choose, desired, mac};
+pub use desired::{Wishes, auxiliary, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
     Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, Realisation, RouteState, STATE_VERSION,

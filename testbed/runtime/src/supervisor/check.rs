@@ -5,8 +5,8 @@ use super::serve::resolve;
 use crate::kernel::files::Doing;
 use crate::plan::{LinkState, Realisation};
 use plait_dataplane_links::probe::{At, Measured, Path};
-use plait_model_link::{Conditions, Loss, Rate};
-use plait_model_quantity::{Probability, TimeSpan};
+use plait_model_link::{Conditions, Loss, MTU_FRAME, Rate, tbf_burst};
+use plait_model_quantity::{ByteCount, Probability, TimeSpan};
 use serde_json::{Value, json};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,11 +45,14 @@ impl Supervisor {
         for direction in 0..2 {
             let at = |end: usize| At { namespace: networks[end].as_fd(), ifname: &link.ends[end].1 };
             let mut path = Path::open(at(direction), at(1 - direction)).doing(|| format!("probe {name}"))?;
-            let measured = measure(&mut path, &link, direction, &effort, thorough)?;
+            let from = format!("{}:{}", link.ends[direction].0, link.ends[direction].1);
+            let measured = measure(&mut path, &link, direction, &effort, thorough)
+                .doing(|| format!("measure {name} from {from}"))?;
             directions.push(json!({
-                "from": format!("{}:{}", link.ends[direction].0, link.ends[direction].1),
+                "from": from,
                 "to": format!("{}:{}", link.ends[1 - direction].0, link.ends[1 - direction].1),
                 "asked": link.conditions[direction].to_string(),
+                "burst": burst(&link, direction),
                 "within": measured.iter().all(|measured| measured.within),
                 "measured": measured,
             }));
@@ -59,6 +62,14 @@ impl Supervisor {
         }
         tracing::info!(link = name, "measured");
         Ok(json!({ "link": name, "realisation": link.realisation, "directions": directions }))
+    }
+}
+
+/// What may leave back to back where the kernel's token bucket shapes a direction; the engine needs no burst.
+fn burst(link: &LinkState, direction: usize) -> Option<ByteCount> {
+    match (link.realisation, &link.conditions[direction].rate) {
+        (Realisation::Kernel, Rate::Constant(rate)) => Some(tbf_burst(*rate, MTU_FRAME)),
+        _ => None,
     }
 }
 
@@ -77,8 +88,7 @@ fn measure(
         Rate::Unlimited | Rate::Trace(_) => None,
     };
     // A short frame takes its own time to send, which is not the link's delay.
-    let serialisation =
-        rate.map_or(TimeSpan::ZERO, |rate| rate.time_for(plait_model_quantity::ByteCount::new(64)));
+    let serialisation = rate.map_or(TimeSpan::ZERO, |rate| rate.time_for(ByteCount::new(64)));
     let spacing = TimeSpan::from_nanos((2 * serialisation.as_nanos()).clamp(1_000_000, 50_000_000));
     let asks_delay = conditions.delay.as_nanos() > 0 || matches!(link.realisation, Realisation::Engine(_));
     if asks_delay && conditions.jitter.is_none() && conditions.reorder == Probability::ZERO {

@@ -3,11 +3,13 @@
 use super::live::End;
 use super::{Supervisor, log};
 use crate::build::BuildError;
-use crate::control::{Envelope, Line, LinkReport, NodeReport, PROTOCOL_VERSION, Reply, Report, Request};
+use crate::control::{
+    Envelope, Line, LinkReport, NodeReport, PROTOCOL_VERSION, Reply, Report, Request, Traces,
+};
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::socket::peer_user;
 use crate::kernel::{files::Doing, packet};
-use crate::plan::{Realisation, State, plan};
+use crate::plan::{Realisation, State, auxiliary, plan};
 use plait_model_link::ConditionsSpec;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -105,7 +107,9 @@ impl Supervisor {
                 self.sample(line, request)?;
                 Answer::Given
             }
-            Request::Set { link, direction, spec } => Answer::Value(self.set(&link, direction, &spec)?),
+            Request::Set { link, direction, spec, traces } => {
+                Answer::Value(self.set(&link, direction, &spec, &traces)?)
+            }
             Request::State => Answer::Value(serde_json::to_value(&self.builder().state)?),
             Request::Verdict => Answer::Value(match self.builder().engine_since() {
                 Some((engine, since)) => {
@@ -172,7 +176,13 @@ impl Supervisor {
     }
 
     /// Lays a change over what a link's conditions are.
-    fn set(&self, name: &str, direction: Option<usize>, change: &ConditionsSpec) -> io::Result<Value> {
+    fn set(
+        &self,
+        name: &str,
+        direction: Option<usize>,
+        change: &ConditionsSpec,
+        traces: &Traces,
+    ) -> io::Result<Value> {
         let mut builder = self.builder();
         let (name, flipped) = resolve(&builder.state, name)?;
         let mut link = builder.state.links[&name].clone();
@@ -188,12 +198,13 @@ impl Supervisor {
         }
         for at in 0..2 {
             if direction.is_none_or(|wanted| (wanted ^ usize::from(flipped)) == at) {
-                link.specs[at] = change.merge(&link.specs[at]);
-                link.conditions[at] = link.specs[at]
-                    .build(&|path| {
-                        Err(format!("trace {path} cannot be read here: put it into the file and apply it"))
-                    })
+                let read =
+                    |path: &str| traces.get(path).cloned().ok_or_else(|| "its text is missing".to_owned());
+                let merged = change.merge(&link.specs[at]);
+                link.conditions[at] = merged
+                    .build_over(&link.specs[at], &link.conditions[at], &read)
                     .map_err(|error| io::Error::other(error.to_string()))?;
+                link.specs[at] = merged;
             }
         }
         let step = crate::plan::Step::Condition { name: name.clone(), link: Box::new(link) };
@@ -208,13 +219,18 @@ impl Supervisor {
     /// Cuts a link, or heals it. A link outside the engine is cut by taking one of its devices down.
     fn fail(&self, name: &str, failed: bool) -> io::Result<Value> {
         let mut builder = self.builder();
-        let (name, _) = resolve(&builder.state, name)?;
-        builder.cut(&name, failed)?;
-        let mut known = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
-        if failed {
-            known.insert(name.clone());
-        } else {
-            known.remove(&name);
+        let mut halves = halves(&builder.state, name);
+        if halves.is_empty() {
+            halves.push(resolve(&builder.state, name)?.0);
+        }
+        for half in &halves {
+            builder.cut(half, failed)?;
+            let mut known = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
+            if failed {
+                known.insert(half.clone());
+            } else {
+                known.remove(half);
+            }
         }
         tracing::info!(link = name, failed, "link cut or healed");
         Ok(json!({ "link": name, "failed": failed }))
@@ -288,10 +304,25 @@ pub(super) fn resolve(state: &State, name: &str) -> io::Result<(String, bool)> {
         let [a, b] = &link.ends;
         name.strip_prefix(b.0.as_str()).and_then(|rest| rest.strip_prefix('-')) == Some(&a.0)
     });
-    match turned {
-        Some((name, _)) => Ok((name.clone(), true)),
-        None => Err(unknown("link", name, state.links.keys())),
+    if let Some((name, _)) = turned {
+        return Ok((name.clone(), true));
     }
+    match &halves(state, name)[..] {
+        [a, b] => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!(
+                "the kernel shapes {name} in two halves with an auxiliary node between: ask for {a} or {b}"
+            ),
+        )),
+        _ => Err(unknown("link", name, state.links.keys())),
+    }
+}
+
+/// The halves of a link that was split; none of any other.
+fn halves(state: &State, name: &str) -> Vec<String> {
+    let auxiliary = auxiliary(name);
+    let halves = state.links.iter().filter(|(_, link)| link.ends[1].0 == auxiliary);
+    halves.map(|(name, _)| name.clone()).collect()
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String> + Clone) -> io::Error {

@@ -1,19 +1,26 @@
 //! One link: how it is made, so that it keeps its word.
 
-use super::{Wishes, flag, port_of};
-use crate::plan::{Backend, LinkState, Realisation};
+use super::{Wishes, flag, mac, node, port_of};
+use crate::plan::{Backend, InterfaceState, LinkState, NodeState, Realisation};
 use crate::section;
-use plait_model_link::Conditions;
+use plait_dataplane_links::netem;
+use plait_model_link::{Conditions, Queue, QueueLimit, Rate};
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::decode;
 use plait_model_topology::network::{Link, Network};
+
+/// What realises a link: itself, or two halves with an auxiliary node between them.
+pub(super) enum Made {
+    Whole(LinkState),
+    Halves { auxiliary: NodeState, name: String, halves: [(String, LinkState); 2] },
+}
 
 pub(super) fn link_state(
     network: &Network,
     link: &Link,
     wishes: &Wishes,
     verify_all: bool,
-) -> Result<LinkState, Diagnostic> {
+) -> Result<Made, Diagnostic> {
     let (via, span) = match link.extra.get("via") {
         Some(value) => (Some(decode::<section::Via>(value)?), value.span()),
         None => (None, link.span),
@@ -21,7 +28,7 @@ pub(super) fn link_state(
     let dynamic = wishes.live || wishes.dynamic.contains(&link.name) || flag(&link.extra, "dynamic");
     let realisation =
         choose(&link.conditions, via, dynamic).map_err(|message| Diagnostic::new(span, message))?;
-    Ok(LinkState {
+    let whole = LinkState {
         ends: link.ends.map(|port| port_of(network, port)),
         mtu: link.mtu,
         conditions: link.conditions.clone(),
@@ -30,7 +37,49 @@ pub(super) fn link_state(
         seed: network.seed,
         verify: verify_all || flag(&link.extra, "verify"),
         hidden: false,
+    };
+    let both = |conditions: &Conditions| conditions.rate != Rate::Unlimited && !conditions.is_rate_only();
+    Ok(match realisation {
+        Realisation::Kernel if link.conditions.iter().any(both) => split(&link.name, &whole),
+        _ => Made::Whole(whole),
     })
+}
+
+/// VITO's auxiliary-node split (its section 3.1.3): a device has one queueing discipline, so where the kernel shall both
+/// impair and shape a direction, a forwarding node comes between. Each end's own device impairs what the end sends, as
+/// the order of the model wants it; the auxiliary node's far device then queues it and shapes the rate.
+fn split(name: &str, whole: &LinkState) -> Made {
+    let own = auxiliary(name);
+    let ports = ["port0", "port1"].map(|port| (own.clone(), port.to_owned()));
+    let interfaces = ports
+        .iter()
+        .map(|port| (port.1.clone(), InterfaceState { addresses: Vec::new(), mac: mac(port) }))
+        .collect();
+    let half = |at: usize| {
+        let (node, interface) = &whole.ends[at];
+        let link = LinkState {
+            ends: [whole.ends[at].clone(), ports[at].clone()],
+            conditions: [before_queue(&whole.conditions[at]), from_queue(&whole.conditions[1 - at])],
+            specs: Default::default(),
+            hidden: true,
+            ..whole.clone()
+        };
+        (format!("{name}/{node}:{interface}"), link)
+    };
+    Made::Halves { auxiliary: node::switch(interfaces), name: own.clone(), halves: [half(0), half(1)] }
+}
+
+/// The auxiliary node of a link that was split.
+pub fn auxiliary(link: &str) -> String {
+    format!("aux:{link}")
+}
+
+fn before_queue(conditions: &Conditions) -> Conditions {
+    Conditions { rate: Rate::Unlimited, queue: Queue::default(), ..conditions.clone() }
+}
+
+fn from_queue(conditions: &Conditions) -> Conditions {
+    Conditions { rate: conditions.rate.clone(), queue: conditions.queue.clone(), ..Conditions::default() }
 }
 
 /// How a link is made: as little as keeps its word.
@@ -46,12 +95,13 @@ pub fn choose(
     let rate_only =
         conditions.iter().all(|conditions| conditions.is_unimpaired() || conditions.is_rate_only());
     match via {
-        Some(section::Via::Kernel) if dynamic => {
-            Err("a link that may change cannot be shaped by the kernel: remove `via: kernel`, or what changes it".into())
-        }
-        Some(section::Via::Kernel) if rate_only => Ok(Realisation::Kernel),
+        Some(section::Via::Kernel) if dynamic => Err(
+            "a link that may change cannot be shaped by the kernel: remove `via: kernel`, or what changes it"
+                .into(),
+        ),
         Some(section::Via::Kernel) => {
-            Err("the kernel shapes rate alone here: remove `via: kernel`, or every condition but `rate` and `queue`".into())
+            conditions.iter().try_for_each(kernel_keeps)?;
+            Ok(Realisation::Kernel)
         }
         Some(section::Via::Tap) => Ok(Realisation::Engine([Backend::Tap; 2])),
         Some(section::Via::Engine) => Ok(Realisation::Engine([Backend::Packet; 2])),
@@ -60,4 +110,16 @@ pub fn choose(
         None if rate_only => Ok(Realisation::Kernel),
         None => Ok(Realisation::Engine([Backend::Packet; 2])),
     }
+}
+
+fn kernel_keeps(conditions: &Conditions) -> Result<(), String> {
+    let shaped = from_queue(conditions);
+    let what = if !shaped.is_unimpaired() && !shaped.is_rate_only() {
+        Err("follow a rate trace, or queue other than drop-tail")
+    } else if matches!(shaped.queue.limit, QueueLimit::Packets(_)) && shaped.rate != Rate::Unlimited {
+        Err("limit a queue in packets")
+    } else {
+        netem::keeps(conditions)
+    };
+    what.map_err(|what| format!("the kernel cannot {what}: remove `via: kernel`, and the engine does"))
 }

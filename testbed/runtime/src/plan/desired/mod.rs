@@ -4,7 +4,8 @@ mod link;
 mod node;
 mod routes;
 
-pub use link::choose;
+use link::Made;
+pub use link::{auxiliary, choose};
 
 use super::{InterfaceState, LinkState, STATE_VERSION, State};
 use plait_model_topology::address::Assignment;
@@ -54,8 +55,12 @@ pub fn desired(
     let verify_all = flag(&network.sections, "verify");
     for link in &network.links {
         match link::link_state(network, link, wishes, verify_all) {
-            Ok(made) => {
+            Ok(Made::Whole(made)) => {
                 state.links.insert(link.name.clone(), made);
+            }
+            Ok(Made::Halves { auxiliary, name, halves }) => {
+                state.nodes.insert(name, auxiliary);
+                state.links.extend(halves);
             }
             Err(fault) => faults.push(fault),
         }
