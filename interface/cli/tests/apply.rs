@@ -175,3 +175,24 @@ fn a_live_testbed_stays_live() {
         "the file's word is the last"
     );
 }
+
+#[test]
+fn what_only_a_new_testbed_can_have_is_refused_before_anything_changes() {
+    as_root_and_as_user(|person| {
+        let text = "plait: 1\nnodes: {a: host, r: router}\nlinks: [a-r]\n";
+        let testbed = person.up(text);
+        let state = || testbed.inspect()["links"].clone();
+        let apply = |text: &str| {
+            let file = person.file("other.yaml", text);
+            person.plait(&["apply", file.to_str().unwrap(), "--name", &testbed.name])
+        };
+        let before = state();
+        let uplink = text.replace("a: host", "a: {kind: host, uplink: true}").replace("[a-r]", "[]");
+        apply(&uplink).fails_saying(1, &["first uplink", "down and up again"]);
+        if !person.is_root() {
+            let daemons = text.replace("plait: 1", "plait: 1\nrouting: frr");
+            apply(&daemons).fails_saying(1, &["first routing daemons", "down and up again"]);
+        }
+        assert_eq!(state(), before);
+    });
+}

@@ -242,8 +242,12 @@ fn the_hosts_sockets_are_out_of_reach() {
         return;
     }
     for person in people() {
-        let testbed = person.up(ALONE);
         let name = format!("plait-test-{}-{}", std::process::id(), person.is_root());
+        // Where nodes see the host's own files, a socket that is there before them is covered.
+        let early = Path::new("/srv").join(format!("{name}.sock"));
+        let _early = UnixListener::bind(&early).unwrap();
+        fs::set_permissions(&early, fs::Permissions::from_mode(0o777)).unwrap();
+        let testbed = person.up(ALONE);
         let abstract_address =
             <SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name).unwrap();
         let _abstract = UnixListener::bind_addr(&abstract_address).unwrap();
@@ -262,6 +266,9 @@ fn the_hosts_sockets_are_out_of_reach() {
             fs::remove_file(&path).unwrap();
             assert_ne!(reached, Some(0), "a node reached {}", path.display());
         }
+        let reached = reach(&format!("UNIX-CONNECT:{}", early.display())).code();
+        fs::remove_file(&early).unwrap();
+        assert_ne!(reached, Some(0), "a node reached {}", early.display());
         // Its own supervisor's socket is the host's too.
         let socket = testbed.person.socket(&testbed.name);
         assert_ne!(

@@ -265,10 +265,8 @@ fn a_link_that_follows_a_trace_changes_too() {
 #[test]
 fn a_link_into_a_switch_is_measured_too() {
     as_root_and_as_user(|person| {
-        let testbed = person.up(
-            "plait: 1\nnodes: {a: host, s: switch, b: host}\n\
-             links: [{endpoints: [a, s], rate: 8Mbit, delay: 10ms}, {endpoints: [s, b], rate: 10Mbit}]\n",
-        );
+        let testbed = person.up("plait: 1\nnodes: {a: host, s: switch, b: host}\n\
+             links: [{endpoints: [a, s], rate: 8Mbit, delay: 10ms}, {endpoints: [s, b], rate: 10Mbit}]\n");
         for link in ["a-s", "s-b"] {
             let checked = testbed.check(link);
             for direction in [0, 1] {

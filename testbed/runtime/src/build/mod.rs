@@ -229,6 +229,11 @@ impl Builder {
         }
     }
 
+    /// Whether nodes may have an uplink: the gate to the host's network is made with the testbed.
+    pub fn has_uplink(&self) -> bool {
+        self.gate.is_some()
+    }
+
     /// The link engine, when any link needs it.
     pub fn engine(&self) -> Option<&Arc<Engine>> {
         self.engine.as_ref().map(|room| &room.engine)

@@ -14,4 +14,6 @@ mod view;
 
 pub use birth::{Birth, Lifeline, spawn};
 pub(crate) use view::HOME;
-pub use view::{NODE_FOLDER, NodeView, build_host_view, change_files, node_folder, write_hosts};
+pub use view::{
+    NODE_FOLDER, NodeView, build_host_view, change_files, host_sockets, node_folder, write_hosts,
+};

@@ -15,12 +15,12 @@
 use crate::kernel::files::Doing;
 use crate::kernel::{mount, namespace};
 use rustix::thread::UnshareFlags;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The folder that a node calls its own: programs start in it, and it is collected after a run.
@@ -35,13 +35,40 @@ pub fn node_folder(node: &str) -> PathBuf {
     Path::new(HOME).join("nodes").join(node)
 }
 
-/// Builds the sandbox's view of the host, in the calling process's mount namespace.
+/// Where programs of the host listen on sockets with a path, while the caller still is in the host's network namespace.
+/// A read-only mount keeps nobody from connecting to one.
+pub fn host_sockets() -> Vec<PathBuf> {
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    // Number, count, protocol, flags, type, state, inode, path; an abstract name begins with `@`.
+    let paths = String::from_utf8_lossy(&table)
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(7))
+        .filter(|path| path.starts_with('/'))
+        .map(PathBuf::from)
+        .collect::<BTreeSet<_>>();
+    paths.into_iter().collect()
+}
+
+/// Covers sockets that lie where nodes see the host's own files. One that is bound later, and a FIFO, is covered where
+/// the node has files of its own (`/run`, `/tmp`, `/var`, home) and nowhere else.
+fn cover(sockets: &[PathBuf]) {
+    const NOT_THE_HOSTS: [&str; 6] = ["/run", "/tmp", "/var", "/dev", "/proc", "/sys"];
+    for socket in sockets.iter().filter(|path| !NOT_THE_HOSTS.iter().any(|own| path.starts_with(own))) {
+        let there = fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket());
+        if there && let Err(error) = mount::bind(Path::new("/dev/null"), socket) {
+            tracing::warn!(%error, socket = %socket.display(), "a socket of the host could not be covered");
+        }
+    }
+}
+
+/// Builds the sandbox's view of the host, in the calling process's mount namespace. `sockets` are the host's.
 ///
 /// # Errors
 /// The mount that failed, by path.
-pub fn build_host_view() -> io::Result<()> {
+pub fn build_host_view(sockets: &[PathBuf]) -> io::Result<()> {
     mount::read_only_recursive(Path::new("/")).doing(|| "make the host's files read-only".to_owned())?;
     devices()?;
+    cover(sockets);
     for (path, mode) in [("/run", 0o755), ("/tmp", 0o1777)] {
         mount::tmpfs(Path::new(path), mode).doing(|| format!("mount {path}"))?;
     }

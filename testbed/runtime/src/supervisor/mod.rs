@@ -23,7 +23,7 @@ use crate::kernel::process::InsideAs;
 use crate::kernel::{mount, namespace};
 use crate::limits::Groups;
 use crate::plan::{State, plan};
-use crate::sandbox::{Birth, Lifeline, build_host_view, spawn};
+use crate::sandbox::{Birth, Lifeline, build_host_view, host_sockets, spawn};
 use crate::uplink::Gate;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
@@ -127,8 +127,9 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         // While there is one thread and the host's network around.
         let gate =
             if uplinks { Some(Gate::open().doing(|| "prepare for uplinks".to_owned())?) } else { None };
+        let sockets = host_sockets();
         namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned())?;
-        build_host_view()?;
+        build_host_view(&sockets)?;
         hide(&directory.path)?;
         Builder::new(Means { root, home, groups, children: children.clone(), gate })
     };

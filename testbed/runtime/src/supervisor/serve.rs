@@ -9,7 +9,7 @@ use crate::control::{
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::socket::peer_user;
 use crate::kernel::{files::Doing, packet};
-use crate::plan::{Realisation, State, auxiliary, plan};
+use crate::plan::{NodeState, Realisation, STATE_VERSION, State, auxiliary, plan};
 use plait_model_link::ConditionsSpec;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -142,6 +142,7 @@ impl Supervisor {
 
     fn apply(&self, line: &Line, desired: &State) -> io::Result<Value> {
         let mut builder = self.builder();
+        out_of_reach(desired, builder.has_uplink())?;
         let steps = plan(desired, &builder.state);
         builder
             .execute(&steps, &mut |done, total| {
@@ -293,6 +294,24 @@ enum Answer {
     Ending,
     /// The answer was given on the way.
     Given,
+}
+
+/// Why a state can be had by a new testbed only. Said before anything is changed.
+fn out_of_reach(desired: &State, has_uplink: bool) -> io::Result<()> {
+    let again = |what: String| Err(io::Error::other(format!("{what}: take the testbed down and up again")));
+    let wants = |what: fn(&NodeState) -> bool| desired.nodes.values().any(what);
+    if desired.version != STATE_VERSION {
+        let theirs = desired.version;
+        return again(format!("this testbed knows states of version {STATE_VERSION}, not {theirs}"));
+    }
+    if !has_uplink && wants(|node| node.uplink) {
+        return again("a running testbed cannot get its first uplink".to_owned());
+    }
+    // A user who asks for daemons is called root inside from the start.
+    if !rustix::process::geteuid().is_root() && wants(|node| node.frr.is_some()) {
+        return again("a user's running testbed cannot get its first routing daemons".to_owned());
+    }
+    Ok(())
 }
 
 /// A link by its name or by its name the other way round, and whether it was the latter.
