@@ -10,9 +10,9 @@ use plait_model_topology::document::decode;
 use plait_model_topology::network::{Link, Network};
 
 /// What realises a link: itself, or two halves with an auxiliary node between them.
-pub(super) enum Made {
-    Whole(LinkState),
-    Halves { auxiliary: NodeState, name: String, halves: [(String, LinkState); 2] },
+pub(super) struct Made {
+    pub auxiliary: Option<(String, NodeState)>,
+    pub links: Vec<(String, LinkState)>,
 }
 
 pub(super) fn link_state(
@@ -41,7 +41,7 @@ pub(super) fn link_state(
     let both = |conditions: &Conditions| conditions.rate != Rate::Unlimited && !conditions.is_rate_only();
     Ok(match realisation {
         Realisation::Kernel if link.conditions.iter().any(both) => split(&link.name, &whole),
-        _ => Made::Whole(whole),
+        _ => Made { auxiliary: None, links: vec![(link.name.clone(), whole)] },
     })
 }
 
@@ -66,7 +66,7 @@ fn split(name: &str, whole: &LinkState) -> Made {
         };
         (format!("{name}/{node}:{interface}"), link)
     };
-    Made::Halves { auxiliary: node::switch(interfaces), name: own.clone(), halves: [half(0), half(1)] }
+    Made { auxiliary: Some((own.clone(), node::switch(interfaces))), links: vec![half(0), half(1)] }
 }
 
 /// The auxiliary node of a link that was split.

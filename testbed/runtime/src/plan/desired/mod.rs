@@ -4,7 +4,6 @@ mod link;
 mod node;
 mod routes;
 
-use link::Made;
 pub use link::{auxiliary, choose};
 
 use super::{InterfaceState, LinkState, STATE_VERSION, State};
@@ -55,12 +54,9 @@ pub fn desired(
     let verify_all = flag(&network.sections, "verify");
     for link in &network.links {
         match link::link_state(network, link, wishes, verify_all) {
-            Ok(Made::Whole(made)) => {
-                state.links.insert(link.name.clone(), made);
-            }
-            Ok(Made::Halves { auxiliary, name, halves }) => {
-                state.nodes.insert(name, auxiliary);
-                state.links.extend(halves);
+            Ok(made) => {
+                state.nodes.extend(made.auxiliary);
+                state.links.extend(made.links);
             }
             Err(fault) => faults.push(fault),
         }

@@ -1,0 +1,170 @@
+//! What records while a run lasts: samplers and captures.
+
+use super::error;
+use crate::world::{Batch, Deliver, Direction, LinkRow, Logger, LoggerSummary, WorldError};
+use plait_model_link::Counters;
+use plait_testbed_runtime::capture::{PcapNg, missed, receive};
+use plait_testbed_runtime::control::{Capture, Samples};
+use plait_testbed_runtime::sample::{InterfaceRow, TcpRow};
+use serde::Deserialize;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How long a logger may take to deliver what it holds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Frames up to a superpacket of 64 KiB with its headers.
+const SNAPLEN: usize = 256 * 1024;
+
+/// A row of samples as the supervisor sends it.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Sampled {
+    Interfaces(Vec<InterfaceRow>),
+    Links(Vec<SampledLink>),
+    Tcp(Vec<TcpRow>),
+}
+
+#[derive(Deserialize)]
+struct SampledLink {
+    at_ns: u64,
+    link: String,
+    directions: [SampledDirection; 2],
+}
+
+#[derive(Deserialize)]
+struct SampledDirection {
+    counters: Counters,
+    backlog_bytes: u64,
+}
+
+fn batch(row: &Value) -> Option<Batch> {
+    Some(match Sampled::deserialize(row).ok()? {
+        Sampled::Interfaces(rows) => Batch::Interfaces(rows),
+        Sampled::Tcp(rows) => Batch::Tcp(rows),
+        Sampled::Links(links) => Batch::Links(
+            links
+                .into_iter()
+                .flat_map(|sampled| {
+                    let ways = [Direction::Forward, Direction::Reverse];
+                    ways.into_iter().zip(sampled.directions).map(move |(direction, from)| LinkRow {
+                        at: Duration::from_nanos(sampled.at_ns),
+                        link: sampled.link.clone(),
+                        direction,
+                        packets: from.counters.departed,
+                        bytes: from.counters.departed_bytes,
+                        lost: from.counters.lost + from.counters.failed,
+                        queue_dropped: from.counters.queue_dropped + from.counters.aqm_dropped,
+                        marked: from.counters.marked,
+                        queue_packets: from.counters.under_way(),
+                        queue_bytes: from.backlog_bytes,
+                    })
+                })
+                .collect(),
+        ),
+    })
+}
+
+/// Samples of sockets, interfaces and links, until it is stopped.
+pub(super) struct Sampler {
+    socket: UnixStream,
+    reading: Option<JoinHandle<LoggerSummary>>,
+}
+
+impl Sampler {
+    /// Reads samples on a thread of their own until they end.
+    pub fn start(samples: Samples, mut deliver: Deliver) -> io::Result<Self> {
+        let socket = samples.socket()?;
+        let reading = thread::Builder::new().name("plait-samples".into()).spawn(move || {
+            let mut summary = LoggerSummary::default();
+            for row in samples {
+                match row.ok().and_then(|row| batch(&row)) {
+                    Some(batch) => {
+                        summary.kept += batch.rows() as u64;
+                        deliver(batch);
+                    }
+                    None => summary.missed += 1,
+                }
+            }
+            summary
+        })?;
+        Ok(Self { socket, reading: Some(reading) })
+    }
+
+    fn end(&mut self) -> LoggerSummary {
+        // Only our side is closed, so what is on its way is still read.
+        let _ = self.socket.shutdown(Shutdown::Write);
+        let _ = self.socket.set_read_timeout(Some(PATIENCE));
+        self.reading.take().and_then(|reading| reading.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Logger for Sampler {
+    fn stop(mut self: Box<Self>) -> Result<LoggerSummary, WorldError> {
+        Ok(self.end())
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A capture on one interface, until it is stopped.
+pub(super) struct CaptureLogger {
+    stop: Arc<AtomicBool>,
+    reading: Option<JoinHandle<std::io::Result<LoggerSummary>>>,
+}
+
+impl CaptureLogger {
+    /// Writes what comes to a packet socket into a pcapng file, on a thread of its own.
+    pub fn start(socket: Capture, title: &str, into: &Path) -> io::Result<Self> {
+        let mut writer = PcapNg::begin(BufWriter::new(File::create(into)?), title, SNAPLEN)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let reading = thread::Builder::new().name("plait-capture".into()).spawn(move || {
+            let mut buffer = vec![0; SNAPLEN];
+            loop {
+                match receive(&socket, &mut buffer, Duration::from_millis(20)) {
+                    Ok(Some(packet)) => writer.packet(&packet)?,
+                    // Nothing is waiting: a stop loses nothing now.
+                    Ok(None) if stopped.load(Ordering::Acquire) => break,
+                    Ok(None) => {}
+                    Err(failed) => return Err(failed),
+                }
+            }
+            Ok(LoggerSummary { kept: writer.end()?, missed: missed(&socket) })
+        })?;
+        Ok(Self { stop, reading: Some(reading) })
+    }
+
+    fn end(&mut self) -> Result<LoggerSummary, WorldError> {
+        self.stop.store(true, Ordering::Release);
+        match self.reading.take().map(JoinHandle::join) {
+            Some(Ok(summary)) => summary.map_err(error),
+            Some(Err(_)) => Err(error("the capture's thread panicked")),
+            None => Ok(LoggerSummary::default()),
+        }
+    }
+}
+
+impl Logger for CaptureLogger {
+    fn stop(mut self: Box<Self>) -> Result<LoggerSummary, WorldError> {
+        self.end()
+    }
+}
+
+impl Drop for CaptureLogger {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
