@@ -4,7 +4,9 @@
 //! cargo run --release -p plait-dataplane-links --example bars [-- --small] [NAME…]
 //! ```
 //!
-//! Each line reads `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `--small` takes fewer probes and skips what is slow.
+//! Each line reads `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `--small` takes fewer probes and skips what is slow. Lines
+//! that begin with `# machine` say how much of the time a processor stood still under a thread that did nothing but read
+//! the clock: no engine can be better than the machine under it, and a hypervisor's pauses are in every figure.
 //! Names choose among `delay`, `rate`, `loss`, `tcp` and `packets`. Root is needed for class A.
 #![allow(clippy::print_stdout)]
 
@@ -73,6 +75,7 @@ fn delay(small: bool) {
     let mut point = |label: &str, (mean_bound, p99_bound): (f64, f64)| {
         for asked in ["200us", "1ms", "5ms", "20ms", "100ms"] {
             lab.engine.set(LINK, 0, conditions(&[("delay", asked)])).unwrap();
+            standstill();
             let asked: TimeSpan = asked.parse().unwrap();
             let delays = path.delays(count, gap, asked).unwrap();
             let mut errors: Vec<f64> =
@@ -134,6 +137,26 @@ fn delay(small: bool) {
     });
     let report = lab.engine.report().unwrap();
     println!("# class {:?}, lateness {:?}, missed {}", report.class, report.lateness, report.missed);
+}
+
+/// Says how much of the time a processor stands still while a thread only reads the clock.
+fn standstill() {
+    const STEP: Duration = Duration::from_micros(20);
+    let start = Instant::now();
+    let (mut last, mut still, mut longest) = (start, Duration::ZERO, Duration::ZERO);
+    while last - start < Duration::from_millis(500) {
+        let now = Instant::now();
+        if now - last > STEP {
+            still += now - last;
+            longest = longest.max(now - last);
+        }
+        last = now;
+    }
+    let share = still.as_secs_f64() / (last - start).as_secs_f64() * 100.0;
+    println!(
+        "# machine: stood still {share:.2} % of half a second, at most {} us at a time",
+        longest.as_micros()
+    );
 }
 
 /// Sends datagrams round all sockets at a total rate, a few at a time, until told to stop.

@@ -239,6 +239,11 @@ fn a_live_testbed_lets_every_link_change() {
         watch.stop("a").lost_none();
         assert!(round_trip(&testbed, "a", "b") >= 80.0 - SLACK);
         close(&measured(&testbed.check("r-b"), 0, "rate"), 0.10);
+        // The log says it, with the testbed and the link as fields.
+        let log = person.plait(&["inspect", &testbed.name, "--log"]).fine();
+        let changed = log.lines().find(|line| line.contains("conditions changed")).unwrap();
+        let fields: Value = serde_json::from_str(changed).unwrap();
+        assert_eq!((&fields["testbed"], &fields["link"]), (&testbed.name.as_str().into(), &"a-r".into()), "{log}");
     });
 }
 

@@ -8,7 +8,7 @@ const GRAMMAR: Grammar = Grammar {
     units: &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)],
     aliases: &[("kB", 1_000), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)],
     list: "B, kB, MB, GB, KiB, MiB, GiB",
-    example: "64KiB",
+    example: "1500B",
     range: "0B to 8000000000GB",
 };
 

@@ -19,13 +19,31 @@ pub fn register(vocabulary: &mut Vocabulary) {
         .checked_key::<Spanned<String>>(Place::Node, "congestion_control", |name, _| {
             congestion_control_exists(name)
         })
-        .key::<bool>(Place::Node, "uplink")
+        .key::<Uplink>(Place::Node, "uplink")
         .key::<Via>(Place::Link, "via")
-        .key::<bool>(Place::Link, "dynamic")
-        .key::<bool>(Place::Link, "verify")
-        .key::<bool>(Place::Lan, "verify")
-        .key::<bool>(Place::File, "verify");
+        .key::<Dynamic>(Place::Link, "dynamic")
+        .key::<Verify>(Place::Link, "verify")
+        .key::<Verify>(Place::Lan, "verify")
+        .key::<Verify>(Place::File, "verify");
 }
+
+/// Whether the node's programs reach the host's network, through a NAT in user space. No unless said otherwise.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[allow(dead_code, reason = "its form and its words are what counts")]
+struct Uplink(bool);
+
+/// Whether the link is made so that its conditions can change while it is up. Links that an event changes are.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[allow(dead_code, reason = "its form and its words are what counts")]
+struct Dynamic(bool);
+
+/// Whether links are measured against what was asked before a run. No unless said otherwise.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[allow(dead_code, reason = "its form and its words are what counts")]
+struct Verify(bool);
 
 /// What a node's programs may use.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

@@ -77,6 +77,11 @@ pub fn build_host_view(sockets: &[PathBuf]) -> io::Result<()> {
     folder.recursive(true).mode(0o755).create(format!("{HOME}/nodes"))?;
     fs::write(format!("{HOME}/hosts"), "127.0.0.1 localhost\n::1 localhost\n")?;
     fs::write(format!("{HOME}/resolv.conf"), "")?;
+    if !Path::new("/etc/hosts").exists()
+        && let Err(error) = add_hosts_file()
+    {
+        tracing::warn!(%error, "the host has no /etc/hosts to cover, so nodes are known by address only");
+    }
     for name in ["hosts", "resolv.conf"] {
         let target = Path::new("/etc").join(name);
         // A dangling link (systemd's resolv.conf points into /run) has nothing to cover, and shows nothing either.
@@ -87,6 +92,18 @@ pub fn build_host_view(sockets: &[PathBuf]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A root that was made for containers may lack the file over which the nodes' own is mounted.
+fn add_hosts_file() -> io::Result<()> {
+    let etc = Path::new("/etc");
+    let layer = |part: &str| Path::new(HOME).join("etc").join(part);
+    fs::create_dir_all(layer("work"))?;
+    fs::create_dir_all(layer("upper"))?;
+    fs::set_permissions(layer("upper"), fs::Permissions::from_mode(0o755))?;
+    fs::write(layer("upper").join("hosts"), "")?;
+    mount::overlay(etc, etc, &layer("upper"), &layer("work"))?;
+    mount::read_only_recursive(etc)
 }
 
 /// Writes the names that every node finds in `/etc/hosts`.

@@ -2,7 +2,7 @@
 
 use crate::sandbox::HOME;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -14,12 +14,32 @@ fn path() -> PathBuf {
 /// Begins to log.
 pub fn start(testbed: &str) {
     let Ok(file) = File::options().create(true).append(true).open(path()) else { return };
+    let writer = Named { file, field: format!("{{\"testbed\":{},", serde_json::Value::from(testbed)) };
     let subscriber =
-        tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(file)).finish();
+        tracing_subscriber::fmt().json().flatten_event(true).with_writer(Mutex::new(writer)).finish();
     // A command that began to log before it forked keeps its own log, and the supervisor has none.
     let _ = tracing::subscriber::set_global_default(subscriber);
-    // Every line of a supervisor is about its testbed: an entered span gives each the field.
-    std::mem::forget(tracing::info_span!("supervisor", testbed).entered());
+}
+
+/// Gives each line the testbed as its first field. A span would give it to the lines of one thread.
+struct Named {
+    file: File,
+    field: String,
+}
+
+impl Write for Named {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        // The formatter writes a line at a time, and each is an object.
+        match line.strip_prefix(b"{") {
+            Some(rest) => self.file.write_all(&[self.field.as_bytes(), rest].concat())?,
+            None => self.file.write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// What was logged so far, at most the last mebibyte of it.
