@@ -15,6 +15,7 @@ use plait_testbed_runtime::plan::Wishes;
 use plait_testbed_runtime::supervisor::{StartOptions, start};
 use rustix::process::Signal;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -129,7 +130,10 @@ fn summary(results: &Results, report: &Path) -> String {
     let word = match results.verdict.word {
         VerdictWord::Valid => "valid".to_owned(),
         VerdictWord::Tainted => {
-            format!("tainted ({} seconds and links, see the report)", results.verdict.reasons.len())
+            // One reason a link, so a second may have several.
+            let seconds: BTreeSet<u64> =
+                results.verdict.reasons.iter().map(|reason| reason.seconds as u64).collect();
+            format!("tainted in {}, see the report", counted(seconds.len(), "second"))
         }
     };
     format!(
