@@ -243,7 +243,11 @@ fn a_live_testbed_lets_every_link_change() {
         let log = person.plait(&["inspect", &testbed.name, "--log"]).fine();
         let changed = log.lines().find(|line| line.contains("conditions changed")).unwrap();
         let fields: Value = serde_json::from_str(changed).unwrap();
-        assert_eq!((&fields["testbed"], &fields["link"]), (&testbed.name.as_str().into(), &"a-r".into()), "{log}");
+        assert_eq!(
+            (&fields["testbed"], &fields["link"]),
+            (&testbed.name.as_str().into(), &"a-r".into()),
+            "{log}"
+        );
     });
 }
 

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Person, Pinged, Testbed, as_root_and_as_user};
+use common::{Person, Pinged, Running, Testbed, as_root_and_as_user};
 use serde_json::Value;
+use std::os::unix::fs::{MetadataExt, chown};
 
 #[test]
 fn a_packet_over_five_routers_has_lost_five_lives() {
@@ -205,6 +206,54 @@ fn routes_given_by_hand_are_all_there_is_without_routing() {
     });
 }
 
+/// What an administrator does for a user: a group in each hierarchy that is theirs, and their session in it.
+fn limits_in_a_delegated_subtree(text: &str) {
+    let Some(user) = Person::user() else { return };
+    let owner = std::fs::metadata(user.work()).unwrap().uid();
+    let top = std::path::Path::new("/sys/fs/cgroup");
+    let unified = std::fs::read_to_string(top.join("cgroup.controllers")).unwrap_or_default();
+    let hierarchies: &[&str] = if unified.contains("memory") { &[""] } else { &["memory", "pids"] };
+    let delegated: Vec<_> = hierarchies
+        .iter()
+        .map(|name| top.join(name).join(format!("delegated-{}", std::process::id())))
+        .collect();
+    let session = |group: &std::path::PathBuf| group.join("session");
+    for group in &delegated {
+        std::fs::create_dir(group).unwrap();
+        let _ = std::fs::write(top.join("cgroup.subtree_control"), "+memory +pids +cpu");
+        let _ = std::fs::write(group.join("cgroup.subtree_control"), "+memory +pids +cpu");
+        std::fs::create_dir(session(group)).unwrap();
+        for folder in [group.clone(), session(group)] {
+            for file in ["", "cgroup.procs", "cgroup.subtree_control"] {
+                let _ = chown(folder.join(file), Some(owner), Some(owner));
+            }
+        }
+    }
+    let joined: String = delegated
+        .iter()
+        .map(|group| format!("echo $$ > {}/cgroup.procs && ", session(group).display()))
+        .collect();
+    let file = user.file("delegated.yaml", text);
+    let within = |words: &str| {
+        let line = format!("{joined} exec {} {words}", user.program().display());
+        Running::start(user.command("sh").args(["-c", &line]), words.to_owned()).wait()
+    };
+    within(&format!("up {} --name delegated", file.display())).fine();
+    let most =
+        within("exec -t delegated a -- sh -c 'for i in $(seq 100); do sleep 5 & done; jobs -p | wc -l'");
+    assert_ne!(most.stdout.trim(), "100", "{most:?}");
+    let groups = || delegated.iter().flat_map(|group| std::fs::read_dir(group).unwrap().flatten());
+    let own = || groups().filter(|entry| entry.file_name().to_string_lossy().starts_with("plait-")).count();
+    assert_eq!(own(), delegated.len());
+    within("down delegated").fine();
+    assert_eq!(own(), 0);
+    user.assert_nothing_runs();
+    for group in &delegated {
+        std::fs::remove_dir(session(group)).unwrap();
+        std::fs::remove_dir(group).unwrap();
+    }
+}
+
 #[test]
 fn a_node_that_asks_for_limits_gets_them() {
     let text = "plait: 1\nnodes:\n  a: {limits: {memory: 32MiB, processes: 40}}\n  b: host\nlinks: [a-b]\n";
@@ -219,6 +268,7 @@ fn a_node_that_asks_for_limits_gets_them() {
         }
     }
     let Some(root) = Person::root() else { return };
+    limits_in_a_delegated_subtree(text);
     let file = root.file("limits.yaml", text);
     let up = root.plait(&["up", file.to_str().unwrap(), "--name", "limited"]);
     if up.stderr.contains("this host has no") {

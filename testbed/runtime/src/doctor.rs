@@ -4,6 +4,7 @@
 //! is left.
 
 use crate::kernel::{namespace, process};
+use crate::limits::places;
 use plait_dataplane_links::netem;
 use plait_model_link::Conditions;
 use plait_model_quantity::TimeSpan;
@@ -105,17 +106,16 @@ pub fn examine() -> Vec<Finding> {
         "one for all nodes; large enough",
         "one for all nodes of the machine: with more than about 500 busy links, raise net.ipv4.neigh.default.gc_thresh3",
     ));
+    let places = places();
     for (controller, what) in
         [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")]
     {
-        let unified = read("/sys/fs/cgroup/cgroup.controllers");
-        let version2 = unified.split_whitespace().any(|known| known == controller);
-        let version1 = Path::new("/sys/fs/cgroup").join(controller).is_dir();
-        let found = match (root, version2, version1) {
-            (false, ..) => Err("needs root or a delegated group".to_owned()),
-            (true, true, _) => Ok("control group, version 2".to_owned()),
-            (true, false, true) => Ok("control group, version 1".to_owned()),
-            (true, false, false) => Err("no controller".to_owned()),
+        let found = match places.iter().find(|place| place.controllers.contains(&controller)) {
+            Some(place) => {
+                Ok(format!("control group, version {}, in {}", place.version, place.path.display()))
+            }
+            None if root => Err("no controller".to_owned()),
+            None => Err("needs root or a delegated group".to_owned()),
         };
         findings.push(finding(
             what,

@@ -1,18 +1,21 @@
 //! Control groups for nodes that ask for limits: version 2, or version 1 where that holds the controllers.
 //!
 //! This is the one thing besides the control socket that appears on the host, and only when asked for: no kernel
-//! removes a group by itself. Folders are called `plait-PID-START` after the supervisor, so that the next command
+//! removes a group by itself. A user other than root makes them in the subtree that was delegated to them. Folders are called `plait-PID-START` after the supervisor, so that the next command
 //! removes those of the dead.
+
+mod place;
 
 use crate::kernel::files::{Doing, write_kernel};
 use crate::plan::Limits;
+use place::Place;
+pub(crate) use place::places;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const ROOT: &str = "/sys/fs/cgroup";
 /// Period over which processor time is counted, in microseconds (the kernel's default).
 const PERIOD: u64 = 100_000;
 
@@ -24,11 +27,9 @@ pub struct Groups {
 }
 
 struct Hierarchy {
-    controllers: &'static [&'static str],
-    version: u8,
-    /// The hierarchy's root as the host mounted it: paths through it stay writable when the sandbox's are not.
+    place: Place,
+    /// The place as the host mounted it: paths through it stay writable when the sandbox's are not.
     folder: OwnedFd,
-    path: PathBuf,
     made: bool,
 }
 
@@ -42,30 +43,11 @@ impl Groups {
             let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
             rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
         };
-        let mut hierarchies = Vec::new();
-        let unified = fs::read_to_string(format!("{ROOT}/cgroup.controllers")).unwrap_or_default();
-        if ["memory", "cpu", "pids"].iter().all(|name| unified.split_whitespace().any(|known| known == *name))
-        {
-            let path = PathBuf::from(ROOT);
-            hierarchies.extend(open(&path).map(|folder| Hierarchy {
-                controllers: &["memory", "cpu", "pids"],
-                version: 2,
-                folder,
-                path,
-                made: false,
-            }));
-        } else {
-            for controllers in [&["memory"][..], &["cpu"], &["pids"]] {
-                let path = Path::new(ROOT).join(controllers[0]);
-                hierarchies.extend(open(&path).map(|folder| Hierarchy {
-                    controllers,
-                    version: 1,
-                    folder,
-                    path,
-                    made: false,
-                }));
-            }
-        }
+        let hierarchies = places().into_iter().filter_map(|place| {
+            let folder = open(&place.path)?;
+            Some(Hierarchy { place, folder, made: false })
+        });
+        let hierarchies = hierarchies.collect();
         Self { hierarchies, name: String::new() }
     }
 
@@ -89,15 +71,17 @@ impl Groups {
             if !wanted {
                 continue;
             }
-            let Some(hierarchy) =
-                self.hierarchies.iter_mut().find(|hierarchy| hierarchy.controllers.contains(&controller))
+            let Some(hierarchy) = self
+                .hierarchies
+                .iter_mut()
+                .find(|hierarchy| hierarchy.place.controllers.contains(&controller))
             else {
                 return Err(io::Error::other(format!(
-                    "this host has no {controller} control group, so `limits` of {node} cannot be kept: remove them"
+                    "this host has no {controller} control group for you, so `limits` of {node} cannot be kept: remove them"
                 )));
             };
             let group = hierarchy.group(&self.name, node)?;
-            for (file, value) in settings(hierarchy.version, controller, limits) {
+            for (file, value) in settings(hierarchy.place.version, controller, limits) {
                 write_kernel(group.join(file), &value)
                     .doing(|| format!("set {file} of {node} to {value}"))?;
             }
@@ -115,14 +99,11 @@ impl Hierarchy {
         let through = PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()));
         let parent = through.join(name);
         if !self.made {
-            fs::create_dir(&parent).doing(|| {
-                format!(
-                    "make a control group in {} (limits need root, or a delegated subtree)",
-                    self.path.display()
-                )
-            })?;
-            if self.version == 2 {
-                write_kernel(parent.join("cgroup.subtree_control"), "+memory +cpu +pids")
+            fs::create_dir(&parent)
+                .doing(|| format!("make a control group in {}", self.place.path.display()))?;
+            if self.place.version == 2 {
+                let all: String = self.place.controllers.iter().map(|name| format!("+{name} ")).collect();
+                write_kernel(parent.join("cgroup.subtree_control"), all.trim_end())
                     .doing(|| "hand controllers to nodes".to_owned())?;
             }
             self.made = true;
@@ -178,8 +159,8 @@ fn group_name(pid: i32, start_time: u64) -> String {
 /// Removes the groups of a dead supervisor.
 pub fn clean(pid: i32, start_time: u64) {
     let name = group_name(pid, start_time);
-    for path in ["", "memory", "cpu", "pids"] {
-        remove(&Path::new(ROOT).join(path).join(&name));
+    for place in places() {
+        remove(&place.path.join(&name));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The keys of a network file that this room gives meaning to.
 
+use crate::limits::places;
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
@@ -59,11 +60,26 @@ pub struct Limits {
 
 /// Control groups are the host's, so a user without a delegated subtree cannot use them. Said before anything is built.
 fn limits_can_be_kept(limits: &Spanned<Limits>) -> Vec<Diagnostic> {
+    // Root is told when it builds: what this machine lacks, the one on which the file is built may have.
     if rustix::process::geteuid().is_root() {
         return Vec::new();
     }
-    let fault = Diagnostic::new(limits.span, "limits need control groups, which only root may make here");
-    vec![fault.help("remove `limits`, or build this testbed as root")]
+    let places = places();
+    let lacks = |controller| !places.iter().any(|place| place.controllers.contains(&controller));
+    let wanted = [
+        ("memory", limits.memory.is_some()),
+        ("cpu", limits.processor.is_some()),
+        ("pids", limits.processes.is_some()),
+    ];
+    let missing = wanted.into_iter().find(|(controller, wanted)| *wanted && lacks(controller));
+    let fault = |(controller, _)| {
+        let what = format!("limits need control groups, and no {controller} group is delegated to you here");
+        Diagnostic::new(limits.span, what).help(
+            "remove `limits`, build this testbed as root, or have a subtree delegated: \
+             `systemd-run --user --scope -p Delegate=yes plait up FILE`",
+        )
+    };
+    missing.map(fault).into_iter().collect()
 }
 
 /// FRR's own configuration for a node, in place of the generated one.

@@ -27,6 +27,8 @@ const SPIN: u64 = 50_000;
 const MOST_SPIN: u64 = 500_000;
 const LONGER: u64 = 40_000;
 const SHORTER: u64 = LONGER / 200;
+/// How long a thread that spins through a longer stretch looks away from what comes.
+const SLICE: u64 = 20_000;
 /// A rehearsal takes less than this.
 const REHEARSAL: u64 = 25_000;
 /// The time over which spinning is counted, and how much of it may be spun.
@@ -88,10 +90,13 @@ impl Wait {
             None => self.sleep(epoll, None),
             Some((_, left)) if left > stretch => self.sleep(epoll, Some(left - stretch)),
             Some((due, left)) => {
-                // Look once whether anything came, then spin.
+                // Look whether anything came, then spin: a slice of a long stretch, or all that is left.
                 let ready = epoll.wait(Some(0));
-                if ready == 0 {
+                if ready == 0 && left > SPIN {
+                    self.spin(now + (left - SPIN).min(SLICE));
+                } else if ready == 0 {
                     if left > REHEARSAL {
+                        self.spin(due - REHEARSAL);
                         rehearse();
                     }
                     self.spin(due);

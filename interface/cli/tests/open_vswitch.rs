@@ -1,0 +1,72 @@
+//! The distribution's Open vSwitch in a node, with its datapath in user space: what a user without root can have.
+
+mod common;
+
+use common::{Person, Running, as_root_and_as_user, eventually, skip};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Starts a switch in the node's own folders and gives it both interfaces.
+const START: &str = "set -e
+    export OVS_RUNDIR=/run/ovs OVS_DBDIR=/run/node OVS_LOGDIR=/run/node/log
+    mkdir -p $OVS_RUNDIR
+    ovsdb-tool create $OVS_DBDIR/conf.db /usr/share/openvswitch/vswitch.ovsschema
+    ovsdb-server $OVS_DBDIR/conf.db --remote=punix:$OVS_RUNDIR/db.sock --pidfile --detach --log-file --no-chdir
+    ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --no-wait init
+    ovs-vswitchd unix:$OVS_RUNDIR/db.sock --disable-system --pidfile --detach --log-file --no-chdir
+    ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=10 add-br br0 -- set bridge br0 datapath_type=netdev \\
+        -- add-port br0 eth0 -- add-port br0 eth1";
+
+#[test]
+fn open_vswitch_switches_in_user_space() {
+    if !Path::new("/usr/sbin/ovs-vswitchd").exists() {
+        return skip("Open vSwitch is not installed");
+    }
+    as_root_and_as_user(|person| {
+        // Two links share a prefix, which Plait would not assign.
+        let address = |last: u8| format!("{{commands: ['ip address add 10.9.0.{last}/24 dev eth0']}}");
+        let text = format!(
+            "plait: 1\nname: switched\nrouting: none\nnodes: {{a: {}, s: host, b: {}}}\n\
+             links: [{{endpoints: [a:eth0, s:eth0]}}, {{endpoints: [s:eth1, b:eth0]}}]\n",
+            address(1),
+            address(2)
+        );
+        up_where_tun_is_open(person, &text);
+        let exec =
+            |node: &str, line: &str| person.plait(&["exec", "-t", "switched", node, "--", "sh", "-c", line]);
+        exec("s", START).fine();
+        let ping = || exec("a", "ping -c 1 -W 1 10.9.0.2").code();
+        let log = || exec("s", "cat /run/node/log/ovs-vswitchd.log").stdout;
+        assert!(eventually(|| ping() == Some(0)), "{}", log());
+        // A rule of the switch counts: OpenFlow is there too.
+        exec("s", "OVS_RUNDIR=/run/ovs ovs-ofctl add-flow br0 priority=100,icmp,actions=drop").fine();
+        assert_ne!(ping(), Some(0));
+        person.plait(&["down", "switched"]).fine();
+        person.assert_nothing_runs();
+    });
+}
+
+/// The switch's own interface is a TUN device, which most distributions let everybody open, and this machine may not: a
+/// device file that does lies over it in the mount namespace of the command.
+fn up_where_tun_is_open(person: &Person, text: &str) {
+    let file = person.file("switched.yaml", text);
+    if person.is_root() {
+        person.plait(&["up", file.to_str().unwrap()]).fine();
+        return;
+    }
+    let (tun, owner) = (person.work().join("tun"), std::fs::metadata(person.work()).unwrap().uid());
+    let line = format!(
+        "mknod -m 666 {tun} c 10 200 && mount --bind {tun} /dev/net/tun && \
+         exec setpriv --reuid {owner} --regid {owner} --clear-groups {plait} up {file}",
+        tun = tun.display(),
+        plait = person.program().display(),
+        file = file.display()
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &line]).current_dir(person.work());
+    command
+        .env_clear()
+        .envs(person.command("env").get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Running::start(&mut command, line).wait().fine();
+}

@@ -1,0 +1,83 @@
+//! Where this user may make control groups.
+
+use rustix::fs::{Access, access};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = "/sys/fs/cgroup";
+/// The controllers that limits need.
+const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+
+/// A folder in which control groups may be made.
+pub(crate) struct Place {
+    /// What can be limited in it.
+    pub controllers: Vec<&'static str>,
+    /// Of the hierarchy.
+    pub version: u8,
+    /// The folder.
+    pub path: PathBuf,
+}
+
+/// The places of this user: the top of each hierarchy for root, for others the topmost folder above their own group
+/// that is theirs to write (cgroups(7), "Cgroups delegation").
+///
+/// Choice: the topmost and not the group itself, because version 2 limits nothing in a group that has both processes
+/// and groups of its own. Programs may be moved below it because they start below it.
+pub(crate) fn places() -> Vec<Place> {
+    let unified = fs::read_to_string(format!("{ROOT}/cgroup.controllers")).unwrap_or_default();
+    if CONTROLLERS.iter().all(|name| has(&unified, name)) {
+        let Some(path) = place(Path::new(ROOT), "") else { return Vec::new() };
+        let handed_on = fs::read_to_string(path.join("cgroup.subtree_control")).unwrap_or_default();
+        // The top of the hierarchy hands on what is asked for.
+        let all = path == Path::new(ROOT);
+        let controllers = CONTROLLERS.into_iter().filter(|name| all || has(&handed_on, name)).collect();
+        return vec![Place { controllers, version: 2, path }];
+    }
+    let of = |name: &'static str| {
+        let path = place(&Path::new(ROOT).join(name), name)?;
+        Some(Place { controllers: vec![name], version: 1, path })
+    };
+    CONTROLLERS.into_iter().filter_map(of).collect()
+}
+
+/// The folder of a hierarchy in which this user may make groups.
+fn place(mounted: &Path, controller: &str) -> Option<PathBuf> {
+    if rustix::process::geteuid().is_root() {
+        return mounted.is_dir().then(|| mounted.to_owned());
+    }
+    let table = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own_group(&table, controller)?;
+    let mut above: Vec<&Path> = Path::new(own).ancestors().collect();
+    above.reverse();
+    above.into_iter().map(|group| mounted.join(group.strip_prefix("/").unwrap_or(group))).find(|path| {
+        access(path, Access::WRITE_OK).is_ok() && access(path.join("cgroup.procs"), Access::WRITE_OK).is_ok()
+    })
+}
+
+/// The group of the hierarchy with a controller in the form of `/proc/PID/cgroup`; of version 2 when it is empty.
+fn own_group<'a>(table: &'a str, controller: &str) -> Option<&'a str> {
+    table.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, group) = rest.split_once(':')?;
+        controllers.split(',').any(|name| name == controller).then_some(group)
+    })
+}
+
+fn has(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|known| known == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_group;
+
+    #[test]
+    fn the_own_group_is_that_of_the_controllers_hierarchy() {
+        let table = "4:memory:/a/b\n3:cpu,cpuacct:/c:d\n0::/user.slice/x.scope\n";
+        assert_eq!(own_group(table, "memory"), Some("/a/b"));
+        assert_eq!(own_group(table, "cpu"), Some("/c:d"));
+        assert_eq!(own_group(table, ""), Some("/user.slice/x.scope"));
+        assert_eq!(own_group(table, "pids"), None);
+        assert_eq!(own_group("garbage", "pids"), None);
+    }
+}
