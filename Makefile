@@ -33,9 +33,10 @@ bench-links: ## Hold the link engine against its bars (root for class A)
 	@setup/install build
 	$(CARGO) run --release --locked --package plait-dataplane-links --example bars
 
-bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch` (root)
+bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch`, and say what links carry (root)
 	@setup/install demo test bench
 	@studies/testbed-speed/run
+	@studies/link-throughput/run
 
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
 	@setup/install demo test bench

@@ -5,7 +5,7 @@
 //! one: packets then leave the bucket's limited queue for the emulator's, which fills without bound (VITO's experiment
 //! E1 has twice the asked queueing delay).
 
-use crate::netlink::Route;
+use crate::netlink::{Message, Route};
 use crate::sys::interface_index;
 use crate::traffic_control::{KIND, OPTIONS, ROOT, request};
 use plait_model_link::{Conditions, Distribution, GilbertElliott, Loss};
@@ -16,7 +16,7 @@ const CORRUPT: u16 = 4;
 const LOSS: u16 = 5;
 const LATENCY64: u16 = 10;
 const JITTER64: u16 = 11;
-const SEED: u16 = 13;
+const SEED: u16 = 14;
 const GILBERT_ELLIOTT: u16 = 2;
 /// An attribute that holds others says so.
 const NESTED: u16 = 1 << 15;
@@ -37,7 +37,7 @@ pub fn keeps(conditions: &Conditions) -> Result<(), &'static str> {
     }
     match conditions.loss {
         Loss::Packets(_) => Err("lose packets by number"),
-        _ if conditions.reorder != Probability::ZERO => Err("reorder without jitter"),
+        _ if conditions.reorder != Probability::ZERO => Err("let packets skip the delay"),
         _ => Ok(()),
     }
 }
@@ -51,30 +51,26 @@ pub fn attach(ifname: &str, conditions: &Conditions, seed: u64) -> io::Result<()
     keeps(conditions).map_err(|what| {
         io::Error::new(io::ErrorKind::Unsupported, format!("the kernel's netem cannot {what}"))
     })?;
-    let message = request(
-        libc::RTM_NEWQDISC,
-        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
-        interface_index(ifname)?,
-        0,
-        ROOT,
-        0,
-    )
-    .text(KIND, "netem")
-    .nest(OPTIONS, |options| {
-        let options = options
-            .raw(&fixed(conditions))
-            .attribute(LATENCY64, &conditions.delay.as_nanos().to_ne_bytes())
-            .attribute(JITTER64, &spread(conditions).as_nanos().to_ne_bytes())
-            .attribute(SEED, &seed.to_ne_bytes())
-            .attribute(CORRUPT, &pair(share(conditions.corrupt), 0));
-        match &conditions.loss {
-            Loss::GilbertElliott(chain) => {
-                options.nest(LOSS | NESTED, |loss| loss.attribute(GILBERT_ELLIOTT, &states(chain)))
-            }
-            _ => options,
-        }
-    });
+    let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    let message = request(libc::RTM_NEWQDISC, flags, interface_index(ifname)?, 0, ROOT, 0)
+        .text(KIND, "netem")
+        .nest(OPTIONS, |message| options(message, conditions, seed));
     Route::open()?.request(message)
+}
+
+fn options(message: Message, conditions: &Conditions, seed: u64) -> Message {
+    let message = message
+        .raw(&fixed(conditions))
+        .attribute(LATENCY64, &conditions.delay.as_nanos().to_ne_bytes())
+        .attribute(JITTER64, &spread(conditions).as_nanos().to_ne_bytes())
+        .attribute(SEED, &seed.to_ne_bytes())
+        .attribute(CORRUPT, &pair(share(conditions.corrupt), 0));
+    match &conditions.loss {
+        Loss::GilbertElliott(chain) => {
+            message.nest(LOSS | NESTED, |loss| loss.attribute(GILBERT_ELLIOTT, &states(chain)))
+        }
+        _ => message,
+    }
 }
 
 /// `struct tc_netem_qopt`: latency and jitter in ticks, both given in nanoseconds elsewhere; limit, loss, gap,
@@ -150,6 +146,33 @@ mod tests {
         expected[..4].copy_from_slice(&0x028f_5c29_u32.to_ne_bytes());
         expected[4..8].copy_from_slice(&0x3333_3333_u32.to_ne_bytes());
         assert_eq!(states(&chain), expected, "gemodel 1% 20% 100% 0%");
+    }
+
+    /// The numbers of `linux/pkt_sched.h`: latency, jitter, seed, corruption, and a nest with the loss model.
+    #[test]
+    fn attributes_have_the_kernels_numbers() {
+        let chain = GilbertElliott {
+            p: probability(0.01),
+            r: probability(0.2),
+            good_loss: probability(0.0),
+            bad_loss: probability(1.0),
+        };
+        let conditions =
+            Conditions { delay: TimeSpan::from_millis(20), ..lossy(Loss::GilbertElliott(chain)) };
+        let empty = Message::new(0, 0, &[]).into_bytes();
+        let bytes = options(Message::new(0, 0, &[]), &conditions, 7).into_bytes();
+        let mut rest = &bytes[empty.len() + 24..];
+        let mut seen = Vec::new();
+        while rest.len() >= 4 {
+            let field = |at: usize| u16::from_ne_bytes([rest[at], rest[at + 1]]);
+            let length = usize::from(field(0));
+            seen.push((field(2), rest[4..length].to_vec()));
+            rest = &rest[length.next_multiple_of(4)..];
+        }
+        let number = |at: usize| u64::from_ne_bytes(seen[at].1[..8].try_into().unwrap());
+        assert_eq!(seen.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [10, 11, 14, 4, 0x8005]);
+        assert_eq!((number(0), number(1), number(2)), (20_000_000, 0, 7));
+        assert_eq!(seen[4].1[..4], [20, 0, 2, 0], "a Gilbert-Elliott chain of four numbers");
     }
 
     #[test]

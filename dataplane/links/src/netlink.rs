@@ -38,6 +38,12 @@ impl Message {
         self.pad()
     }
 
+    /// What would be sent.
+    #[cfg(test)]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
     /// Adds an attribute that is a text ending in nought.
     pub fn text(self, kind: u16, value: &str) -> Self {
         let mut bytes = value.as_bytes().to_vec();

@@ -86,10 +86,8 @@ impl Loaded {
     /// The same, where it can be built on this machine.
     pub fn buildable(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
         let state = self.desired(wishes, previous)?;
-        match obstacles(&self.network, &state) {
-            none if none.is_empty() => Ok(state),
-            found => Err(self.faulty(found)),
-        }
+        let obstacles = obstacles(&self.network, &state);
+        if obstacles.is_empty() { Ok(state) } else { Err(self.faulty(obstacles)) }
     }
 
     /// Reads a file that the network file names.

@@ -236,6 +236,15 @@ fn the_hosts_network_is_out_of_reach() {
     });
 }
 
+/// A file that is gone when the test is over, however it ends.
+struct Unlinked<'a>(&'a Path);
+
+impl Drop for Unlinked<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.0);
+    }
+}
+
 #[test]
 fn the_hosts_sockets_are_out_of_reach() {
     if !installed("socat") {
@@ -244,8 +253,9 @@ fn the_hosts_sockets_are_out_of_reach() {
     for person in people() {
         let name = format!("plait-test-{}-{}", std::process::id(), person.is_root());
         // Where nodes see the host's own files, a socket that is there before them is covered.
-        let early = Path::new("/srv").join(format!("{name}.sock"));
+        let early = Path::new("/srv").join(format!("{name} early.sock"));
         let _early = UnixListener::bind(&early).unwrap();
+        let _unlinked = Unlinked(&early);
         fs::set_permissions(&early, fs::Permissions::from_mode(0o777)).unwrap();
         let testbed = person.up(ALONE);
         let abstract_address =
@@ -267,7 +277,6 @@ fn the_hosts_sockets_are_out_of_reach() {
             assert_ne!(reached, Some(0), "a node reached {}", path.display());
         }
         let reached = reach(&format!("UNIX-CONNECT:{}", early.display())).code();
-        fs::remove_file(&early).unwrap();
         assert_ne!(reached, Some(0), "a node reached {}", early.display());
         // Its own supervisor's socket is the host's too.
         let socket = testbed.person.socket(&testbed.name);

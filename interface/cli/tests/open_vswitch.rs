@@ -2,10 +2,8 @@
 
 mod common;
 
-use common::{Person, Running, as_root_and_as_user, eventually, skip};
-use std::os::unix::fs::MetadataExt;
+use common::{Person, as_root_and_as_user, eventually, skip};
 use std::path::Path;
-use std::process::Command;
 
 /// Starts a switch in the node's own folders and gives it both interfaces.
 const START: &str = "set -e
@@ -55,18 +53,7 @@ fn up_where_tun_is_open(person: &Person, text: &str) {
         person.plait(&["up", file.to_str().unwrap()]).fine();
         return;
     }
-    let (tun, owner) = (person.work().join("tun"), std::fs::metadata(person.work()).unwrap().uid());
-    let line = format!(
-        "mknod -m 666 {tun} c 10 200 && mount --bind {tun} /dev/net/tun && \
-         exec setpriv --reuid {owner} --regid {owner} --clear-groups {plait} up {file}",
-        tun = tun.display(),
-        plait = person.program().display(),
-        file = file.display()
-    );
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--propagation", "private", "sh", "-c", &line]).current_dir(person.work());
-    command
-        .env_clear()
-        .envs(person.command("env").get_envs().filter_map(|(name, value)| Some((name, value?))));
-    Running::start(&mut command, line).wait().fine();
+    let tun = person.work().join("tun").display().to_string();
+    let open = format!("mknod -m 666 {tun} c 10 200 && mount --bind {tun} /dev/net/tun");
+    person.plait_after(&open, &["up", file.to_str().unwrap()]).fine();
 }

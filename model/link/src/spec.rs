@@ -159,21 +159,21 @@ impl ConditionsSpec {
         })
     }
 
-    /// The same for conditions that were built before from `written`, and then changed: traces that are written as they
-    /// were are not read again.
+    /// This laid over conditions that were built before from `written`: what it does not name stays as it was built, so
+    /// that no trace is read again.
     pub fn build_over(
         &self,
         written: &Self,
         built: &Conditions,
         traces: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Conditions, ConditionsError> {
-        let mut changed = self.clone();
-        let same_rate =
-            self.rate_trace.is_some() && (self.rate, &self.rate_trace) == (written.rate, &written.rate_trace);
+    ) -> Result<(Self, Conditions), ConditionsError> {
+        let merged = self.merge(written);
+        let mut changed = merged.clone();
+        let same_rate = self.rate.is_none() && self.rate_trace.is_none();
         if same_rate {
-            changed.rate_trace = None;
+            (changed.rate, changed.rate_trace) = (None, None);
         }
-        let same_jitter = self.jitter == written.jitter;
+        let same_jitter = self.jitter.is_none();
         if same_jitter {
             changed.jitter = None;
         }
@@ -184,7 +184,7 @@ impl ConditionsSpec {
         if same_jitter {
             conditions.jitter = built.jitter.clone();
         }
-        Ok(conditions)
+        Ok((merged, conditions))
     }
 
     /// The files that it names.

@@ -4,7 +4,7 @@
 //! is left.
 
 use crate::kernel::{namespace, process};
-use crate::limits::places;
+use crate::limits::subtrees;
 use plait_dataplane_links::netem;
 use plait_model_link::Conditions;
 use plait_model_quantity::TimeSpan;
@@ -106,11 +106,11 @@ pub fn examine() -> Vec<Finding> {
         "one for all nodes; large enough",
         "one for all nodes of the machine: with more than about 500 busy links, raise net.ipv4.neigh.default.gc_thresh3",
     ));
-    let places = places();
+    let subtrees = subtrees();
     for (controller, what) in
         [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")]
     {
-        let found = match places.iter().find(|place| place.controllers.contains(&controller)) {
+        let found = match subtrees.iter().find(|subtree| subtree.controllers.contains(&controller)) {
             Some(place) => {
                 Ok(format!("control group, version {}, in {}", place.version, place.path.display()))
             }

@@ -1,20 +1,22 @@
 //! Control groups for nodes that ask for limits: version 2, or version 1 where that holds the controllers.
 //!
 //! This is the one thing besides the control socket that appears on the host, and only when asked for: no kernel
-//! removes a group by itself. A user other than root makes them in the subtree that was delegated to them. Folders are called `plait-PID-START` after the supervisor, so that the next command
-//! removes those of the dead.
+//! removes a group by itself. A user other than root makes them in the subtree that was delegated to them. Folders are
+//! called `plait-PID-START` after the supervisor, so that the next command from the same subtree removes those of the
+//! dead.
 
-mod place;
+mod subtree;
 
 use crate::kernel::files::{Doing, write_kernel};
 use crate::plan::Limits;
-use place::Place;
-pub(crate) use place::places;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+use subtree::Subtree;
+pub(crate) use subtree::subtrees;
 
 /// Period over which processor time is counted, in microseconds (the kernel's default).
 const PERIOD: u64 = 100_000;
@@ -27,8 +29,8 @@ pub struct Groups {
 }
 
 struct Hierarchy {
-    place: Place,
-    /// The place as the host mounted it: paths through it stay writable when the sandbox's are not.
+    subtree: Subtree,
+    /// Its folder as the host mounted it: paths through it stay writable when the sandbox's are not.
     folder: OwnedFd,
     made: bool,
 }
@@ -43,12 +45,11 @@ impl Groups {
             let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
             rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()
         };
-        let hierarchies = places().into_iter().filter_map(|place| {
-            let folder = open(&place.path)?;
-            Some(Hierarchy { place, folder, made: false })
+        let hierarchies = subtrees().into_iter().filter_map(|subtree| {
+            let folder = open(&subtree.path)?;
+            Some(Hierarchy { subtree, folder, made: false })
         });
-        let hierarchies = hierarchies.collect();
-        Self { hierarchies, name: String::new() }
+        Self { hierarchies: hierarchies.collect(), name: String::new() }
     }
 
     /// Calls them after their supervisor.
@@ -74,14 +75,14 @@ impl Groups {
             let Some(hierarchy) = self
                 .hierarchies
                 .iter_mut()
-                .find(|hierarchy| hierarchy.place.controllers.contains(&controller))
+                .find(|hierarchy| hierarchy.subtree.controllers.contains(&controller))
             else {
                 return Err(io::Error::other(format!(
                     "this host has no {controller} control group for you, so `limits` of {node} cannot be kept: remove them"
                 )));
             };
             let group = hierarchy.group(&self.name, node)?;
-            for (file, value) in settings(hierarchy.place.version, controller, limits) {
+            for (file, value) in settings(hierarchy.subtree.version, controller, limits) {
                 write_kernel(group.join(file), &value)
                     .doing(|| format!("set {file} of {node} to {value}"))?;
             }
@@ -90,23 +91,35 @@ impl Groups {
         }
         Ok(joined)
     }
+
+    /// Removes what was made.
+    pub fn remove(&mut self) {
+        self.hierarchies
+            .iter_mut()
+            .filter(|hierarchy| hierarchy.made)
+            .for_each(|made| made.remove(&self.name));
+    }
 }
 
 impl Hierarchy {
+    /// The folder that holds one group a node.
+    fn parent(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd())).join(name)
+    }
+
     /// The group of a node, made with its parent.
     fn group(&mut self, name: &str, node: &str) -> io::Result<PathBuf> {
-        use std::os::fd::AsRawFd;
-        let through = PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()));
-        let parent = through.join(name);
+        let parent = self.parent(name);
         if !self.made {
             fs::create_dir(&parent)
-                .doing(|| format!("make a control group in {}", self.place.path.display()))?;
-            if self.place.version == 2 {
-                let all: String = self.place.controllers.iter().map(|name| format!("+{name} ")).collect();
-                write_kernel(parent.join("cgroup.subtree_control"), all.trim_end())
+                .doing(|| format!("make a control group in {}", self.subtree.path.display()))?;
+            self.made = true;
+            if self.subtree.version == 2 {
+                let all: Vec<String> =
+                    self.subtree.controllers.iter().map(|name| format!("+{name}")).collect();
+                write_kernel(parent.join("cgroup.subtree_control"), &all.join(" "))
                     .doing(|| "hand controllers to nodes".to_owned())?;
             }
-            self.made = true;
         }
         let group = parent.join(node);
         match fs::create_dir(&group) {
@@ -114,23 +127,17 @@ impl Hierarchy {
             _ => Ok(group),
         }
     }
-}
 
-impl Groups {
     /// Removes the groups of all nodes. Their programs are dead by now, but the kernel may take a moment to see it.
-    pub fn remove(&mut self) {
-        use std::os::fd::AsRawFd;
-        for hierarchy in self.hierarchies.iter_mut().filter(|hierarchy| hierarchy.made) {
-            let through = PathBuf::from(format!("/proc/self/fd/{}", hierarchy.folder.as_raw_fd()));
-            let parent = through.join(&self.name);
-            for _ in 0..100 {
-                remove(&parent);
-                if !parent.exists() {
-                    hierarchy.made = false;
-                    break;
-                }
-                std::thread::sleep(std::time::Duration::from_millis(5));
+    fn remove(&mut self, name: &str) {
+        let parent = self.parent(name);
+        for _ in 0..100 {
+            remove(&parent);
+            if !parent.exists() {
+                self.made = false;
+                break;
             }
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
@@ -159,8 +166,8 @@ fn group_name(pid: i32, start_time: u64) -> String {
 /// Removes the groups of a dead supervisor.
 pub fn clean(pid: i32, start_time: u64) {
     let name = group_name(pid, start_time);
-    for place in places() {
-        remove(&place.path.join(&name));
+    for subtree in subtrees() {
+        remove(&subtree.path.join(&name));
     }
 }
 

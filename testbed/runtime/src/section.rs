@@ -1,6 +1,6 @@
 //! The keys of a network file that this room gives meaning to.
 
-use crate::limits::places;
+use crate::limits::subtrees;
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
@@ -64,8 +64,8 @@ fn limits_can_be_kept(limits: &Spanned<Limits>) -> Vec<Diagnostic> {
     if rustix::process::geteuid().is_root() {
         return Vec::new();
     }
-    let places = places();
-    let lacks = |controller| !places.iter().any(|place| place.controllers.contains(&controller));
+    let subtrees = subtrees();
+    let lacks = |controller| !subtrees.iter().any(|subtree| subtree.controllers.contains(&controller));
     let wanted = [
         ("memory", limits.memory.is_some()),
         ("cpu", limits.processor.is_some()),

@@ -13,7 +13,7 @@ use plait_testbed_runtime::section::register;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// A network with something of everything a state holds.
+/// A network with something of nearly everything a state holds; limits are asked of the machine that reads them.
 const NETWORK: &str = "\
 plait: 1
 seed: 5
@@ -24,8 +24,8 @@ nodes:
   s: switch
   b: {kind: host, processors: [0]}
 links:
-  - {endpoints: [a, r], rate: 10Mbit, delay: 20ms, loss: 1%, queue: 64KiB, mtu: 1400B, reverse: {delay: 30ms}}
-  - {endpoints: [r, s], rate: 1Gbit}
+  - {endpoints: [a, r], rate: 10Mbit, delay: 20ms, jitter: 2ms, loss: 1%, queue: 64KiB, mtu: 1400B, reverse: {delay: 30ms}}
+  - {endpoints: [r, s], rate: 1Gbit, delay: 1ms, via: kernel}
   - s-b
 lans: {office: [a, b]}
 ";

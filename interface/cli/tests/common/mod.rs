@@ -181,6 +181,21 @@ impl Person {
         Testbed { person: self, name, file }
     }
 
+    /// `plait` with arguments, as this person, after a shell line that root does in the same process: in a mount namespace
+    /// of its own, so that what it mounts ends with the command.
+    pub fn plait_after<S: AsRef<OsStr>>(&self, line: &str, arguments: &[S]) -> Ended {
+        let becomes = self
+            .becomes
+            .map_or(String::new(), |user| format!("setpriv --reuid {user} --regid {user} --clear-groups "));
+        let line = format!("{line} && exec {becomes}{} \"$@\"", self.program().display());
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-c", &line, "sh"]).args(arguments);
+        command.current_dir(self.work()).stdin(Stdio::null());
+        let own = self.command("env");
+        command.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Running::start(&mut command, line).wait()
+    }
+
     /// What `ls --json` says.
     pub fn testbeds(&self) -> Vec<Value> {
         self.plait(&["ls", "--json"]).json().as_array().unwrap().clone()
@@ -207,7 +222,7 @@ impl Person {
     }
 
     /// Where the built command lies for this person: another user may not be let into the build folder.
-    pub fn program(&self) -> &'static Path {
+    fn program(&self) -> &'static Path {
         static SHARED: OnceLock<PathBuf> = OnceLock::new();
         let built = Path::new(env!("CARGO_BIN_EXE_plait"));
         let open = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o001 != 0);

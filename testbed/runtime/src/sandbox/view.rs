@@ -35,14 +35,14 @@ pub fn node_folder(node: &str) -> PathBuf {
     Path::new(HOME).join("nodes").join(node)
 }
 
-/// Where programs of the host listen on sockets with a path, while the caller still is in the host's network namespace.
+/// Where programs of the host's network namespace, in which the caller still must be, hold sockets with an absolute path.
 /// A read-only mount keeps nobody from connecting to one.
 pub fn host_sockets() -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
     // Number, count, protocol, flags, type, state, inode, path; an abstract name begins with `@`.
     let paths = String::from_utf8_lossy(&table)
         .lines()
-        .filter_map(|line| line.split_whitespace().nth(7))
+        .filter_map(|line| (0..7).try_fold(line, |rest, _| Some(rest.trim_start().split_once(' ')?.1)))
         .filter(|path| path.starts_with('/'))
         .map(PathBuf::from)
         .collect::<BTreeSet<_>>();
@@ -296,7 +296,10 @@ fn overlay(path: &Path, folder: &Path, name: &str) -> io::Result<()> {
     }
     match mount::overlay(path, path, &upper, &work) {
         Ok(()) => Ok(()),
-        // Without overlayfs the place is empty but private and writable, which is what programs rely on.
+        // Without overlayfs these are empty but private and writable, which is what programs rely on; others are read.
+        Err(error) if path.starts_with("/etc") || path.starts_with("/usr") => {
+            Err(error).doing(|| format!("lay files over {} (it takes overlayfs)", path.display()))
+        }
         Err(_) => mount::tmpfs(path, 0o755).doing(|| format!("mount {}", path.display())),
     }
 }

@@ -189,7 +189,7 @@ impl Supervisor {
         let mut link = builder.state.links[&name].clone();
         if !matches!(link.realisation, Realisation::Engine(_)) {
             return Err(io::Error::other(format!(
-                "{name} is {} and its conditions cannot change while it is up: give it `dynamic: true` in the file, or \
+                "{name} is {} and its conditions cannot change while it is up: give it `dynamic: true` in the file (and no `via: kernel`), or \
                  use `plait up --live`",
                 match link.realisation {
                     Realisation::Kernel => "shaped by the kernel",
@@ -201,11 +201,9 @@ impl Supervisor {
             if direction.is_none_or(|wanted| (wanted ^ usize::from(flipped)) == at) {
                 let read =
                     |path: &str| traces.get(path).cloned().ok_or_else(|| "its text is missing".to_owned());
-                let merged = change.merge(&link.specs[at]);
-                link.conditions[at] = merged
+                (link.specs[at], link.conditions[at]) = change
                     .build_over(&link.specs[at], &link.conditions[at], &read)
                     .map_err(|error| io::Error::other(error.to_string()))?;
-                link.specs[at] = merged;
             }
         }
         let step = crate::plan::Step::Condition { name: name.clone(), link: Box::new(link) };
@@ -224,8 +222,12 @@ impl Supervisor {
         if halves.is_empty() {
             halves.push(resolve(&builder.state, name)?.0);
         }
-        for half in &halves {
-            builder.cut(half, failed)?;
+        for (done, half) in halves.iter().enumerate() {
+            if let Err(error) = builder.cut(half, failed) {
+                // Half a link that is cut is neither.
+                halves[..done].iter().for_each(|half| drop(builder.cut(half, !failed)));
+                return Err(error);
+            }
             let mut known = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
             if failed {
                 known.insert(half.clone());
@@ -337,11 +339,17 @@ pub(super) fn resolve(state: &State, name: &str) -> io::Result<(String, bool)> {
     }
 }
 
-/// The halves of a link that was split; none of any other.
+/// The halves of a link that was split, by its name either way round; none of any other.
 fn halves(state: &State, name: &str) -> Vec<String> {
-    let auxiliary = auxiliary(name);
-    let halves = state.links.iter().filter(|(_, link)| link.ends[1].0 == auxiliary);
-    halves.map(|(name, _)| name.clone()).collect()
+    let links = state.nodes.keys().filter_map(|node| node.strip_prefix(auxiliary("").as_str()));
+    let mut found = links.filter_map(|link| {
+        let own = auxiliary(link);
+        let halves: Vec<_> = state.links.iter().filter(|(_, half)| half.ends[1].0 == own).collect();
+        let [a, b] = &halves[..] else { return None };
+        let turned = format!("{}-{}", b.1.ends[0].0, a.1.ends[0].0);
+        (name == link || name == turned).then(|| vec![a.0.clone(), b.0.clone()])
+    });
+    found.next().unwrap_or_default()
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String> + Clone) -> io::Error {

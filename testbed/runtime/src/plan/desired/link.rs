@@ -114,12 +114,12 @@ pub fn choose(
 
 fn kernel_keeps(conditions: &Conditions) -> Result<(), String> {
     let shaped = from_queue(conditions);
-    let what = if !shaped.is_unimpaired() && !shaped.is_rate_only() {
-        Err("follow a rate trace, or queue other than drop-tail")
-    } else if matches!(shaped.queue.limit, QueueLimit::Packets(_)) && shaped.rate != Rate::Unlimited {
-        Err("limit a queue in packets")
-    } else {
-        netem::keeps(conditions)
+    let what = match (&shaped.rate, &shaped.queue.limit) {
+        (Rate::Unlimited, _) => netem::keeps(conditions),
+        (Rate::Trace(_), _) => Err("follow a rate trace"),
+        (_, QueueLimit::Packets(_)) => Err("limit its queue in packets"),
+        _ if !shaped.is_rate_only() => Err("queue other than drop-tail"),
+        _ => netem::keeps(conditions),
     };
     what.map_err(|what| format!("the kernel cannot {what}: remove `via: kernel`, and the engine does"))
 }

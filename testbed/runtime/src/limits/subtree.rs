@@ -1,4 +1,4 @@
-//! Where this user may make control groups.
+//! The parts of the control group hierarchies in which this user may make groups.
 
 use rustix::fs::{Access, access};
 use std::fs;
@@ -9,7 +9,7 @@ const ROOT: &str = "/sys/fs/cgroup";
 const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 
 /// A folder in which control groups may be made.
-pub(crate) struct Place {
+pub(crate) struct Subtree {
     /// What can be limited in it.
     pub controllers: Vec<&'static str>,
     /// Of the hierarchy.
@@ -18,30 +18,28 @@ pub(crate) struct Place {
     pub path: PathBuf,
 }
 
-/// The places of this user: the top of each hierarchy for root, for others the topmost folder above their own group
+/// The subtrees of this user: the top of each hierarchy for root, for others the topmost folder above their own group
 /// that is theirs to write (cgroups(7), "Cgroups delegation").
 ///
 /// Choice: the topmost and not the group itself, because version 2 limits nothing in a group that has both processes
 /// and groups of its own. Programs may be moved below it because they start below it.
-pub(crate) fn places() -> Vec<Place> {
+pub(crate) fn subtrees() -> Vec<Subtree> {
     let unified = fs::read_to_string(format!("{ROOT}/cgroup.controllers")).unwrap_or_default();
     if CONTROLLERS.iter().all(|name| has(&unified, name)) {
-        let Some(path) = place(Path::new(ROOT), "") else { return Vec::new() };
+        let Some(path) = folder(Path::new(ROOT), "") else { return Vec::new() };
         let handed_on = fs::read_to_string(path.join("cgroup.subtree_control")).unwrap_or_default();
-        // The top of the hierarchy hands on what is asked for.
-        let all = path == Path::new(ROOT);
-        let controllers = CONTROLLERS.into_iter().filter(|name| all || has(&handed_on, name)).collect();
-        return vec![Place { controllers, version: 2, path }];
+        let controllers = CONTROLLERS.into_iter().filter(|name| has(&handed_on, name)).collect();
+        return vec![Subtree { controllers, version: 2, path }];
     }
     let of = |name: &'static str| {
-        let path = place(&Path::new(ROOT).join(name), name)?;
-        Some(Place { controllers: vec![name], version: 1, path })
+        let path = folder(&Path::new(ROOT).join(name), name)?;
+        Some(Subtree { controllers: vec![name], version: 1, path })
     };
     CONTROLLERS.into_iter().filter_map(of).collect()
 }
 
 /// The folder of a hierarchy in which this user may make groups.
-fn place(mounted: &Path, controller: &str) -> Option<PathBuf> {
+fn folder(mounted: &Path, controller: &str) -> Option<PathBuf> {
     if rustix::process::geteuid().is_root() {
         return mounted.is_dir().then(|| mounted.to_owned());
     }
