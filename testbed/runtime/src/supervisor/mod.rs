@@ -114,6 +114,11 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         let _ = parent.send(&Reply::Failed(error.to_string()), &[]);
         1
     };
+    // First of all: process 1 ignores a signal that comes before.
+    let signals = match live::keep_signals() {
+        Ok(signals) => signals,
+        Err(error) => return refuse(error),
+    };
     let (listener, own_socket) = match directory.bind(&options.name, host_pid, start_time) {
         Ok(bound) => bound,
         Err(error) => return refuse(error),
@@ -138,10 +143,9 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         Err(error) => return refuse(error),
     };
     log::start(&options.name);
-    let signals = match live::keep_signals().and_then(|signals| children.watch().map(|()| signals)) {
-        Ok(signals) => signals,
-        Err(error) => return refuse(error),
-    };
+    if let Err(error) = children.watch() {
+        return refuse(error);
+    }
     tracing::info!(pid = host_pid, root, version = options.version, "supervisor started");
     let leased = options.leased;
     let desired = options.desired.clone();
