@@ -15,5 +15,6 @@ mod view;
 pub use birth::{Birth, Lifeline, spawn};
 pub(crate) use view::HOME;
 pub use view::{
-    NODE_FOLDER, NodeView, build_host_view, change_files, host_sockets, node_folder, write_hosts,
+    NODE_FOLDER, NodeView, build_host_view, change_files, cover_sockets, host_sockets, node_folder,
+    write_hosts,
 };

@@ -15,7 +15,7 @@
 use crate::kernel::files::Doing;
 use crate::kernel::{mount, namespace};
 use rustix::thread::UnshareFlags;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::IpAddr;
@@ -40,18 +40,17 @@ pub fn node_folder(node: &str) -> PathBuf {
 pub fn host_sockets() -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
     // Number, count, protocol, flags, type, state, inode, path; an abstract name begins with `@`.
-    let paths = String::from_utf8_lossy(&table)
+    String::from_utf8_lossy(&table)
         .lines()
         .filter_map(|line| (0..7).try_fold(line, |rest, _| Some(rest.trim_start().split_once(' ')?.1)))
         .filter(|path| path.starts_with('/'))
         .map(PathBuf::from)
-        .collect::<BTreeSet<_>>();
-    paths.into_iter().collect()
+        .collect()
 }
 
 /// Covers sockets that lie where nodes see the host's own files. One that is bound later, and a FIFO, is covered where
 /// the node has files of its own (`/run`, `/tmp`, `/var`, home) and nowhere else.
-fn cover(sockets: &[PathBuf]) {
+pub fn cover_sockets(sockets: &[PathBuf]) {
     const NOT_THE_HOSTS: [&str; 6] = ["/run", "/tmp", "/var", "/dev", "/proc", "/sys"];
     for socket in sockets.iter().filter(|path| !NOT_THE_HOSTS.iter().any(|own| path.starts_with(own))) {
         let there = fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket());
@@ -61,14 +60,13 @@ fn cover(sockets: &[PathBuf]) {
     }
 }
 
-/// Builds the sandbox's view of the host, in the calling process's mount namespace. `sockets` are the host's.
+/// Builds the sandbox's view of the host, in the calling process's mount namespace.
 ///
 /// # Errors
 /// The mount that failed, by path.
-pub fn build_host_view(sockets: &[PathBuf]) -> io::Result<()> {
+pub fn build_host_view() -> io::Result<()> {
     mount::read_only_recursive(Path::new("/")).doing(|| "make the host's files read-only".to_owned())?;
     devices()?;
-    cover(sockets);
     for (path, mode) in [("/run", 0o755), ("/tmp", 0o1777)] {
         mount::tmpfs(Path::new(path), mode).doing(|| format!("mount {path}"))?;
     }
@@ -77,10 +75,9 @@ pub fn build_host_view(sockets: &[PathBuf]) -> io::Result<()> {
     folder.recursive(true).mode(0o755).create(format!("{HOME}/nodes"))?;
     fs::write(format!("{HOME}/hosts"), "127.0.0.1 localhost\n::1 localhost\n")?;
     fs::write(format!("{HOME}/resolv.conf"), "")?;
-    if !Path::new("/etc/hosts").exists()
-        && let Err(error) = add_hosts_file()
-    {
-        tracing::warn!(%error, "the host has no /etc/hosts to cover, so nodes are known by address only");
+    if !Path::new("/etc/hosts").exists() {
+        // Without overlayfs the nodes know each other by address only.
+        let _ = add_hosts_file();
     }
     for name in ["hosts", "resolv.conf"] {
         let target = Path::new("/etc").join(name);

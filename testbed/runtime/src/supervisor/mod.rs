@@ -23,7 +23,7 @@ use crate::kernel::process::InsideAs;
 use crate::kernel::{mount, namespace};
 use crate::limits::Groups;
 use crate::plan::{State, plan};
-use crate::sandbox::{Birth, Lifeline, build_host_view, host_sockets, spawn};
+use crate::sandbox::{Birth, Lifeline, build_host_view, cover_sockets, host_sockets, spawn};
 use crate::uplink::Gate;
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
@@ -127,14 +127,15 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
     let children = Children::default();
     let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
     let uplinks = options.desired.nodes.values().any(|node| node.uplink);
+    // Before this process has a network of its own.
+    let sockets = host_sockets();
     let prepared = || {
         detach()?;
         // While there is one thread and the host's network around.
         let gate =
             if uplinks { Some(Gate::open().doing(|| "prepare for uplinks".to_owned())?) } else { None };
-        let sockets = host_sockets();
         namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned())?;
-        build_host_view(&sockets)?;
+        build_host_view()?;
         hide(&directory.path)?;
         Builder::new(Means { root, home, groups, children: children.clone(), gate })
     };
@@ -143,6 +144,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         Err(error) => return refuse(error),
     };
     log::start(&options.name);
+    cover_sockets(&sockets);
     if let Err(error) = children.watch() {
         return refuse(error);
     }
