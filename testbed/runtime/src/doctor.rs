@@ -75,7 +75,7 @@ pub fn examine() -> Vec<Finding> {
         "netem",
         netem_works(),
         false,
-        "`via: kernel` may shape everything but jitter that keeps the order",
+        "`via: kernel` may delay, lose, duplicate and corrupt packets too",
         "`via: kernel` shapes rates alone; without it the link engine shapes the rest",
     ));
     let (open, _) = process::open_file_limits();
@@ -111,8 +111,8 @@ pub fn examine() -> Vec<Finding> {
         [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")]
     {
         let found = match subtrees.iter().find(|subtree| subtree.controllers.contains(&controller)) {
-            Some(place) => {
-                Ok(format!("control group, version {}, in {}", place.version, place.path.display()))
+            Some(subtree) => {
+                Ok(format!("control group, version {}, in {}", subtree.version, subtree.path.display()))
             }
             None if root => Err("no controller".to_owned()),
             None => Err("needs root or a delegated group".to_owned()),

@@ -82,9 +82,9 @@ impl Builder {
             node.groups = self.groups.limit(name, &state.limits)?;
         }
         if state.uplink {
-            let gate = self.gate.as_ref().ok_or_else(|| {
-                io::Error::other("a running testbed cannot get its first uplink: take it down and up again")
-            })?;
+            // A first uplink was refused before anything was planned.
+            let gate =
+                self.gate.as_ref().ok_or_else(|| io::Error::other("this testbed has no gate for uplinks"))?;
             // Devices made later are numbered after it.
             node.next_index = gate.lead_out(name, node.network.as_fd())? + 1;
         }

@@ -16,7 +16,8 @@ pub const STATE_VERSION: u32 = 1;
 pub struct State {
     /// Version of this structure.
     pub version: u32,
-    /// Nodes by name; a LAN is a hidden switch named `lan:NAME`.
+    /// Nodes by name; a LAN is a hidden switch named `lan:NAME`, and the node
+    /// between the halves of a link that the kernel both impairs and shapes one named `aux:LINK`.
     pub nodes: IndexMap<String, NodeState>,
     /// Links by name; a LAN's members are links named `NAME/NODE:INTERFACE`.
     pub links: IndexMap<String, LinkState>,
@@ -33,7 +34,7 @@ pub struct NodeState {
     pub kind: String,
     /// Host, router or switch.
     pub role: Role,
-    /// Made by Plait for a LAN; not shown among the nodes.
+    /// Made by Plait for a LAN or between halves of a link; not shown among the nodes.
     pub hidden: bool,
     /// Interfaces by name.
     pub interfaces: BTreeMap<String, InterfaceState>,
@@ -125,7 +126,7 @@ pub struct LinkState {
     pub seed: u64,
     /// Whether it is measured against its request at start.
     pub verify: bool,
-    /// Made by Plait for a LAN member.
+    /// Made by Plait for a LAN's member, or as half of a link.
     pub hidden: bool,
 }
 
@@ -135,7 +136,8 @@ pub struct LinkState {
 pub enum Realisation {
     /// One veth pair; nothing between the nodes.
     Direct,
-    /// One veth pair with the kernel's token bucket at each end that has a rate.
+    /// One veth pair with one of the kernel's disciplines at each end of which something is asked: the token bucket, or
+    /// netem.
     Kernel,
     /// Both ends in the link engine.
     Engine([Backend; 2]),

@@ -228,11 +228,13 @@ impl Supervisor {
                 halves[..done].iter().for_each(|half| drop(builder.cut(half, !failed)));
                 return Err(error);
             }
-            let mut known = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut known = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
+        for half in halves {
             if failed {
-                known.insert(half.clone());
+                known.insert(half);
             } else {
-                known.remove(half);
+                known.remove(&half);
             }
         }
         tracing::info!(link = name, failed, "link cut or healed");
