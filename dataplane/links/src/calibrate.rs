@@ -27,23 +27,24 @@ pub(crate) fn measure(worker: &Handle) -> io::Result<Calibration> {
                 sys::enter_new()?;
                 create_veth("far", "near")?;
                 create_veth("out", "in")?;
-                let packet = with_link(worker, Port::Packet { ifname: "near".to_owned() }, "far")?;
+                let (packet, send) = with_link(worker, Port::Packet { ifname: "near".to_owned() }, "far")?;
                 // Who may not open /dev/net/tun has no TAP to correct either.
                 let tap = match tap::create("tap") {
                     Ok(device) => {
                         netlink::prepare("tap")?;
-                        Some(with_link(worker, Port::Tap { fd: device }, "tap")?)
+                        Some(with_link(worker, Port::Tap { fd: device }, "tap")?.0)
                     }
                     Err(_) => None,
                 };
-                Ok(Calibration { packet, tap, samples: SAMPLES as u64 })
+                Ok(Calibration { packet, tap, send, samples: SAMPLES as u64 })
             })?;
         measuring.join().unwrap_or_else(|_| Err(io::Error::other("the measuring thread failed")))
     })
 }
 
-/// Joins `from` to the veth `out`–`in` by a link with a delay, and sends packets from `sender` to `in`.
-fn with_link(worker: &Handle, from: Port, sender: &str) -> io::Result<TimeSpan> {
+/// Joins `from` to the veth `out`–`in` by a link with a delay, and sends packets from `sender` to `in`. Returns how late
+/// they came, and how long the worker took to send one.
+fn with_link(worker: &Handle, from: Port, sender: &str) -> io::Result<(TimeSpan, TimeSpan)> {
     let ends = [OpenPort::open(from)?, OpenPort::open(Port::Packet { ifname: "out".to_owned() })?];
     let conditions = Conditions { delay: TimeSpan::from_nanos(DELAY), ..Conditions::default() };
     let now = sys::monotonic();
@@ -51,8 +52,9 @@ fn with_link(worker: &Handle, from: Port, sender: &str) -> io::Result<TimeSpan> 
         Link::new(CALIBRATION_LINK, "calibration".to_owned(), 0, ends, [conditions.clone(), conditions], now);
     worker.ask(|reply| Command::Add(Box::new(link), reply))??;
     let lateness = send_and_receive(sender);
-    worker.ask(|reply| Command::Remove(CALIBRATION_LINK, reply))?;
-    lateness
+    let link = worker.ask(|reply| Command::Remove(CALIBRATION_LINK, reply))?;
+    let send = link.map_or(0, |link| link.sends[0].typical);
+    Ok((lateness?, TimeSpan::from_nanos(send)))
 }
 
 fn send_and_receive(sender: &str) -> io::Result<TimeSpan> {

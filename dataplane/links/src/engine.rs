@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 mod agenda;
 mod control;
+mod lead;
 pub(crate) mod link;
 mod report;
 mod taint;

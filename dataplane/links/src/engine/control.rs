@@ -140,7 +140,7 @@ impl Control {
     }
 
     fn calibrate(&mut self) -> io::Result<Calibration> {
-        let nothing = Calibration { packet: TimeSpan::ZERO, tap: None, samples: 0 };
+        let nothing = Calibration { packet: TimeSpan::ZERO, tap: None, send: TimeSpan::ZERO, samples: 0 };
         let tell =
             |constants| self.workers.iter().for_each(|worker| worker.send(Command::Calibrated(constants)));
         tell(nothing);

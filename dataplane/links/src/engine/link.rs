@@ -1,5 +1,6 @@
 //! A link inside the engine: two ends, two directions.
 
+use super::lead::Sends;
 use super::taint::Tally;
 use super::{DirectionStats, LinkReport, LinkStats, PortStats};
 use crate::lateness::Lateness;
@@ -18,6 +19,8 @@ pub(crate) struct Link {
     pub ends: [OpenPort; 2],
     pub directions: [Direction<Packet>; 2],
     pub lateness: [Lateness; 2],
+    /// How long the kernel takes for a packet on its way out.
+    pub sends: [Sends; 2],
     /// What left in the second that runs.
     pub tally: Tally,
     /// Drops outside the model that were already reported.
@@ -44,6 +47,7 @@ impl Link {
             seed,
             ends,
             lateness: [Lateness::new(), Lateness::new()],
+            sends: [Sends::default(); 2],
             tally: Tally::default(),
             reported_drops: 0,
         }

@@ -16,13 +16,16 @@ pub enum AccuracyClass {
     C,
 }
 
-/// The engine's own constant lateness, which is subtracted from every due time. It includes what the two devices add.
+/// The engine's own constant lateness, which is subtracted from every due time, as it was measured. It includes what
+/// the two devices add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Calibration {
     /// For packets that arrive through a packet socket, stamped by the kernel.
     pub packet: TimeSpan,
     /// For packets that arrive through a TAP, stamped by the engine; `None` if this user may not make TAPs.
     pub tap: Option<TimeSpan>,
+    /// The typical send of one packet meanwhile: as it changes, so do the constants.
+    pub send: TimeSpan,
     /// Packets measured for each.
     pub samples: u64,
 }

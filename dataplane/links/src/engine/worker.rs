@@ -1,6 +1,7 @@
 //! The thread that moves packets.
 
 use super::agenda::Agenda;
+use super::lead::Lead;
 use super::link::{Link, Packet};
 use super::taint::Taints;
 use super::wait::Wait;
@@ -66,28 +67,11 @@ pub(crate) struct Worker {
     agenda: Agenda,
     outbox: Vec<Packet>,
     passing: Vec<usize>,
-    /// Nanoseconds by which packets leave early, because the way out takes as long.
     lead: Lead,
     lateness: Lateness,
     taints: Taints,
     next_check: u64,
     check_cursor: usize,
-}
-
-/// The calibrated constants.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lead {
-    packet: u64,
-    tap: u64,
-}
-
-impl Lead {
-    fn of(self, kind: PortKind) -> u64 {
-        match kind {
-            PortKind::Packet => self.packet,
-            PortKind::Tap => self.tap,
-        }
-    }
 }
 
 impl Worker {
@@ -195,7 +179,7 @@ impl Worker {
         while let Some(index) = self.agenda.take(now) {
             let (slot, way) = (index / 2, index % 2);
             let Some(link) = self.slots[slot].as_mut() else { continue };
-            let horizon = now + self.lead.of(link.source_kind(way));
+            let horizon = now + self.lead.of(link.source_kind(way), link.sends[way]);
             while self.outbox.len() < AT_ONCE {
                 let Some(mut departure) = link.directions[way].depart(horizon) else { break };
                 if departure.mark {
@@ -213,19 +197,23 @@ impl Worker {
                 }
                 self.outbox.push(departure.payload);
             }
+            let alone = self.outbox.len() == 1 && link.ends[1 - way].kind == PortKind::Packet;
             if !self.outbox.is_empty() {
                 link.ends[1 - way].send(self.outbox.iter().map(|packet| &packet[..]));
                 self.outbox.clear();
             }
+            let begun = std::mem::replace(&mut now, monotonic());
+            if alone {
+                link.sends[way].note(now - begun);
+            }
             self.note(slot, way);
-            now = monotonic();
         }
     }
 
     /// Notes when a direction is next due.
     fn note(&mut self, slot: usize, way: usize) {
         let due = self.slots[slot].as_ref().and_then(|link| {
-            let lead = self.lead.of(link.source_kind(way));
+            let lead = self.lead.of(link.source_kind(way), link.sends[way]);
             link.directions[way].next_event().map(|next| next.saturating_sub(lead))
         });
         self.agenda.note(slot * 2 + way, due);
@@ -275,8 +263,7 @@ impl Worker {
                 }
                 Command::Report(reply) => answer(reply, self.report()),
                 Command::Calibrated(constants) => {
-                    let tap = constants.tap.map_or(0, |tap| tap.as_nanos());
-                    self.lead = Lead { packet: constants.packet.as_nanos(), tap };
+                    self.lead.calibrate(constants);
                     for slot in 0..self.slots.len() {
                         self.note(slot, 0);
                         self.note(slot, 1);
