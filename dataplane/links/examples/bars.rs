@@ -16,10 +16,13 @@ mod lab;
 use lab::{A, B, End, LINK, Lab, conditions};
 use plait_dataplane_links::offload::{self, Policy};
 use plait_dataplane_links::scratch::Namespace;
-use plait_dataplane_links::{LinkConfig, Port};
+use plait_dataplane_links::{LinkConfig, Port, tap};
 use plait_model_quantity::{Bandwidth, Probability, TimeSpan};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -231,21 +234,53 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// Two hosts joined by two TAPs and a thread that does nothing but read from one and write to the other: a link engine
+/// that does nothing. It runs until the program ends.
+fn relay() -> (Namespace, Namespace) {
+    let (a, b) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+    let mut taps = [(&a, A), (&b, B)].map(|(host, address)| {
+        let device = host.run(|| tap::create("eth0")).unwrap().unwrap();
+        tap::set_trains(device.as_fd(), true).unwrap();
+        host.up("eth0").unwrap();
+        host.address("eth0", address, 24).unwrap();
+        File::from(device)
+    });
+    std::thread::spawn(move || {
+        let mut packet = vec![0; 68 * 1024];
+        loop {
+            let mut ready = taps.each_ref().map(|tap| PollFd::new(tap, PollFlags::IN));
+            poll(&mut ready, None).unwrap();
+            let ready = ready.map(|tap| tap.revents().contains(PollFlags::IN));
+            for from in [0, 1].into_iter().filter(|from| ready[*from]) {
+                if let Ok(read) = taps[from].read(&mut packet) {
+                    let _ = taps[1 - from].write(&packet[..read]);
+                }
+            }
+        }
+    });
+    (a, b)
+}
+
 /// TCP over an unimpaired link against TCP over one veth, in alternation.
 fn tcp(small: bool) {
     let rounds = if small { 3 } else { 7 };
     let (a, b) = wire();
+    let (left, right) = relay();
     let taps = lab([End::Tap, End::Tap], &[]);
     let sockets = lab([End::Packet, End::Packet], &[]);
-    let (mut direct, mut tap, mut packet) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut direct, mut tap, mut packet, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         direct.push(tcp_rate(&a, &b));
+        bare.push(tcp_rate(&left, &right));
         tap.push(tcp_rate(&taps.a, &taps.b));
         packet.push(tcp_rate(&sockets.a, &sockets.b));
     }
-    println!("# Gbit/s: veth {direct:.1?}, TAP {tap:.1?}, packet sockets {packet:.1?}");
-    let direct = median(direct);
-    at_least("tcp-tap", median(tap) / direct, "x veth", 0.85);
+    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
+    println!("# Gbit/s of {}: veth {direct:.1?}, TAP {tap:.1?}, packet sockets {packet:.1?}", congestion.trim());
+    let (direct, tap, bare_rate) = (median(direct), median(tap), median(bare.clone()));
+    println!("# a bare loop from TAP to TAP: {bare:.1?}, {:.3} x veth", bare_rate / direct);
+    at_least("tcp-tap-to-bare-loop", tap / bare_rate, "x loop", 1.0);
+    at_least("tcp-tap", tap / direct, "x veth", 0.85);
     at_least("tcp-packet", median(packet) / direct, "x veth", 0.75);
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn set_header_size(fd: BorrowedFd, size: usize) -> io::Result<()> {
 }
 
 /// Says whether the kernel may hand over packets that are not finished: trains of segments with open checksums.
-pub(crate) fn set_trains(fd: BorrowedFd, trains: bool) -> io::Result<()> {
+pub fn set_trains(fd: BorrowedFd, trains: bool) -> io::Result<()> {
     const TRAINS: u32 = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
     const UDP_TRAINS: u32 = TRAINS | libc::TUN_F_USO4 | libc::TUN_F_USO6;
     if !trains {

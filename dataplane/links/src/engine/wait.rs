@@ -36,10 +36,11 @@ const WINDOW: u64 = 20_000_000;
 const BUDGET: u64 = WINDOW * 2 / 5;
 /// How much of it may go to stretches longer than the least.
 const LONG_BUDGET: u64 = WINDOW / 5;
-/// From this many packets or bytes in a window (25,000 a second, 1 Gbit/s) on, the thread naps between looks instead of being woken: a
-/// wake-up for each packet costs the sender more than the packet itself. Stamps keep arrivals exact meanwhile.
+/// From this many packets in a window (25,000 a second) on, the thread naps between looks instead of being woken: a
+/// wake-up for each packet costs the sender more than the packet itself. Stamps keep arrivals exact meanwhile. Trains of
+/// segments are worth a wake-up each: packets of this size on the average are trains.
 const CROWD: u64 = 500;
-const CROWD_BYTES: u64 = 2_500_000;
+const TRAIN: u64 = 4096;
 const NAP: u64 = 30_000;
 /// Of each tick the thread sleeps at least this much, however much there is to do: the kernel takes a twentieth of every
 /// second from real-time threads that starve the others, and it takes it in one piece.
@@ -78,7 +79,7 @@ impl Wait {
             (self.tick_start, self.slept) = (now, 0);
         }
         if now - self.window_start > WINDOW {
-            self.crowded = self.packets > CROWD || self.bytes > CROWD_BYTES;
+            self.crowded = self.packets > CROWD && self.bytes / self.packets < TRAIN;
             (self.window_start, self.spun, self.packets, self.bytes) = (now, 0, 0, 0);
         }
         let stretch = match self.spun {
