@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test docs bench-links bench-testbed study-real-networks package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed study-real-networks package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,11 @@ demo: build ## Run a first experiment and say where its report is
 test: ## Run every test, then rustfmt and clippy
 	@setup/install build demo test
 	@setup/test
+
+fuzz: ## Ask every parser again with hostile input, CASES times each (20000)
+	@setup/install build
+	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --release --locked --workspace --lib --tests -- \
+		no_text no_bytes no_answer no_content whatever_is_read
 
 docs: ## Make the book: docs/book/index.html
 	@command -v mdbook >/dev/null || { echo "mdbook is missing; get it by: cargo install mdbook" >&2; exit 1; }

@@ -276,7 +276,10 @@ fn tcp(small: bool) {
         packet.push(tcp_rate(&sockets.a, &sockets.b));
     }
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
-    println!("# Gbit/s of {}: veth {direct:.1?}, TAP {tap:.1?}, packet sockets {packet:.1?}", congestion.trim());
+    println!(
+        "# Gbit/s of {}: veth {direct:.1?}, TAP {tap:.1?}, packet sockets {packet:.1?}",
+        congestion.trim()
+    );
     let (direct, tap, bare_rate) = (median(direct), median(tap), median(bare.clone()));
     println!("# a bare loop from TAP to TAP: {bare:.1?}, {:.3} x veth", bare_rate / direct);
     at_least("tcp-tap-to-bare-loop", tap / bare_rate, "x loop", 1.0);

@@ -280,6 +280,30 @@ impl Drop for Delegated {
 }
 
 #[test]
+fn what_a_machine_lacks_is_no_fault_of_the_file() {
+    let text = "plait: 1\nname: elsewhere\nnodes:\n  a: {processors: [0, 4000]}\n  \
+                b: {congestion_control: cubicc}\n  c: {sysctls: {net.ipv4.tcp_congestion_control: vegas9}}\n\
+                links: [a-b, b-c]\n";
+    as_root_and_as_user(|person| {
+        let file = person.file("elsewhere.yaml", text);
+        let file = file.to_str().unwrap();
+        person.plait(&["validate", file]).fine();
+        let planned = person.plait(&["plan", file]).fine();
+        assert!(planned.contains("+ node b"), "{planned}");
+        let lacks = [
+            "elsewhere.yaml:4:19",
+            "no processor 4000",
+            "elsewhere.yaml:5:27",
+            "`cubicc`",
+            "elsewhere.yaml:6:17",
+            "`vegas9`",
+        ];
+        person.plait(&["up", file]).fails_saying(3, &lacks);
+        person.assert_nothing_runs();
+    });
+}
+
+#[test]
 fn a_user_to_whom_a_control_group_is_delegated_may_ask_for_limits() {
     let Some(user) = Person::user() else { return };
     let Some(delegated) = Delegated::to(std::fs::metadata(user.work()).unwrap().uid()) else {

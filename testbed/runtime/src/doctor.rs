@@ -4,7 +4,7 @@
 //! is left.
 
 use crate::kernel::{namespace, process};
-use crate::limits::subtrees;
+use crate::limits::{Controller, subtrees};
 use plait_dataplane_links::netem;
 use plait_model_link::Conditions;
 use plait_model_quantity::TimeSpan;
@@ -107,9 +107,12 @@ pub fn examine() -> Vec<Finding> {
         "one for all nodes of the machine: with more than about 500 busy links, raise net.ipv4.neigh.default.gc_thresh3",
     ));
     let subtrees = subtrees();
-    for (controller, what) in
-        [("memory", "memory limits"), ("cpu", "processor limits"), ("pids", "process limits")]
-    {
+    for controller in Controller::ALL {
+        let what = match controller {
+            Controller::Memory => "memory limits",
+            Controller::Processor => "processor limits",
+            Controller::Processes => "process limits",
+        };
         let found = match subtrees.iter().find(|subtree| subtree.controllers.contains(&controller)) {
             Some(subtree) => {
                 Ok(format!("control group, version {}, in {}", subtree.version, subtree.path.display()))

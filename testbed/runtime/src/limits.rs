@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use subtree::Subtree;
-pub(crate) use subtree::subtrees;
+pub(crate) use subtree::{Controller, subtrees};
 
 /// Period over which processor time is counted, in microseconds (the kernel's default).
 const PERIOD: u64 = 100_000;
@@ -64,14 +64,7 @@ impl Groups {
     /// When this host has no such controller, or the user may not use it.
     pub fn limit(&mut self, node: &str, limits: &Limits) -> io::Result<Vec<Arc<OwnedFd>>> {
         let mut joined = Vec::new();
-        for (controller, wanted) in [
-            ("memory", limits.memory.is_some()),
-            ("cpu", limits.processor_millis.is_some()),
-            ("pids", limits.processes.is_some()),
-        ] {
-            if !wanted {
-                continue;
-            }
+        for controller in Controller::ALL.into_iter().filter(|controller| controller.is_wanted(limits)) {
             let Some(hierarchy) = self
                 .hierarchies
                 .iter_mut()
@@ -116,7 +109,7 @@ impl Hierarchy {
             self.made = true;
             if self.subtree.version == 2 {
                 let all: Vec<String> =
-                    self.subtree.controllers.iter().map(|name| format!("+{name}")).collect();
+                    self.subtree.controllers.iter().map(|controller| format!("+{controller}")).collect();
                 write_kernel(parent.join("cgroup.subtree_control"), &all.join(" "))
                     .doing(|| "hand controllers to nodes".to_owned())?;
             }
@@ -142,19 +135,21 @@ impl Hierarchy {
     }
 }
 
-fn settings(version: u8, controller: &str, limits: &Limits) -> Vec<(&'static str, String)> {
-    let memory = limits.memory.map(|bytes| bytes.to_string());
-    let quota = limits.processor_millis.map(|millis| (millis * PERIOD / 1000).max(1000));
-    let processes = limits.processes.map(|count| count.to_string());
-    match (version, controller) {
-        (2, "memory") => memory.map(|bytes| vec![("memory.max", bytes)]),
-        (_, "memory") => memory.map(|bytes| vec![("memory.limit_in_bytes", bytes)]),
-        (2, "cpu") => quota.map(|quota| vec![("cpu.max", format!("{quota} {PERIOD}"))]),
-        (_, "cpu") => quota.map(|quota| {
-            vec![("cpu.cfs_period_us", PERIOD.to_string()), ("cpu.cfs_quota_us", quota.to_string())]
+/// The files of a controller, and what to write into them.
+fn settings(version: u8, controller: Controller, limits: &Limits) -> Vec<(&'static str, String)> {
+    let quota = |millis: u64| (millis * PERIOD / 1000).max(1000);
+    match (controller, version) {
+        (Controller::Memory, 2) => limits.memory.map(|bytes| vec![("memory.max", bytes.to_string())]),
+        (Controller::Memory, _) => {
+            limits.memory.map(|bytes| vec![("memory.limit_in_bytes", bytes.to_string())])
+        }
+        (Controller::Processor, 2) => {
+            limits.processor_millis.map(|millis| vec![("cpu.max", format!("{} {PERIOD}", quota(millis)))])
+        }
+        (Controller::Processor, _) => limits.processor_millis.map(|millis| {
+            vec![("cpu.cfs_period_us", PERIOD.to_string()), ("cpu.cfs_quota_us", quota(millis).to_string())]
         }),
-        (_, "pids") => processes.map(|count| vec![("pids.max", count)]),
-        _ => None,
+        (Controller::Processes, _) => limits.processes.map(|count| vec![("pids.max", count.to_string())]),
     }
     .unwrap_or_default()
 }

@@ -4,13 +4,25 @@
 //! built where the kernel can.
 
 use crate::doctor;
-use crate::plan::{Realisation, State, auxiliary};
-use plait_model_topology::diagnostic::Diagnostic;
-use plait_model_topology::network::{Link, Network};
+use crate::limits::{Controller, subtrees};
+use crate::plan::{NodeState, Realisation, State, auxiliary};
+use plait_model_topology::diagnostic::{Diagnostic, suggest};
+use plait_model_topology::document::Span;
+use plait_model_topology::network::{Link, Network, Node};
 
 /// Why the state that realises a network cannot be built here. Tries things in a process of its own, so the caller must
 /// have one thread.
 pub fn obstacles(network: &Network, state: &State) -> Vec<Diagnostic> {
+    let nodes = || network.nodes.iter().filter_map(|node| Some((node, state.nodes.get(&node.name)?)));
+    let mut found = emulation(network, state);
+    found.extend(nodes().filter_map(|(node, wanted)| limits(node, wanted)));
+    found.extend(nodes().flat_map(|(node, wanted)| processors(node, wanted)));
+    found.extend(nodes().flat_map(|(node, wanted)| congestion_control(node, wanted)));
+    found
+}
+
+/// Links whose delay or loss the kernel shall make.
+fn emulation(network: &Network, state: &State) -> Vec<Diagnostic> {
     let emulated: Vec<_> = network.links.iter().filter(|link| wants_netem(state, &link.name)).collect();
     if emulated.is_empty() {
         return Vec::new();
@@ -33,4 +45,65 @@ fn wants_netem(state: &State, name: &str) -> bool {
             link.realisation == Realisation::Kernel
                 && shaped.into_iter().any(|conditions| !conditions.is_rate_only())
         })
+}
+
+/// Limits in control groups that this user may not make.
+fn limits(node: &Node, wanted: &NodeState) -> Option<Diagnostic> {
+    if wanted.limits.is_none() {
+        return None;
+    }
+    let subtrees = subtrees();
+    let lacks =
+        |controller: &Controller| !subtrees.iter().any(|subtree| subtree.controllers.contains(controller));
+    let missing = Controller::ALL.into_iter().filter(|of| of.is_wanted(&wanted.limits)).find(lacks)?;
+    let what = format!("limits need control groups, and no {missing} group is yours to make here");
+    let help = if rustix::process::geteuid().is_root() {
+        "remove `limits`, or mount the controller's hierarchy"
+    } else {
+        "remove `limits`, build this testbed as root, or have a subtree delegated: \
+         `systemd-run --user --scope -p Delegate=yes plait up FILE`"
+    };
+    Some(Diagnostic::new(place(node, "limits"), what).help(help))
+}
+
+fn processors(node: &Node, wanted: &NodeState) -> Vec<Diagnostic> {
+    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let fault = |processor| {
+        Diagnostic::new(place(node, "processors"), format!("this machine has no processor {processor}"))
+            .help(format!("use 0 to {}", count - 1))
+    };
+    wanted.processors.iter().filter(|processor| **processor >= count).map(fault).collect()
+}
+
+/// Congestion controls that are not there: a route may name each that is loaded, a node each that all may use.
+fn congestion_control(node: &Node, wanted: &NodeState) -> Vec<Diagnostic> {
+    const OF_NODE: &str = "net.ipv4.tcp_congestion_control";
+    let of_routes = wanted.congestion_control.iter().map(|name| {
+        (
+            place(node, "congestion_control"),
+            name,
+            listed("/proc/sys/net/ipv4/tcp_available_congestion_control"),
+        )
+    });
+    let of_node = node
+        .sysctls
+        .get(OF_NODE)
+        .map(|value| (value.span, &value.value, listed("/proc/sys/net/ipv4/tcp_allowed_congestion_control")));
+    of_routes
+        .chain(of_node)
+        .filter(|(_, name, present)| !present.is_empty() && !present.contains(name))
+        .map(|(span, name, present)| {
+            Diagnostic::new(span, format!("this kernel has no congestion control `{name}` for a node"))
+                .help(suggest(name, present.iter().map(String::as_str)))
+        })
+        .collect()
+}
+
+fn listed(path: &str) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// Where the file says so.
+fn place(node: &Node, key: &str) -> Span {
+    node.extra.get(key).map_or(node.span, |value| value.span())
 }

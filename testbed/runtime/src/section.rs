@@ -1,10 +1,7 @@
 //! The keys of a network file that this room gives meaning to.
 
-use crate::limits::subtrees;
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
-use plait_model_topology::diagnostic::{Diagnostic, suggest};
-use plait_model_topology::document::Spanned;
 use plait_model_topology::vocabulary::Place;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,14 +9,10 @@ use serde::Deserialize;
 /// Adds the keys to a vocabulary.
 pub fn register(vocabulary: &mut Vocabulary) {
     vocabulary
-        .checked_key::<Spanned<Limits>>(Place::Node, "limits", |limits, _| limits_can_be_kept(limits))
-        .checked_key::<Spanned<Vec<usize>>>(Place::Node, "processors", |processors, _| {
-            processors_exist(processors)
-        })
+        .key::<Limits>(Place::Node, "limits")
+        .key::<Processors>(Place::Node, "processors")
         .key::<Frr>(Place::Node, "frr")
-        .checked_key::<Spanned<String>>(Place::Node, "congestion_control", |name, _| {
-            congestion_control_exists(name)
-        })
+        .key::<CongestionControl>(Place::Node, "congestion_control")
         .key::<Uplink>(Place::Node, "uplink")
         .key::<Via>(Place::Link, "via")
         .key::<Dynamic>(Place::Link, "dynamic")
@@ -46,6 +39,17 @@ struct Dynamic(bool);
 #[allow(dead_code, reason = "its form and its words are what counts")]
 struct Verify(bool);
 
+/// The processors that the node's programs run on, from 0. All unless said otherwise.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Processors(pub Vec<usize>);
+
+/// Congestion control of TCP connections over the node's routes: one that `plait doctor` lists. The kernel's default unless
+/// said otherwise.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct CongestionControl(pub String);
+
 /// What a node's programs may use.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,30 +60,6 @@ pub struct Limits {
     pub processor: Option<Probability>,
     /// Number of processes and threads.
     pub processes: Option<u64>,
-}
-
-/// Control groups are the host's, so a user without a delegated subtree cannot use them. Said before anything is built.
-fn limits_can_be_kept(limits: &Spanned<Limits>) -> Vec<Diagnostic> {
-    // Root is told when it builds: what this machine lacks, the one on which the file is built may have.
-    if rustix::process::geteuid().is_root() {
-        return Vec::new();
-    }
-    let subtrees = subtrees();
-    let lacks = |controller| !subtrees.iter().any(|subtree| subtree.controllers.contains(&controller));
-    let wanted = [
-        ("memory", limits.memory.is_some()),
-        ("cpu", limits.processor.is_some()),
-        ("pids", limits.processes.is_some()),
-    ];
-    let missing = wanted.into_iter().find(|(controller, wanted)| *wanted && lacks(controller));
-    let fault = |(controller, _)| {
-        let what = format!("limits need control groups, and no {controller} group is delegated to you here");
-        Diagnostic::new(limits.span, what).help(
-            "remove `limits`, build this testbed as root, or have a subtree delegated: \
-             `systemd-run --user --scope -p Delegate=yes plait up FILE`",
-        )
-    };
-    missing.map(fault).into_iter().collect()
 }
 
 /// FRR's own configuration for a node, in place of the generated one.
@@ -102,34 +82,4 @@ pub enum Via {
     Kernel,
     /// Plait's engine, by TAP devices.
     Tap,
-}
-
-/// Every algorithm of this kernel that a route may name.
-pub fn congestion_controls() -> Vec<String> {
-    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
-}
-
-fn congestion_control_exists(name: &Spanned<String>) -> Vec<Diagnostic> {
-    let present = congestion_controls();
-    if present.is_empty() || present.contains(&name.value) {
-        return Vec::new();
-    }
-    let fault = Diagnostic::new(name.span, format!("this kernel has no congestion control `{}`", name.value));
-    vec![fault.help(suggest(name, present.iter().map(String::as_str)))]
-}
-
-fn processors_exist(processors: &Spanned<Vec<usize>>) -> Vec<Diagnostic> {
-    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    processors
-        .iter()
-        .filter(|&&processor| processor >= count)
-        .map(|processor| {
-            Diagnostic::new(processors.span, format!("this machine has no processor {processor}"))
-                .help(format!("use 0 to {}", count - 1))
-        })
-        .collect()
 }

@@ -1,17 +1,51 @@
 //! The parts of the control group hierarchies in which this user may make groups.
 
+use crate::plan::Limits;
 use rustix::fs::{Access, access};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = "/sys/fs/cgroup";
-/// The controllers that limits need.
-const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+/// What limits one kind of resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Controller {
+    Memory,
+    Processor,
+    Processes,
+}
+
+impl Controller {
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Processor, Self::Processes];
+
+    /// The kernel's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Processor => "cpu",
+            Self::Processes => "pids",
+        }
+    }
+
+    /// Whether limits need it.
+    pub fn is_wanted(self, limits: &Limits) -> bool {
+        match self {
+            Self::Memory => limits.memory.is_some(),
+            Self::Processor => limits.processor_millis.is_some(),
+            Self::Processes => limits.processes.is_some(),
+        }
+    }
+}
+
+impl std::fmt::Display for Controller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A folder in which control groups may be made.
 pub(crate) struct Subtree {
     /// What can be limited in it.
-    pub controllers: Vec<&'static str>,
+    pub controllers: Vec<Controller>,
     /// Of the hierarchy.
     pub version: u8,
     /// The folder.
@@ -25,17 +59,18 @@ pub(crate) struct Subtree {
 /// and groups of its own. Programs may be moved below it because they start below it.
 pub(crate) fn subtrees() -> Vec<Subtree> {
     let unified = fs::read_to_string(format!("{ROOT}/cgroup.controllers")).unwrap_or_default();
-    if CONTROLLERS.iter().all(|name| has(&unified, name)) {
+    if Controller::ALL.iter().all(|controller| has(&unified, controller.name())) {
         let Some(path) = folder(Path::new(ROOT), "") else { return Vec::new() };
         let handed_on = fs::read_to_string(path.join("cgroup.subtree_control")).unwrap_or_default();
-        let controllers = CONTROLLERS.into_iter().filter(|name| has(&handed_on, name)).collect();
+        let controllers =
+            Controller::ALL.into_iter().filter(|controller| has(&handed_on, controller.name())).collect();
         return vec![Subtree { controllers, version: 2, path }];
     }
-    let of = |name: &'static str| {
-        let path = folder(&Path::new(ROOT).join(name), name)?;
-        Some(Subtree { controllers: vec![name], version: 1, path })
+    let of = |controller: Controller| {
+        let path = folder(&Path::new(ROOT).join(controller.name()), controller.name())?;
+        Some(Subtree { controllers: vec![controller], version: 1, path })
     };
-    CONTROLLERS.into_iter().filter_map(of).collect()
+    Controller::ALL.into_iter().filter_map(of).collect()
 }
 
 /// The folder of a hierarchy in which this user may make groups.

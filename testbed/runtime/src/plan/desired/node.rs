@@ -5,7 +5,7 @@ use crate::frr;
 use crate::plan::{FrrState, InterfaceState, Limits, NodeState, RouteState};
 use crate::section;
 use plait_model_topology::address::Assignment;
-use plait_model_topology::diagnostic::{Diagnostic, suggest};
+use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::{FileContent, Network, Node, Port, Routing};
 use plait_model_topology::vocabulary::Role;
 use plait_model_topology::{ReadFile, section as decode_section};
@@ -31,7 +31,8 @@ pub(super) fn node_state(
         interface: routes::out_interface(node, &interfaces, route.via),
         congestion_control: None,
     }));
-    let congestion_control: Option<String> = decode_section(&node.extra, "congestion_control")?;
+    let congestion_control = decode_section::<section::CongestionControl>(&node.extra, "congestion_control")?
+        .map(|control| control.0);
     if congestion_control.is_some() {
         routes = routes
             .into_iter()
@@ -57,7 +58,7 @@ pub(super) fn node_state(
         sysctls: sysctls(node)?,
         files,
         commands: node.commands.iter().map(|command| command.value.clone()).collect(),
-        processors: decode_section(&node.extra, "processors")?.unwrap_or_default(),
+        processors: decode_section::<section::Processors>(&node.extra, "processors")?.unwrap_or_default().0,
         limits: Limits {
             memory: limits.memory.map(|bytes| bytes.bytes()),
             processor_millis: limits.processor.map(|share| (share.value() * 1000.0).round() as u64),
@@ -77,27 +78,8 @@ fn sysctls(node: &Node) -> Result<BTreeMap<String, String>, Diagnostic> {
                     "a node may set what begins with `net.`; everything else belongs to the whole machine",
                 ));
         }
-        if name == "net.ipv4.tcp_congestion_control" {
-            let present = allowed_congestion_controls();
-            if !present.contains(&value.value) {
-                return Err(Diagnostic::new(
-                    value.span,
-                    format!("this kernel has no congestion control `{}` for a node", value.value),
-                )
-                .help(suggest(&value.value, present.iter().map(String::as_str))));
-            }
-        }
     }
     Ok(node.sysctls.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect())
-}
-
-/// Congestion controls a namespace may choose.
-fn allowed_congestion_controls() -> Vec<String> {
-    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
 }
 
 fn daemons(
