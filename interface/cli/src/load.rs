@@ -3,8 +3,9 @@
 use crate::output::Failure;
 use plait_model_topology::address::{Assignment, assign};
 use plait_model_topology::diagnostic::{Diagnostic, Report};
-use plait_model_topology::document::Source;
-use plait_model_topology::{Network, Vocabulary, parse_network};
+use plait_model_topology::document::{Source, Value, parse};
+use plait_model_topology::{Network, Vocabulary, resolve_network};
+use plait_testbed_experiment::section::Experiment;
 use plait_testbed_runtime::obstacle::obstacles;
 use plait_testbed_runtime::plan::{State, Wishes, desired};
 use std::cell::RefCell;
@@ -30,6 +31,9 @@ pub struct Loaded {
     pub network: Network,
     /// The file's text.
     pub source: Source,
+    /// What varies between runs, if the file says so; the network is then that of its first cell.
+    pub experiment: Option<Experiment>,
+    document: Value,
     /// The files it names that were read, by their paths as written.
     named: RefCell<BTreeMap<String, Vec<u8>>>,
     folder: PathBuf,
@@ -41,8 +45,16 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let source = Source::new(path.display().to_string(), text);
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let named = RefCell::new(BTreeMap::new());
-    let network = parse_network(&source, &vocabulary(), &|name| read_beside(&folder, name, &named))?;
-    Ok(Loaded { network, source, named, folder })
+    let document = parse(&source)?;
+    let experiment =
+        Experiment::of(&document).map_err(|faults| Failure::from(Report::new(source.clone(), faults)))?;
+    let filled = match &experiment {
+        Some(experiment) => &experiment.document(&document, &experiment.cells[0]),
+        None => &document,
+    };
+    let network =
+        resolve_network(&source, filled, &vocabulary(), &|name| read_beside(&folder, name, &named))?;
+    Ok(Loaded { network, source, experiment, document, named, folder })
 }
 
 /// Reads a text, refusing what cannot be one.
@@ -76,6 +88,26 @@ fn read_beside(
 }
 
 impl Loaded {
+    /// The network of a cell, counted from 1.
+    ///
+    /// # Errors
+    /// What is wrong with the file when the cell's levels stand in it, and which these are.
+    pub fn network_of(&self, experiment: &Experiment, number: usize) -> Result<Network, Failure> {
+        let cell = &experiment.cells[number - 1];
+        let filled = experiment.document(&self.document, cell);
+        let named = RefCell::new(BTreeMap::new());
+        let read = |name: &str| read_beside(&self.folder, name, &named);
+        let network = resolve_network(&self.source, &filled, &vocabulary(), &read).map_err(|report| {
+            let failure = Failure::from(report);
+            Failure {
+                message: format!("{}\nin cell {number}: {}", failure.message, experiment.describe(cell)),
+                ..failure
+            }
+        })?;
+        self.named.borrow_mut().extend(named.into_inner());
+        Ok(network)
+    }
+
     /// The state that realises the network. With the addresses of a running testbed, those that can stay stay.
     pub fn desired(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
         let report = |faults: Vec<Diagnostic>| Failure::from(Report::new(self.source.clone(), faults));

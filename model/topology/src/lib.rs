@@ -9,7 +9,8 @@
 //! 5. [`json_schema`] – the published schema, made from the same types;
 //! 6. [`graph`] – shortest paths and what else rooms ask of a graph;
 //! 7. [`address`] and [`route`] – who has which address, and the smallest routing tables over them;
-//! 8. [`generate`] and [`import`] – networks by rule, and from others' files.
+//! 8. [`generate`] and [`import`] – networks by rule, and from others' files;
+//! 9. [`random`] – the numbers that seeds stand for.
 //!
 //! Nothing here does I/O: text comes in, and a closure gives the text of files that a network file names.
 #![forbid(unsafe_code)]
@@ -22,12 +23,13 @@ pub mod generate;
 pub mod graph;
 pub mod import;
 pub mod network;
+pub mod random;
 mod resolve;
 pub mod route;
 mod schema;
 pub mod vocabulary;
 
 pub use network::Network;
-pub use resolve::{FILE_VERSION, ReadFile, parse_network, section};
+pub use resolve::{FILE_VERSION, ReadFile, parse_network, resolve_network, section};
 pub use schema::json_schema;
 pub use vocabulary::Vocabulary;

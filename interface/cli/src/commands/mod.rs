@@ -13,5 +13,6 @@ pub mod inspect;
 pub mod link;
 pub mod ls;
 pub mod run;
+pub mod sweep;
 pub mod up;
 pub mod validate;

@@ -1,6 +1,7 @@
 //! `plait run` and `plait report`.
 
 use crate::arguments::{ReportArguments, RunArguments};
+use crate::commands::sweep::sweep;
 use crate::load::{Loaded, load};
 use crate::output::{Failure, Output, Progress as Line, counted};
 use plait_testbed_experiment::report::render;
@@ -10,7 +11,7 @@ use plait_testbed_experiment::section::{Action, Script};
 use plait_testbed_experiment::testbed::RunningTestbed;
 use plait_testbed_experiment::world::{Stop, VerdictWord};
 use plait_testbed_runtime::control::{Testbed, Traces};
-use plait_testbed_runtime::kernel::process::block_signals;
+use plait_testbed_runtime::kernel::process::{block_signals, die_with_parent};
 use plait_testbed_runtime::plan::Wishes;
 use plait_testbed_runtime::supervisor::{StartOptions, start};
 use rustix::process::Signal;
@@ -21,7 +22,33 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure> {
-    let loaded = load(&arguments.file)?;
+    if arguments.with_parent {
+        die_with_parent()?;
+    }
+    let mut loaded = load(&arguments.file)?;
+    match (&loaded.experiment, arguments.cell) {
+        (Some(_), None) => return sweep(&arguments, &loaded, output),
+        (Some(experiment), Some(cell)) => {
+            let cells = experiment.cells.len();
+            if !(1..=cells).contains(&cell) {
+                return Err(Failure::usage(format!(
+                    "there is no cell {cell}: this experiment has 1 to {cells}"
+                )));
+            }
+            let repeat = arguments.repeat.unwrap_or(1).max(1) as u64;
+            let mut network = loaded.network_of(experiment, cell)?;
+            // Choice: all cells of a repeat share its seed, so that they meet the same losses (common random numbers).
+            network.seed = network.seed.wrapping_add(repeat - 1);
+            loaded.network = network;
+        }
+        (None, _) if arguments.cell.is_some() || arguments.resume.is_some() || arguments.dry => {
+            return Err(Failure::usage(format!(
+                "{} has no `experiment:`, so there are no cells to choose from or to go on with",
+                arguments.file.display()
+            )));
+        }
+        (None, _) => {}
+    }
     let script = Script::of(&loaded.network).map_err(|faults| loaded.faulty(faults))?;
     let wishes = Wishes { dynamic: changing(&script), ..Wishes::default() };
     let traces = traces(&script, &loaded)?;
@@ -118,7 +145,7 @@ fn traces(script: &Script, loaded: &Loaded) -> Result<Traces, Failure> {
 }
 
 /// `results/NAME-NUMBER`, the first that is free.
-fn next_place(name: &str) -> Result<PathBuf, Failure> {
+pub fn next_place(name: &str) -> Result<PathBuf, Failure> {
     let folder = Path::new("results");
     (1..100_000)
         .map(|number| folder.join(format!("{name}-{number}")))

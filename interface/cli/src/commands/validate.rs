@@ -13,6 +13,10 @@ pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCod
     for path in &arguments.files {
         let checked = load(path).and_then(|loaded| {
             loaded.desired(&Wishes::default(), None)?;
+            if let Some(experiment) = &loaded.experiment {
+                (2..=experiment.cells.len())
+                    .try_for_each(|cell| loaded.network_of(experiment, cell).map(drop))?;
+            }
             Ok(loaded)
         });
         let name = path.display().to_string();

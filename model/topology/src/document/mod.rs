@@ -5,6 +5,7 @@
 //! by [`decode_open`], so that the room which gives them meaning can read them later.
 
 mod decode;
+mod fill;
 mod parse;
 mod spanned;
 mod value;

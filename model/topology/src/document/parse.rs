@@ -83,7 +83,8 @@ impl Builder<'_> {
         let span = self.offsets.span(marks);
         match event {
             Event::Scalar(text, style, anchor, _) => {
-                let scalar = resolve(&text, style);
+                let plain = style == ScalarStyle::Plain;
+                let scalar = if plain { Scalar::plain(&text) } else { Scalar::Text(text.into_owned()) };
                 self.finish(Value::Scalar(scalar, span), anchor, 1)
             }
             Event::SequenceStart(anchor, _) => {
@@ -201,27 +202,27 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// YAML 1.2 core schema, without its octal, hexadecimal, infinite and not-a-number forms: no network needs them.
-fn resolve(text: &str, style: ScalarStyle) -> Scalar {
-    if style != ScalarStyle::Plain {
-        return Scalar::Text(text.to_owned());
-    }
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
-        "true" | "True" | "TRUE" => return Scalar::Bool(true),
-        "false" | "False" | "FALSE" => return Scalar::Bool(false),
-        _ => {}
-    }
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if digits.starts_with(|c: char| c.is_ascii_digit()) {
-        if let Ok(number) = text.parse() {
-            return Scalar::Int(number, text.to_owned());
+impl Scalar {
+    /// What a text without quotes is: YAML 1.2's core schema, without its octal, hexadecimal, infinite and not-a-number
+    /// forms, because no network needs them.
+    pub fn plain(text: &str) -> Self {
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => return Self::Null,
+            "true" | "True" | "TRUE" => return Self::Bool(true),
+            "false" | "False" | "FALSE" => return Self::Bool(false),
+            _ => {}
         }
-        if digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
-            && let Ok(number) = text.parse()
-        {
-            return Scalar::Float(number, text.to_owned());
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if digits.starts_with(|c: char| c.is_ascii_digit()) {
+            if let Ok(number) = text.parse() {
+                return Self::Int(number, text.to_owned());
+            }
+            if digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
+                && let Ok(number) = text.parse()
+            {
+                return Self::Float(number, text.to_owned());
+            }
         }
+        Self::Text(text.to_owned())
     }
-    Scalar::Text(text.to_owned())
 }

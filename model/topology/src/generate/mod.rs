@@ -5,7 +5,6 @@
 
 mod fat_tree;
 mod grid;
-mod random;
 mod random_regular;
 mod shapes;
 mod sketch;

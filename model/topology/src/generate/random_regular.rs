@@ -7,9 +7,9 @@
 //! connected with high probability. From degrees above half the nodes, the graph of missing links is drawn in its stead.
 
 use super::GenerateError;
-use super::random::SplitMix64;
 use super::sketch::Sketch;
 use crate::graph::{Graph, Without};
+use crate::random::SplitMix64;
 use std::collections::BTreeSet;
 
 type Link = (usize, usize);

@@ -31,9 +31,21 @@ pub fn parse_network(
     vocabulary: &Vocabulary,
     read: ReadFile<'_>,
 ) -> Result<Network, Report> {
-    let document = parse(source)?;
+    resolve_network(source, &parse(source)?, vocabulary, read)
+}
+
+/// Reads a network file that was parsed already, and perhaps [filled](Value::fill).
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place and remedy.
+pub fn resolve_network(
+    source: &Source,
+    document: &Value,
+    vocabulary: &Vocabulary,
+    read: ReadFile<'_>,
+) -> Result<Network, Report> {
     let mut resolver = Resolver { vocabulary, read, faults: Vec::new() };
-    let network = resolver.network(source, &document);
+    let network = resolver.network(source, document);
     match network {
         Some(network) if resolver.faults.is_empty() => Ok(network),
         _ => Err(Report::new(source.clone(), resolver.faults)),

@@ -12,6 +12,19 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 #[derive(Deserialize)]
 struct Output {
     intervals: Vec<Interval>,
+    end: Option<End>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    /// What the receiver got; of datagrams only newer versions say it.
+    sum_received: Option<Sum>,
+    sum: Option<Sum>,
+}
+
+#[derive(Deserialize)]
+struct Sum {
+    bits_per_second: f64,
 }
 
 #[derive(Deserialize)]
@@ -38,12 +51,7 @@ struct Stream {
 ///
 /// Choice: the connection's set-up, some round-trip times, is not added, because iperf3 does not print it.
 pub fn intervals(stdout: &Path, command: &str, node: &str, started_s: f64) -> Vec<Iperf3Record> {
-    let fits = fs::metadata(stdout).is_ok_and(|data| data.len() <= LARGEST);
-    let Some(text) = fits.then(|| fs::read(stdout).ok()).flatten() else { return Vec::new() };
-    if text.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Vec::new();
-    }
-    let Ok(output) = serde_json::from_slice::<Output>(&text) else { return Vec::new() };
+    let Some(output) = read(stdout) else { return Vec::new() };
     let streams = output.intervals.into_iter().flat_map(|interval| interval.streams);
     streams
         .filter(|stream| !stream.omitted && stream.end.is_finite() && stream.seconds > 0.0)
@@ -58,6 +66,20 @@ pub fn intervals(stdout: &Path, command: &str, node: &str, started_s: f64) -> Ve
             retransmits: stream.retransmits,
         })
         .collect()
+}
+
+/// The bits per second that iperf3's receiver got, over the whole test, when a command's output is iperf3's JSON.
+pub fn goodput(stdout: &Path) -> Option<f64> {
+    let end = read(stdout)?.end?;
+    let rate = end.sum_received.or(end.sum)?.bits_per_second;
+    rate.is_finite().then_some(rate)
+}
+
+fn read(stdout: &Path) -> Option<Output> {
+    let fits = fs::metadata(stdout).is_ok_and(|data| data.len() <= LARGEST);
+    let text = fits.then(|| fs::read(stdout).ok()).flatten()?;
+    let is_object = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if is_object { serde_json::from_slice(&text).ok() } else { None }
 }
 
 /// The rows of all commands of a run.

@@ -22,7 +22,7 @@ pub mod records;
 mod staging;
 
 pub use error::ResultsError;
-pub use iperf3::{Iperf3Rows, intervals as iperf3_intervals};
+pub use iperf3::{Iperf3Rows, goodput as iperf3_goodput, intervals as iperf3_intervals};
 pub use machine::Machine;
 pub use manifest::{
     CommandRecord, EventKind, EventRecord, LanSummary, LinkSummary, NetworkSummary, NodeSummary,

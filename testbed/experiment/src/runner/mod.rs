@@ -101,7 +101,9 @@ pub fn run(
     progress: &mut dyn Progress,
 ) -> Result<RunOutcome, ResultsError> {
     let staging = Staging::begin(place)?;
-    input.keep(&staging)?;
+    for (path, bytes) in input.copies() {
+        staging.write(&path, bytes)?;
+    }
     let results = perform(world, input, script, &staging, stop, progress)?;
     staging.write_results(&results)?;
     let html = report::render(staging.folder())?;

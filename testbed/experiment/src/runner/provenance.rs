@@ -32,18 +32,18 @@ impl Input<'_> {
         Sha256::digest(self.text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Copies the file and those it names, so that the folder can be run again by itself.
-    pub(super) fn keep(&self, staging: &Staging) -> Result<(), ResultsError> {
-        staging.write("network.yaml", self.text)?;
+    /// The file and those it names, as they stand in a results folder, so that it can be run again by itself.
+    pub(crate) fn copies(&self) -> Vec<(String, &[u8])> {
+        let mut copies = vec![("network.yaml".to_owned(), self.text)];
         for (path, bytes) in self.named {
             // Choice: a path that leads out of the file's own folder would lead out of the results as well. The copy
             // is kept under `files/`, where a person finds it; only those inside stand where the file says.
             let inside = !path.starts_with('/') && !path.split('/').any(|part| part == "..");
             let name = path.trim_start_matches('/').replace("../", "up/").replace("..", "up");
             let relative = if inside && !is_ours(path) { path.clone() } else { format!("files/{name}") };
-            staging.write(&relative, bytes)?;
+            copies.push((relative, bytes));
         }
-        Ok(())
+        copies
     }
 }
 
@@ -52,7 +52,17 @@ fn is_ours(path: &str) -> bool {
     let first = path.trim_start_matches("./").split('/').next().unwrap_or_default();
     matches!(
         first,
-        "results.json" | "network.yaml" | "report.html" | "samples" | "commands" | "nodes" | "captures"
+        "results.json"
+            | "network.yaml"
+            | "report.html"
+            | "samples"
+            | "commands"
+            | "nodes"
+            | "captures"
+            | "experiment.json"
+            | "summary.json"
+            | "runs.csv"
+            | "runs"
     )
 }
 

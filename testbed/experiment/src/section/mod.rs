@@ -1,19 +1,23 @@
 //! The keys of a network file that say what happens in a run.
 //!
 //! [`register`] adds them to the vocabulary: `run` (timed commands and link changes), `collect` (what is measured and
-//! kept), `duration` and `report` (the question). [`Script::of`] reads them from a checked network.
+//! kept), `duration`, `report` (the question) and `experiment` (what varies between runs). [`Script::of`] reads what one
+//! run does from a checked network, [`Experiment::of`] reads which runs there are from a document.
 
 mod collect;
 mod event;
+mod experiment;
 mod names;
 mod question;
 
 pub use collect::{Capture, Collect, FileRequest};
 pub use event::{Action, Command, DEFAULT_TIMEOUT, Event, Expect};
+pub use experiment::{Experiment, Repeats};
 pub use question::Question;
 
 use collect::CollectFile;
 use event::EventFile;
+use experiment::ExperimentFile;
 use plait_model_quantity::TimeSpan;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::Spanned;
@@ -43,7 +47,8 @@ pub fn register(vocabulary: &mut Vocabulary) {
             collect::resolve(collect, network).err().unwrap_or_default()
         })
         .checked_key::<Spanned<TimeSpan>>(Place::File, "duration", check_duration)
-        .key::<Question>(Place::File, "report");
+        .key::<Question>(Place::File, "report")
+        .key::<ExperimentFile>(Place::File, "experiment");
 }
 
 impl Script {

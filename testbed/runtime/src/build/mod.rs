@@ -9,6 +9,7 @@ mod engine_links;
 mod links;
 pub(crate) mod messages;
 mod nodes;
+mod orphans;
 mod programs;
 mod stop;
 

@@ -5,14 +5,14 @@
 //! let go in chunks, each waited for: a veth pair with one end in the chunk's last node and the other in the supervisor's
 //! namespace tells, by vanishing, that the kernel is done with the chunk.
 
-use super::Builder;
 use super::messages::{self, VethEnd};
+use super::{Builder, orphans};
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::kernel::{namespace, process};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use rustix::process::Signal;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Devices let go at a time, loopbacks not counted.
@@ -29,6 +29,9 @@ impl Builder {
     pub(super) fn remove_node(&mut self, name: &str) -> io::Result<()> {
         if let Some(node) = self.nodes.remove(name) {
             kill_inside(&node.network)?;
+            if node.view.is_some() {
+                end_connections(&[(name.to_owned(), node.network.as_fd())]);
+            }
         }
         let _ = std::fs::remove_dir_all(crate::sandbox::node_folder(name));
         Ok(())
@@ -37,6 +40,11 @@ impl Builder {
     /// Lets go of everything, in chunks.
     pub fn stop(&mut self, progress: super::Progress<'_>) {
         self.engine = None;
+        // Only where a program was can there be connections.
+        let inhabited = self.nodes.iter().filter(|(_, node)| node.view.is_some());
+        end_connections(
+            &inhabited.map(|(name, node)| (name.clone(), node.network.as_fd())).collect::<Vec<_>>(),
+        );
         let mut names: Vec<String> = self.state.nodes.keys().cloned().collect();
         names.retain(|name| self.nodes.contains_key(name));
         let total = names.len();
@@ -91,6 +99,14 @@ impl Builder {
             None => Ok(INDEX),
             Some(refused) => Err(refused.error),
         }
+    }
+}
+
+/// Ends what dead programs left half closed, so that it keeps no node alive.
+fn end_connections(nodes: &[(String, BorrowedFd<'_>)]) {
+    match orphans::end_connections(nodes) {
+        Ok(ended) => tracing::debug!(ended, "connections of dead programs"),
+        Err(error) => tracing::warn!(%error, "connections of dead programs may keep nodes for minutes"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Netlink sockets inside nodes, and lists ("dumps") asked of them.
 
 use super::SampleError;
-use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, netlink, recv, send, socket_with,
@@ -23,13 +23,13 @@ const DONE: u16 = 3;
 
 /// A netlink socket inside a node.
 #[derive(Debug)]
-pub(super) struct NodeSocket {
+pub(crate) struct NodeSocket {
     pub node: String,
     socket: OwnedFd,
 }
 
 /// Opens a socket of a protocol in each node's network namespace.
-pub(super) fn open(
+pub(crate) fn open(
     nodes: &[(String, BorrowedFd<'_>)],
     protocol: Option<rustix::net::Protocol>,
 ) -> Result<Vec<NodeSocket>, SampleError> {
@@ -69,15 +69,43 @@ impl NodeSocket {
         buffer: &mut Vec<u8>,
         mut take: impl FnMut(&[u8]),
     ) -> io::Result<()> {
+        self.send(kind, NLM_F_DUMP, request, sequence)?;
+        self.answers(sequence, buffer, |kind, payload| match kind {
+            DONE => Some(Ok(())),
+            ERROR => Some(acknowledged(payload)),
+            _ => {
+                take(payload);
+                None
+            }
+        })
+    }
+
+    /// Asks for something to be done, and waits until it was.
+    pub fn ask(&self, kind: u16, request: &[u8], sequence: u32, buffer: &mut Vec<u8>) -> io::Result<()> {
+        self.send(kind, NLM_F_ACK, request, sequence)?;
+        self.answers(sequence, buffer, |kind, payload| (kind == ERROR).then(|| acknowledged(payload)))
+    }
+
+    fn send(&self, kind: u16, flags: u16, request: &[u8], sequence: u32) -> io::Result<()> {
         let length = HEADER + request.len();
         let mut message = Vec::with_capacity(length);
         message.extend_from_slice(&(length as u32).to_ne_bytes());
         message.extend_from_slice(&kind.to_ne_bytes());
-        message.extend_from_slice(&(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+        message.extend_from_slice(&(NLM_F_REQUEST | flags).to_ne_bytes());
         message.extend_from_slice(&sequence.to_ne_bytes());
         message.extend_from_slice(&0u32.to_ne_bytes());
         message.extend_from_slice(request);
         send(&self.socket, &message, SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// Gives the kind and payload of each answer to `look`, until it says how the request ended.
+    fn answers(
+        &self,
+        sequence: u32,
+        buffer: &mut Vec<u8>,
+        mut look: impl FnMut(u16, &[u8]) -> Option<io::Result<()>>,
+    ) -> io::Result<()> {
         buffer.resize(DATAGRAM, 0);
         loop {
             let (read, _) = recv(&self.socket, buffer.as_mut_slice(), RecvFlags::empty())?;
@@ -87,10 +115,8 @@ impl NodeSocket {
                 if header.sequence != sequence {
                     continue;
                 }
-                match header.kind {
-                    DONE => return Ok(()),
-                    ERROR => return Err(refusal(payload)),
-                    _ => take(payload),
+                if let Some(end) = look(header.kind, payload) {
+                    return end;
                 }
             }
             if read == 0 {
@@ -116,9 +142,12 @@ fn next(bytes: &[u8]) -> Option<(Header, &[u8], &[u8])> {
     Some((Header { kind, sequence }, payload, after))
 }
 
-fn refusal(payload: &[u8]) -> io::Error {
-    let code = payload.get(..4).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_ne_bytes);
-    io::Error::from_raw_os_error(-code)
+/// What an `NLMSG_ERROR` says: nought is no error.
+fn acknowledged(payload: &[u8]) -> io::Result<()> {
+    match payload.get(..4).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_ne_bytes) {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code.saturating_neg())),
+    }
 }
 
 #[cfg(test)]

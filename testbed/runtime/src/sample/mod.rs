@@ -4,7 +4,7 @@
 //! namespace for the purpose. A socket stays in the namespace it was opened in, so that one thread then polls all nodes
 //! without entering any. An open socket also keeps its namespace alive: drop the samplers before the nodes should go.
 
-mod dump;
+pub(crate) mod dump;
 mod interface;
 mod row;
 mod tcp;

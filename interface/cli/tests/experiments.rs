@@ -1,0 +1,179 @@
+//! A file with factors is many runs in one folder.
+
+mod common;
+
+use common::{Person, as_root_and_as_user, eventually, installed};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Four cells of two repeats. The levels stand in a link, in a command and in a text between others.
+const QUESTION: &str = "plait: 1\nname: question\nseed: 5\n\
+    experiment:\n  factors:\n    delay: [1ms, 5ms]\n    count: [1, 2]\n  repeats: 2\n\
+    nodes: [a, b]\n\
+    links: [{endpoints: [a, b], delay: $delay}]\n\
+    collect: {tcp: off, links: off, interfaces: off}\n\
+    run:\n\
+    - {at: 0s, on: a, name: said, exec: 'ping -c $count -i 0.05 b > /dev/null && echo $count/$delay/$HOME/$$'}\n";
+
+fn runs(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder.join("runs")).unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+fn said(folder: &Path, run: &str) -> String {
+    let results = std::fs::read(folder.join("runs").join(run).join("results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    let command = results["commands"][0]["folder"].as_str().unwrap();
+    std::fs::read_to_string(folder.join("runs").join(run).join(command).join("stdout")).unwrap()
+}
+
+#[test]
+fn every_cell_runs_as_often_as_asked_with_its_levels_in_place() {
+    as_root_and_as_user(|person| {
+        person.file("question.yaml", QUESTION);
+        let dry = person.plait(&["run", "question.yaml", "--dry"]).fine();
+        assert!(dry.contains("4     5ms    2") && dry.contains("8 runs at least"), "{dry}");
+        assert!(person.testbeds().is_empty() && !person.work().join("results").exists());
+
+        let ended = person.plait(&["run", "question.yaml", "--json"]);
+        let value: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!((ended.code(), &value["finished"]), (Some(0), &true.into()), "{ended:#?}");
+        let folder = person.work().join("results/question-1");
+        let home = person.home();
+        for cell in 1..=4 {
+            for repeat in 1..=2 {
+                let run = format!("c{cell}-r{repeat}-a1");
+                let (count, delay) = (["1", "2"][(cell - 1) % 2], ["1ms", "5ms"][(cell - 1) / 2]);
+                let said = said(&folder, &run);
+                assert!(said.starts_with(&format!("{count}/{delay}/")), "{run}: {said}");
+                assert!(
+                    !said.contains('$') && !home.as_os_str().is_empty(),
+                    "the shell's names are the shell's: {said}"
+                );
+            }
+        }
+        let table = std::fs::read_to_string(folder.join("runs.csv")).unwrap();
+        let attempts = runs(&folder).len();
+        assert_eq!(table.lines().count(), 1 + attempts);
+        assert!(table.starts_with("cell,repeat,attempt,verdict,passed,counts,delay,count\n"), "{table}");
+        assert_eq!(value["summary"]["cells"][3]["levels"], serde_json::json!(["5ms", "2"]));
+        person.assert_nothing_runs();
+    });
+}
+
+#[test]
+fn a_sweep_that_was_killed_goes_on_where_it_was() {
+    let Some(person) = Person::root() else { return };
+    person.file("question.yaml", QUESTION);
+    let folder = person.work().join("sweep");
+    let sweep = person.start(&["run", "question.yaml", "--output", "sweep"]);
+    assert!(eventually(|| folder.join("runs").is_dir() && whole(&folder) >= 2));
+    // While it works, nobody else may.
+    person.plait(&["run", "question.yaml", "--resume", "sweep"]).fails_saying(2, &["another plait"]);
+    sweep.signal(Signal::KILL);
+    sweep.wait();
+    assert!(eventually(|| person.processes().is_empty()), "the run dies with its sweep");
+    let before = whole(&folder);
+    assert!((2..8).contains(&before), "{before} of 8");
+    let kept: Vec<_> = names(&folder).iter().map(|run| changed(&folder, run)).collect();
+
+    person.plait(&["run", "question.yaml", "--resume", "sweep"]).fine();
+    let after = names(&folder);
+    for cell in 1..=4 {
+        for repeat in 1..=2 {
+            assert!(after.contains(&format!("c{cell}-r{repeat}-a1")), "{after:?}");
+        }
+    }
+    let still: Vec<_> = after.iter().map(|run| changed(&folder, run)).collect();
+    assert!(kept.iter().all(|old| still.contains(old)), "what was done is not done again");
+    // All is done: going on does nothing.
+    person.plait(&["run", "question.yaml", "--resume", "sweep"]).fine();
+    assert_eq!(names(&folder), after);
+    // Another file is another experiment.
+    person.file("question.yaml", QUESTION.replace("5ms", "6ms"));
+    let refused = person.plait(&["run", "question.yaml", "--resume", "sweep"]);
+    refused.fails_saying(2, &["another version of the file", "network.yaml"]);
+    person.plait(&["run", "question.yaml", "--output", "sweep"]).fails_saying(2, &["--resume"]);
+    person
+        .plait(&["run", "question.yaml", "--resume", "nowhere"])
+        .fails_saying(2, &["nowhere", "no experiment"]);
+    person.assert_nothing_runs();
+}
+
+/// The runs that are whole.
+fn names(folder: &Path) -> BTreeSet<String> {
+    runs(folder).into_iter().filter(|run| !run.contains("partial")).collect()
+}
+
+fn whole(folder: &Path) -> usize {
+    names(folder).len()
+}
+
+fn changed(folder: &Path, run: &str) -> (String, std::time::SystemTime) {
+    let results = folder.join("runs").join(run).join("results.json");
+    (run.to_owned(), std::fs::metadata(results).unwrap().modified().unwrap())
+}
+
+#[test]
+fn a_run_that_cannot_be_built_ends_the_sweep_and_keeps_what_was_done() {
+    let Some(person) = Person::root() else { return };
+    // Only when it is built does it show that the second cell's processor is not there.
+    let text = QUESTION
+        .replace("count: [1, 2]", "count: [0, 4000]")
+        .replace("nodes: [a, b]", "nodes: {a: {processors: [$count]}, b: host}");
+    person.file("question.yaml", text.replace("ping -c $count -i 0.05 b > /dev/null && ", ""));
+    let ended = person.plait(&["run", "question.yaml", "--output", "sweep"]);
+    ended.fails_saying(1, &["no processor 4000", "--resume sweep"]);
+    assert!(person.work().join("sweep/experiment.json").exists());
+    person.assert_nothing_runs();
+}
+
+#[test]
+fn an_experiment_that_makes_no_sense_is_refused_with_its_place() {
+    let Some(person) = Person::root() else { return };
+    let wrong = |from: &str, to: &str, words: &[&str]| {
+        person.file("wrong.yaml", QUESTION.replace(from, to));
+        person.plait(&["validate", "wrong.yaml"]).fails_saying(3, words);
+        person.plait(&["run", "wrong.yaml"]).fails_saying(3, words);
+    };
+    wrong("$delay", "3ms", &["wrong.yaml:6:12", "nothing depends on the factor `delay`"]);
+    wrong("[1ms, 5ms]", "[]", &["wrong.yaml:6:12", "`delay` has no level"]);
+    wrong("[1ms, 5ms]", "{from: 1ms, to: 5Mbit}", &["wrong.yaml:6:12", "different units"]);
+    wrong("[1ms, 5ms]", "[1ms, fast]", &["`fast`", "in cell 3: delay=fast count=1"]);
+    wrong("repeats: 2", "repeats: 0", &["wrong.yaml:8:12", "at least once"]);
+    wrong("repeats: 2", "design: {space_filing: 3}", &["space_filing"]);
+    wrong("repeats: 2", "design: {space_filling: 200000}", &["more than 100000"]);
+    person.file("plain.yaml", "plait: 1\nnodes: [a, b]\nlinks: [a-b]\n");
+    person.plait(&["run", "plain.yaml", "--cell", "1"]).fails_saying(2, &["no `experiment:`"]);
+    person.file("question.yaml", QUESTION);
+    person.plait(&["run", "question.yaml", "--cell", "5"]).fails_saying(2, &["there is no cell 5", "1 to 4"]);
+    assert!(!person.work().join("results").exists());
+}
+
+#[test]
+fn a_flow_has_a_mean_and_an_interval_over_runs() {
+    if !installed("iperf3") {
+        return;
+    }
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: flow\nexperiment: {factors: {rate: [5Mbit, 10Mbit]}, repeats: 2}\n\
+        nodes: [a, b]\nlinks: [{endpoints: [a, b], rate: $rate, queue: 50ms}]\nrun:\n\
+        - {at: 0s, on: b, exec: iperf3 -s -1, background: true}\n\
+        - {at: 300ms, on: a, name: bulk, exec: iperf3 -J -c b -t 1, timeout: 20s}\n";
+    person.file("flow.yaml", text);
+    let value: Value = serde_json::from_str(&person.plait(&["run", "flow.yaml", "--json"]).stdout).unwrap();
+    for (cell, rate) in [(0, 5e6), (1, 10e6)] {
+        let cell = &value["summary"]["cells"][cell];
+        let metric = &cell["metrics"]["bulk_bps"];
+        let runs = metric["mean"]["n"].as_u64().unwrap_or(0)
+            + metric["tainted"].as_array().map_or(0, Vec::len) as u64;
+        assert_eq!(runs, 2, "{value:#}");
+        if let (Some(mean), Some(low)) =
+            (metric["mean"]["value"].as_f64(), metric["mean"]["interval"][0].as_f64())
+        {
+            assert!(mean > 0.8 * rate && mean < rate && low <= mean, "{value:#}");
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! `experiment`: what varies between runs, and how often each is repeated.
+
+use crate::design::{Cell, Factor, Level, Levels, Range, RangeError, Scale, full, spread};
+use indexmap::IndexMap;
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::document::{Span, Spanned, Value, decode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// More cells than anybody waits for.
+const MOST_CELLS: usize = 100_000;
+/// Repeats that are not told when to stop: at least, at most (and how they are told).
+const LEAST_ADAPTIVE: usize = 5;
+const MOST_ADAPTIVE: usize = 30;
+
+/// A question with factors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// What varies, in the order of the file.
+    pub factors: Vec<Factor>,
+    /// The choices of a level for each factor.
+    pub cells: Vec<Cell>,
+    /// How often each cell runs.
+    pub repeats: Repeats,
+    /// Seed of the order of runs and of the choice of cells; each repeat's network has its own.
+    pub seed: u64,
+}
+
+/// How often each cell runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Repeats {
+    /// So often.
+    Fixed(usize),
+    /// At least five times, then until the half-width of the 95 % interval of every metric is under this part of its mean, at most
+    /// thirty times.
+    Until(f64),
+}
+
+impl Repeats {
+    /// Repeats that every cell gets.
+    pub fn least(self) -> usize {
+        match self {
+            Self::Fixed(count) => count,
+            Self::Until(_) => LEAST_ADAPTIVE,
+        }
+    }
+
+    /// Repeats that a cell gets at most.
+    pub fn most(self) -> usize {
+        match self {
+            Self::Fixed(count) => count,
+            Self::Until(_) => MOST_ADAPTIVE,
+        }
+    }
+}
+
+/// What varies between runs of this network, and how often each is repeated.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Experiment")]
+pub(super) struct ExperimentFile {
+    /// What varies. `$NAME` stands for the level wherever a value is written.
+    #[serde(default)]
+    factors: IndexMap<String, Spanned<FactorFile>>,
+    /// Which combinations run: all of them unless said otherwise.
+    #[serde(default)]
+    design: Option<Spanned<DesignFile>>,
+    /// How often each runs: once unless said otherwise.
+    #[serde(default)]
+    repeats: Option<Spanned<RepeatsFile>>,
+    /// Seed of the order of runs and of space-filling designs: 1 unless said otherwise.
+    #[serde(default)]
+    seed: Option<u64>,
+}
+
+/// Levels, or a range of them.
+#[derive(Debug, Clone)]
+enum FactorFile {
+    List(Vec<String>),
+    Range(RangeFile),
+}
+
+/// Everything between two quantities.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RangeFile {
+    /// The first level.
+    from: LevelFile,
+    /// The last level.
+    to: LevelFile,
+    /// How many levels a full design takes, its ends included: 2 unless said otherwise.
+    #[serde(default)]
+    levels: Option<usize>,
+    /// How levels lie between the ends: `linear` unless `log` is said.
+    #[serde(default)]
+    scale: ScaleFile,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ScaleFile {
+    #[default]
+    Linear,
+    Log,
+}
+
+/// One level, as it is written.
+#[derive(Debug, Clone)]
+struct LevelFile(String);
+
+impl<'de> Deserialize<'de> for LevelFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl Visitor<'_> for Written {
+            type Value = LevelFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a level such as `10ms`, `cubic` or 3")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<LevelFile, E> {
+                Ok(LevelFile(text.to_owned()))
+            }
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<LevelFile, E> {
+                Ok(LevelFile(value.to_string()))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<LevelFile, E> {
+                Ok(LevelFile(value.to_string()))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<LevelFile, E> {
+                Ok(LevelFile(value.to_string()))
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<LevelFile, E> {
+                Ok(LevelFile(value.to_string()))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for LevelFile {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Level".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+impl<'de> Deserialize<'de> for FactorFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = FactorFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of levels, or a range `{from: 10ms, to: 200ms}`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<FactorFile, A::Error> {
+                let mut levels = Vec::new();
+                while let Some(LevelFile(level)) = items.next_element()? {
+                    levels.push(level);
+                }
+                Ok(FactorFile::List(levels))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FactorFile, A::Error> {
+                RangeFile::deserialize(de::value::MapAccessDeserializer::new(map)).map(FactorFile::Range)
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for FactorFile {
+    fn schema_name() -> Cow<'static, str> {
+        "Factor".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let level = generator.subschema_for::<LevelFile>();
+        let range = generator.subschema_for::<RangeFile>();
+        schemars::json_schema!({ "anyOf": [{ "type": "array", "items": level, "minItems": 1 }, range] })
+    }
+}
+
+/// `full`, or `{space_filling: 30}`.
+#[derive(Debug, Clone, Copy)]
+enum DesignFile {
+    Full,
+    SpaceFilling(usize),
+}
+
+impl<'de> Deserialize<'de> for DesignFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Spread {
+            space_filling: usize,
+        }
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = DesignFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`full`, or `{space_filling: 30}`")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<DesignFile, E> {
+                if text == "full" {
+                    Ok(DesignFile::Full)
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Str(text), &self))
+                }
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DesignFile, A::Error> {
+                Spread::deserialize(de::value::MapAccessDeserializer::new(map))
+                    .map(|spread| DesignFile::SpaceFilling(spread.space_filling))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for DesignFile {
+    fn schema_name() -> Cow<'static, str> {
+        "Design".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [
+            { "const": "full" },
+            { "type": "object", "properties": { "space_filling": {
+                "description": "About how many cells, spread evenly over the ranges of all factors.",
+                "type": "integer", "minimum": 1 } },
+              "required": ["space_filling"], "additionalProperties": false }] })
+    }
+}
+
+/// `5`, or `{until: 5%}`.
+#[derive(Debug, Clone, Copy)]
+enum RepeatsFile {
+    Fixed(usize),
+    Until(f64),
+}
+
+impl<'de> Deserialize<'de> for RepeatsFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Until {
+            until: plait_model_quantity::Probability,
+        }
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = RepeatsFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of repeats, or `{until: 5%}`")
+            }
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<RepeatsFile, E> {
+                Ok(RepeatsFile::Fixed(count as usize))
+            }
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<RepeatsFile, E> {
+                usize::try_from(count)
+                    .map(RepeatsFile::Fixed)
+                    .map_err(|_| E::custom("repeats are at least 1"))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RepeatsFile, A::Error> {
+                Until::deserialize(de::value::MapAccessDeserializer::new(map))
+                    .map(|repeats| RepeatsFile::Until(repeats.until.value()))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for RepeatsFile {
+    fn schema_name() -> Cow<'static, str> {
+        "Repeats".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let share = generator.subschema_for::<plait_model_quantity::Probability>();
+        schemars::json_schema!({ "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "object", "properties": { "until": share }, "required": ["until"], "additionalProperties": false }] })
+    }
+}
+
+impl Experiment {
+    /// The experiment of a document, if it has one. Read before the rest, because the rest depends on a cell.
+    ///
+    /// # Errors
+    /// The faults in it: levels that are none, names that cannot be written `$NAME`, factors that nothing uses.
+    pub fn of(document: &Value) -> Result<Option<Self>, Vec<Diagnostic>> {
+        let Value::Map(map) = document else { return Ok(None) };
+        let Some(value) = map.get("experiment") else { return Ok(None) };
+        let file: ExperimentFile = decode(value).map_err(|fault| vec![fault])?;
+        let mut faults = Vec::new();
+        let mut factors = Vec::new();
+        for (name, factor) in &file.factors {
+            match levels(name, factor) {
+                Ok(levels) => factors.push(Factor { name: name.clone(), levels }),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        faults.extend(unused(document, &file.factors));
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let seed = file.seed.unwrap_or(1);
+        Ok(Some(Self {
+            cells: cells(&factors, file.design.as_ref(), seed, value.span())?,
+            repeats: repeats(file.repeats.as_ref())?,
+            factors,
+            seed,
+        }))
+    }
+
+    /// The levels of a cell in words: `queue=10ms control=cubic`.
+    pub fn describe(&self, cell: &Cell) -> String {
+        let levels = self.factors.iter().zip(&cell.levels);
+        let words: Vec<String> =
+            levels.map(|(factor, level)| format!("{}={}", factor.name, level.text)).collect();
+        words.join(" ")
+    }
+
+    /// The document of one cell: its levels stand where the file names them.
+    pub fn document(&self, document: &Value, cell: &Cell) -> Value {
+        let mut filled = document.clone();
+        let Value::Map(map) = &mut filled else { return filled };
+        let level = |name: &str| {
+            let index = self.factors.iter().position(|factor| factor.name == name)?;
+            cell.levels.get(index).map(|level| level.text.as_str())
+        };
+        for entry in map.entries.iter_mut().filter(|entry| entry.key != "experiment") {
+            entry.value.fill(&mut |name| level(name));
+        }
+        filled
+    }
+}
+
+fn levels(name: &str, factor: &Spanned<FactorFile>) -> Result<Levels, Diagnostic> {
+    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(Diagnostic::new(factor.span, format!("`${name}` cannot stand for a factor"))
+            .help("name it with letters, digits and `_`"));
+    }
+    match &factor.value {
+        FactorFile::List(levels) if levels.is_empty() => {
+            Err(Diagnostic::new(factor.span, format!("`{name}` has no level")).help("write at least one"))
+        }
+        FactorFile::List(levels) => Ok(Levels::List(levels.iter().map(|level| Level::of(level)).collect())),
+        FactorFile::Range(range) => {
+            let scale = match range.scale {
+                ScaleFile::Linear => Scale::Linear,
+                ScaleFile::Log => Scale::Logarithmic,
+            };
+            Range::new(&range.from.0, &range.to.0, scale, range.levels.unwrap_or(2))
+                .map(Levels::Range)
+                .map_err(|error| range_fault(factor.span, &error))
+        }
+    }
+}
+
+fn range_fault(span: Span, error: &RangeError) -> Diagnostic {
+    let help = match error {
+        RangeError::NoQuantity(_) => "write both ends as quantities, or the levels as a list",
+        RangeError::Units(..) => "write both ends in one unit",
+        RangeError::Logarithm => "begin above nought, or write `scale: linear`",
+        RangeError::Levels => "write `levels: 2` or more, or the level as a list of one",
+    };
+    Diagnostic::new(span, error.to_string()).help(help)
+}
+
+/// A factor that nothing names changes nothing: a slip of the pen.
+fn unused(document: &Value, factors: &IndexMap<String, Spanned<FactorFile>>) -> Vec<Diagnostic> {
+    let mut used = vec![false; factors.len()];
+    let Value::Map(map) = document else { return Vec::new() };
+    for entry in map.entries.iter().filter(|entry| entry.key != "experiment") {
+        entry.value.clone().fill(&mut |name| {
+            if let Some(index) = factors.get_index_of(name) {
+                used[index] = true;
+            }
+            None
+        });
+    }
+    let faults = factors.iter().zip(used).filter(|(_, used)| !used);
+    faults
+        .map(|((name, factor), _)| {
+            Diagnostic::new(factor.span, format!("nothing depends on the factor `{name}`"))
+                .help(format!("write `${name}` where its level belongs, as in `delay: ${name}`"))
+        })
+        .collect()
+}
+
+fn cells(
+    factors: &[Factor],
+    design: Option<&Spanned<DesignFile>>,
+    seed: u64,
+    whole: Span,
+) -> Result<Vec<Cell>, Vec<Diagnostic>> {
+    let span = design.map_or(whole, |design| design.span);
+    let fault = |what: String, help: &str| Err(vec![Diagnostic::new(span, what).help(help)]);
+    match design.map(|design| design.value) {
+        Some(DesignFile::SpaceFilling(_)) if factors.is_empty() => {
+            fault("a space-filling design needs factors".to_owned(), "add `factors:`")
+        }
+        Some(DesignFile::SpaceFilling(0)) => fault("a design has at least one cell".to_owned(), "write 30"),
+        Some(DesignFile::SpaceFilling(count)) if count <= MOST_CELLS => Ok(spread(factors, count, seed)),
+        Some(DesignFile::SpaceFilling(count)) => {
+            fault(format!("{count} cells are more than {MOST_CELLS}"), "ask for fewer")
+        }
+        Some(DesignFile::Full) | None => {
+            let mut sizes = factors.iter().map(|factor| factor.levels.count());
+            match sizes.try_fold(1usize, |product, size| product.checked_mul(size)) {
+                Some(count) if count <= MOST_CELLS => Ok(full(factors)),
+                _ => fault(
+                    format!("these factors have more than {MOST_CELLS} combinations"),
+                    "take fewer levels, or `design: {space_filling: 100}`",
+                ),
+            }
+        }
+    }
+}
+
+fn repeats(written: Option<&Spanned<RepeatsFile>>) -> Result<Repeats, Vec<Diagnostic>> {
+    let Some(written) = written else { return Ok(Repeats::Fixed(1)) };
+    let fault = |what: &str, help: &str| Err(vec![Diagnostic::new(written.span, what).help(help)]);
+    match written.value {
+        RepeatsFile::Fixed(0) => fault("a cell runs at least once", "write 5"),
+        RepeatsFile::Fixed(count) if count > 10_000 => fault("more than 10,000 repeats", "write 30"),
+        RepeatsFile::Fixed(count) => Ok(Repeats::Fixed(count)),
+        RepeatsFile::Until(share) if share <= 0.0 => {
+            fault("an interval of nothing is never reached", "write `{until: 5%}`")
+        }
+        RepeatsFile::Until(share) => Ok(Repeats::Until(share)),
+    }
+}

@@ -1,0 +1,19 @@
+//! Many runs: every cell of an experiment, repeated, in one folder that can be gone on with at any time.
+//!
+//! ```text
+//! folder/experiment.json           what runs there are: factors, cells, repeats, the file's hash
+//! folder/network.yaml              the file, and beside it those it names
+//! folder/runs/c3-r2-a1/            the first attempt of repeat 2 of cell 3: a results folder of its own
+//! folder/runs.csv, summary.json    what the runs say together
+//! ```
+//!
+//! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done: [`Sweep::next`] looks there
+//! and nowhere else, and a sweep that was killed goes on where it was.
+
+mod folder;
+mod order;
+mod summary;
+
+pub use folder::{EXPERIMENT_VERSION, Sweep, SweepError};
+pub use order::{Attempt, RunId};
+pub use summary::{CellSummary, MetricSummary, RunRow, Summary};
