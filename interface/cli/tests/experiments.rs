@@ -91,6 +91,13 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     // All is done: going on does nothing.
     person.plait(&["run", "question.yaml", "--resume", "sweep"]).fine();
     assert_eq!(names(&folder), after);
+    // A newer folder is refused by name.
+    let manifest = folder.join("experiment.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("\"plait_experiment\": 1", "\"plait_experiment\": 2")).unwrap();
+    let newer = person.plait(&["run", "question.yaml", "--resume", "sweep"]);
+    newer.fails_saying(2, &["of format 2", "use a newer plait"]);
+    std::fs::write(&manifest, text).unwrap();
     // Another file is another experiment.
     person.file("question.yaml", QUESTION.replace("5ms", "6ms"));
     let refused = person.plait(&["run", "question.yaml", "--resume", "sweep"]);

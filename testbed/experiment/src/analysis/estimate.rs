@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_bootstrap_is_its_seed() {
-        let values = [3.14, 1.59, 2.65, 3.58, 9.79, 3.23, 8.46, 2.64];
+        let values = [3.13, 1.59, 2.65, 3.58, 9.79, 3.23, 8.46, 2.64];
         let average = |values: &[f64]| plain_mean(values).unwrap();
         let once = bootstrap(&values, 1, average).unwrap();
         assert_eq!(once, bootstrap(&values, 1, average).unwrap());

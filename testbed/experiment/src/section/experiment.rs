@@ -86,6 +86,7 @@ enum FactorFile {
 /// Everything between two quantities.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Range")]
 struct RangeFile {
     /// The first level.
     from: LevelFile,
@@ -101,6 +102,7 @@ struct RangeFile {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Scale")]
 enum ScaleFile {
     #[default]
     Linear,

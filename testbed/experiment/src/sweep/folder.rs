@@ -241,7 +241,7 @@ impl<'a> Sweep<'a> {
     /// The attempt of a run that counts: the valid one, else the last; never one that the user ended early.
     pub(super) fn counting(&self, run: RunId) -> Option<&Done> {
         let whole = || self.done.get(&run).into_iter().flatten().filter(|done| !done.results.interrupted);
-        whole().find(|done| done.results.verdict.word == VerdictWord::Valid).or(whole().last())
+        whole().find(|done| done.results.verdict.word == VerdictWord::Valid).or(whole().next_back())
     }
 }
 
