@@ -50,8 +50,45 @@ pub fn json_schema(vocabulary: &Vocabulary) -> Value {
     definitions.insert("Lan".into(), lan);
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Plait network file");
+    // Which names stand for levels is for the room to say that fills documents; where a value is written, a name may be.
+    definitions.values_mut().for_each(or_named);
+    or_named(&mut root);
+    definitions.insert(
+        "Named".into(),
+        json!({ "description": "What a factor of `experiment:` stands for.", "type": "string",
+            "pattern": "^\\$[A-Za-z_][A-Za-z0-9_]*$" }),
+    );
     root["$defs"] = Value::Object(definitions);
     root
+}
+
+/// Lets a `$name` stand wherever a schema wants a scalar of a certain form.
+fn or_named(schema: &mut Value) {
+    if let Value::Array(schemas) = schema {
+        schemas.iter_mut().for_each(or_named);
+        return;
+    }
+    let Value::Object(map) = schema else { return };
+    let scalar = |kind: &Value| matches!(kind.as_str(), Some("integer" | "number" | "boolean"));
+    let formed = ["pattern", "enum", "const", "oneOf"].iter().any(|word| map.contains_key(*word))
+        || map.get("type").is_some_and(|kind| {
+            scalar(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(scalar))
+        });
+    if formed {
+        // The description stays outside, where editors look for it.
+        let description = map.shift_remove("description");
+        let formed = std::mem::take(map);
+        map.extend(description.map(|text| ("description".to_owned(), text)));
+        map.insert("anyOf".into(), json!([formed, { "$ref": "#/$defs/Named" }]));
+        return;
+    }
+    for word in ["properties", "items", "additionalProperties", "anyOf", "allOf"] {
+        match map.get_mut(word) {
+            Some(Value::Object(named)) if word == "properties" => named.values_mut().for_each(or_named),
+            Some(inner) => or_named(inner),
+            None => {}
+        }
+    }
 }
 
 /// A struct's own schema as a value.
