@@ -5,7 +5,7 @@ use plait_model_topology::address::{Assignment, assign};
 use plait_model_topology::diagnostic::{Diagnostic, Report};
 use plait_model_topology::document::{Source, Value, parse};
 use plait_model_topology::{Network, Vocabulary, resolve_network};
-use plait_testbed_experiment::section::Experiment;
+use plait_testbed_experiment::section::{Action, Experiment, Script};
 use plait_testbed_runtime::obstacle::obstacles;
 use plait_testbed_runtime::plan::{State, Wishes, desired};
 use std::cell::RefCell;
@@ -112,7 +112,19 @@ impl Loaded {
     pub fn desired(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Failure> {
         let report = |faults: Vec<Diagnostic>| Failure::from(Report::new(self.source.clone(), faults));
         let assignment = assign(&self.network, previous).map_err(report)?;
-        desired(&self.network, &assignment, wishes, &|name| self.read(name)).map_err(report)
+        let mut wishes = wishes.clone();
+        wishes.dynamic.extend(self.changing()?);
+        desired(&self.network, &assignment, &wishes, &|name| self.read(name)).map_err(report)
+    }
+
+    /// The links that events change, which must be made so that they can.
+    fn changing(&self) -> Result<Vec<String>, Failure> {
+        let script = Script::of(&self.network).map_err(|faults| self.faulty(faults))?;
+        let changed = script.events.into_iter().filter_map(|event| match event.action {
+            Action::Set { link, .. } | Action::Link { link, .. } => Some(link),
+            Action::Start(_) | Action::Node { .. } => None,
+        });
+        Ok(changed.collect())
     }
 
     /// The same, where it can be built on this machine.

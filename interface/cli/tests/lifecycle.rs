@@ -184,3 +184,44 @@ fn a_plan_is_what_up_would_do_and_does_nothing() {
     let text = person.plait(&["plan", file.to_str().unwrap()]).fine();
     assert!(text.contains("+ node a  host") && text.contains("+ link a-r  a:eth0 <-> r:eth0"), "{text}");
 }
+
+#[test]
+fn a_name_that_is_no_name_is_refused() {
+    let Some(person) = Person::root() else { return };
+    let file = person.file("only.yaml", "plait: 1\nnodes: [a]\n");
+    for name in ["../evil", "", "..", "a b", "x\"y", "-x", &"n".repeat(65)] {
+        let name = format!("--name={name}");
+        person.plait(&["up", file.to_str().unwrap(), &name]).fails_saying(1, &["cannot be called"]);
+    }
+    person.assert_nothing_runs();
+}
+
+#[test]
+fn commands_of_a_node_see_nothing_of_the_callers_environment() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: bare\nnodes: {a: {commands: ['env > /run/node/env']}}\n";
+    let file = person.file("bare.yaml", text);
+    let up = person.prepare(&["up", file.to_str().unwrap()]).env("SECRET_TOKEN", "hunter2").status().unwrap();
+    assert!(up.success());
+    let seen = person.plait(&["exec", "-t", "bare", "a", "--", "cat", "/run/node/env"]).fine();
+    assert!(
+        !seen.contains("hunter2") && seen.contains("PLAIT_NODE=a") && seen.contains("PLAIT_TESTBED=bare"),
+        "{seen}"
+    );
+    person.plait(&["down", "bare"]).fine();
+}
+
+#[test]
+fn a_program_ends_with_a_caller_that_ends_before_it_starts() {
+    let Some(person) = Person::root() else { return };
+    let testbed = person.up("plait: 1\nnodes: [a]\n");
+    for after_us in (0..20).map(|step| step * 400) {
+        let mut exec = person.start(&testbed.words("a", &["sleep", "6543"]));
+        std::thread::sleep(std::time::Duration::from_micros(after_us));
+        exec.signal(Signal::KILL);
+        assert!(eventually(|| !exec.is_running()));
+    }
+    let left = || testbed.exec("a", &["pgrep", "-fc", "sleep 654[3]"]).stdout.trim().to_owned();
+    assert!(eventually(|| left() == "0"), "{} programs are left", left());
+    testbed.down();
+}

@@ -346,3 +346,20 @@ fn a_tap_carries_a_link_too() {
         person.assert_nothing_runs();
     });
 }
+
+#[test]
+fn links_carry_their_largest_frames_however_slow_and_their_least() {
+    let text = "plait: 1\nnodes: [a, b, c, d, e]\nlinks:\n\
+        - {endpoints: [a, b], mtu: 9000B, rate: 1Mbit, delay: 1ms}\n\
+        - {endpoints: [a, c], mtu: 9000B, rate: 10Mbit}\n\
+        - {endpoints: [a, d], mtu: 576B}\n\
+        - {endpoints: [a, e], mtu: 576B, delay: 1ms}\n";
+    as_root_and_as_user(|person| {
+        let testbed = person.up(text);
+        for (node, size) in [("b", "8900"), ("c", "8900"), ("d", "548"), ("e", "548")] {
+            let ping = ["ping", "-c", "2", "-i", "0.3", "-W", "5", "-M", "do", "-s", size, node];
+            Pinged::read(&testbed.exec("a", &ping).fine()).whole();
+        }
+        testbed.down();
+    });
+}

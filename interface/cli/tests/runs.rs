@@ -140,3 +140,23 @@ fn ctrl_c_ends_a_run_early_and_keeps_what_was_measured() {
         let _: Option<Running> = None;
     });
 }
+
+#[test]
+fn a_direction_that_fails_and_recovers_loses_what_it_lost_before() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: half\nnodes: [a, b]\n\
+        links: [{endpoints: [a, b], delay: 1ms, loss: 30%}]\n\
+        collect: {tcp: off, links: off, interfaces: off}\nrun:\n\
+        - {at: 100ms, link: a-b, direction: forward, fail: true}\n\
+        - {at: 200ms, on: a, name: during, exec: ping -c 5 -i 0.02 -W 1 b, expect: 1}\n\
+        - {at: 500ms, link: a-b, direction: forward, set: {loss: 40%}}\n\
+        - {at: 600ms, on: a, name: still, exec: ping -c 5 -i 0.02 -W 1 b, expect: 1}\n\
+        - {at: 2s, link: a-b, direction: forward, recover: true}\n\
+        - {at: 2500ms, on: a, name: after, exec: ping -c 10 -i 0.02 -W 1 b, expect: any}\n";
+    person.file("half.yaml", text);
+    person.plait(&["run", "half.yaml"]).fine();
+    let results = std::fs::read(person.work().join("results/half-1/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    let conditions = results["links"].to_string();
+    assert!(conditions.contains("1ms loss 40%") && conditions.contains("1ms loss 30%"), "{conditions}");
+}

@@ -104,6 +104,17 @@ pub struct Queue {
     pub limit: QueueLimit,
     /// Whether packets are dropped or marked before the limit is reached.
     pub discipline: Discipline,
+    /// The largest frame of the link. A queue holds two at least, or a full frame would never pass.
+    #[serde(default = "usual_frame", skip_serializing_if = "is_usual_frame")]
+    pub frame: ByteCount,
+}
+
+fn usual_frame() -> ByteCount {
+    MTU_FRAME
+}
+
+fn is_usual_frame(frame: &ByteCount) -> bool {
+    *frame == MTU_FRAME
 }
 
 /// Whether packets are dropped or marked before the queue's limit is reached.
@@ -160,7 +171,11 @@ impl Default for Queue {
     /// Choice: 50 ms, drop-tail. A limit in time fits every rate; fixed packet counts (the kernel's 1000) are 12 ms
     /// at 1 Gbit/s and three minutes at 64 kbit/s.
     fn default() -> Self {
-        Self { limit: QueueLimit::Time(TimeSpan::from_millis(50)), discipline: Discipline::DropTail }
+        Self {
+            limit: QueueLimit::Time(TimeSpan::from_millis(50)),
+            discipline: Discipline::DropTail,
+            frame: MTU_FRAME,
+        }
     }
 }
 
@@ -211,7 +226,7 @@ impl Conditions {
             QueueLimit::Time(time) => self.bytes_in(time),
             QueueLimit::Packets(_) => return None,
         };
-        let least = ByteCount::new(2 * MTU_FRAME.bytes());
+        let least = ByteCount::new(2 * self.queue.frame.bytes());
         Some((asked.max(least), asked < least))
     }
 

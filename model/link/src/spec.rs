@@ -178,6 +178,7 @@ impl ConditionsSpec {
             changed.jitter = None;
         }
         let mut conditions = changed.build(traces)?;
+        conditions.queue.frame = built.queue.frame;
         if same_rate {
             conditions.rate = built.rate.clone();
         }
@@ -299,7 +300,7 @@ fn build_queue(spec: Option<&QueueSpec>) -> Result<Queue, ConditionsError> {
             })
         }
     };
-    Ok(Queue { limit: shape.limit.unwrap_or(default.limit), discipline })
+    Ok(Queue { limit: shape.limit.unwrap_or(default.limit), discipline, ..default })
 }
 
 fn read<T>(

@@ -8,12 +8,14 @@ use crate::world::{
     Verdict, Verification, World, WorldError,
 };
 use loggers::{CaptureLogger, Sampler};
-use plait_model_link::ConditionsSpec;
+use plait_model_link::{ConditionsSpec, LossSpec};
+use plait_model_quantity::Probability;
 use plait_testbed_runtime::collect::copy_tree;
 use plait_testbed_runtime::control::{ExecRequest, Exited, SampleRequest, Testbed, Traces};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use plait_testbed_runtime::sandbox::NODE_FOLDER;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fs::File;
 use std::net::Shutdown;
 use std::os::fd::AsFd;
@@ -27,6 +29,8 @@ pub struct RunningTestbed {
     testbed: Testbed,
     traces: Traces,
     verification: Vec<Verification>,
+    /// The loss that directions which failed alone had, and will have again.
+    failed: Mutex<HashMap<(String, usize), Option<LossSpec>>>,
 }
 
 impl RunningTestbed {
@@ -42,7 +46,15 @@ impl RunningTestbed {
             measuring(name);
             verification.extend(judgement::verified(name, &testbed.check_link(name, false)?));
         }
-        Ok(Self { testbed, traces, verification })
+        Ok(Self { testbed, traces, verification, failed: Mutex::default() })
+    }
+
+    /// Lays conditions over those of one direction.
+    fn lay(&self, link: &str, side: usize, change: ConditionsSpec) -> Result<(), WorldError> {
+        let named = change.traces();
+        let mut traces = self.traces.clone();
+        traces.retain(|path, _| named.contains(&&path[..]));
+        self.testbed.set_link(link, Some(side), change, traces).map(drop).map_err(error)
     }
 
     /// The testbed again, to take it down.
@@ -121,15 +133,16 @@ impl World for RunningTestbed {
     }
 
     fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError> {
-        let direction = match direction {
-            Direction::Forward => Some(0),
-            Direction::Reverse => Some(1),
-            Direction::Both => None,
-        };
-        let named = change.traces();
-        let mut traces = self.traces.clone();
-        traces.retain(|path, _| named.contains(&&path[..]));
-        self.testbed.set_link(link, direction, change.clone(), traces).map(drop).map_err(error)
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        for side in (0..2).filter(|side| direction.includes(*side)) {
+            let mut change = change.clone();
+            // What failed stays failed; its loss is for when it recovers.
+            if let (Some(kept), true) = (failed.get_mut(&(link.to_owned(), side)), change.loss.is_some()) {
+                *kept = change.loss.take();
+            }
+            self.lay(link, side, change)?;
+        }
+        Ok(())
     }
 
     fn set_link_up(&self, link: &str, direction: Direction, up: bool) -> Result<(), WorldError> {
@@ -137,9 +150,23 @@ impl World for RunningTestbed {
             return self.testbed.fail_link(link, !up).map_err(error);
         }
         // One direction alone fails by losing everything: the device at its end stays as it is.
-        let settings = [("loss", if up { "none" } else { "100%" })];
-        let change = ConditionsSpec::from_settings(&settings).map_err(error)?;
-        self.set_link(link, direction, &change)
+        let side = usize::from(direction == Direction::Reverse);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (link.to_owned(), side);
+        let loss = match (up, failed.get(&key)) {
+            (true, None) | (false, Some(_)) => return Ok(()),
+            (true, Some(kept)) => kept.clone().unwrap_or(LossSpec::Independent(Probability::ZERO)),
+            (false, None) => {
+                let state = self.testbed.state().map_err(error)?;
+                let kept = state.links.get(link).and_then(|link| link.specs[side].loss.clone());
+                failed.insert(key.clone(), kept);
+                LossSpec::Independent(Probability::ONE)
+            }
+        };
+        if up {
+            failed.remove(&key);
+        }
+        self.lay(link, side, ConditionsSpec { loss: Some(loss), ..ConditionsSpec::default() })
     }
 
     fn set_node_up(&self, node: &str, up: bool) -> Result<(), WorldError> {

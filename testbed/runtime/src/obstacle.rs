@@ -67,12 +67,24 @@ fn limits(node: &Node, wanted: &NodeState) -> Option<Diagnostic> {
 }
 
 fn processors(node: &Node, wanted: &NodeState) -> Vec<Diagnostic> {
-    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    // Not those that this process may use just now: a `taskset` around it says nothing of the nodes.
+    let present = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let known = listed_processors(&present);
     let fault = |processor| {
         Diagnostic::new(place(node, "processors"), format!("this machine has no processor {processor}"))
-            .help(format!("use 0 to {}", count - 1))
+            .help(format!("use one of {}", present.trim()))
     };
-    wanted.processors.iter().filter(|processor| **processor >= count).map(fault).collect()
+    let lacks = |processor: &&usize| !known.is_empty() && !known.contains(processor);
+    wanted.processors.iter().filter(lacks).map(fault).collect()
+}
+
+/// The numbers in the kernel's list form: `0-3,6`.
+fn listed_processors(list: &str) -> Vec<usize> {
+    let ends = |part: &str| -> Option<std::ops::RangeInclusive<usize>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    list.trim().split(',').filter_map(ends).flatten().collect()
 }
 
 /// Congestion controls that are not there: a route may name each that is loaded, a node each that all may use.

@@ -27,27 +27,41 @@ impl Path {
     pub fn delays(&mut self, count: u64, interval: TimeSpan, longest: TimeSpan) -> io::Result<Vec<u64>> {
         tighten_timers();
         self.clear()?;
-        let mut delays = Vec::with_capacity(count as usize);
+        let mut probes =
+            Probes { sent: Vec::with_capacity(count as usize), delays: Vec::with_capacity(count as usize) };
         let mut next = monotonic() + interval.as_nanos();
         for number in 0..count {
             sleep_until(next);
             next += interval.as_nanos();
-            self.from.send(number, 64)?;
-            self.collect(&mut delays)?;
+            probes.sent.push(Some(self.from.send(number, 64)?));
+            self.collect(&mut probes)?;
         }
         // What is still under way gets its delay and a fifth of a second.
         let patience = monotonic() + 2 * longest.as_nanos() + 200_000_000;
-        while (delays.len() as u64) < count && monotonic() < patience {
+        while (probes.delays.len() as u64) < count && monotonic() < patience {
             std::thread::sleep(std::time::Duration::from_millis(2));
-            self.collect(&mut delays)?;
+            self.collect(&mut probes)?;
         }
-        Ok(delays)
+        Ok(probes.delays)
     }
 
-    fn collect(&mut self, delays: &mut Vec<u64>) -> io::Result<()> {
+    fn collect(&mut self, probes: &mut Probes) -> io::Result<()> {
         while let Some(arrival) = self.to.receive()? {
-            delays.push(arrival.at.saturating_sub(arrival.sent));
+            // Each counts once, and only as it was sent: the link may double frames, and damage what is written in them.
+            let sent = usize::try_from(arrival.number).ok().and_then(|number| probes.sent.get_mut(number));
+            if let Some(sent) = sent
+                && *sent == Some(arrival.sent)
+            {
+                *sent = None;
+                probes.delays.push(arrival.at.saturating_sub(arrival.sent));
+            }
         }
         Ok(())
     }
+}
+
+/// Probes on their way: when each was sent until it comes, and the delays of those that came.
+struct Probes {
+    sent: Vec<Option<u64>>,
+    delays: Vec<u64>,
 }

@@ -50,9 +50,8 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         (None, _) => {}
     }
     let script = Script::of(&loaded.network).map_err(|faults| loaded.faulty(faults))?;
-    let wishes = Wishes { dynamic: changing(&script), ..Wishes::default() };
     let traces = traces(&script, &loaded)?;
-    let desired = loaded.buildable(&wishes, None)?;
+    let desired = loaded.buildable(&Wishes::default(), None)?;
     let place = match arguments.output {
         Some(place) => place,
         None => next_place(&loaded.network.name)?,
@@ -117,17 +116,6 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     Ok(if results.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The links that events change, which must be made so that they can.
-fn changing(script: &Script) -> std::collections::HashSet<String> {
-    let mut links = std::collections::HashSet::new();
-    for event in &script.events {
-        if let Action::Set { link, .. } | Action::Link { link, .. } = &event.action {
-            links.insert(link.clone());
-        }
-    }
-    links
-}
-
 /// The traces that events name, read before anything is built.
 fn traces(script: &Script, loaded: &Loaded) -> Result<Traces, Failure> {
     let mut traces = Traces::new();
@@ -147,9 +135,18 @@ fn traces(script: &Script, loaded: &Loaded) -> Result<Traces, Failure> {
 /// `results/NAME-NUMBER`, the first that is free.
 pub fn next_place(name: &str) -> Result<PathBuf, Failure> {
     let folder = Path::new("results");
+    // A run that is being written stands beside its place, under a longer name.
+    let taken: BTreeSet<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .map(|name| name.split(".partial-").next().unwrap_or_default().to_owned())
+        .collect();
     (1..100_000)
-        .map(|number| folder.join(format!("{name}-{number}")))
-        .find(|place| !place.exists())
+        .map(|number| format!("{name}-{number}"))
+        .find(|name| !taken.contains(name))
+        .map(|name| folder.join(name))
         .ok_or_else(|| Failure::new("results/ is full: remove old results"))
 }
 

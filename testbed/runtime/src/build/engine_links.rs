@@ -108,7 +108,9 @@ impl Builder {
                     let held_index = base + end as u32;
                     namespace::in_network(&*namespace, || {
                         let mut batch = Batch::default();
-                        batch.push(messages::no_link_local(held_index), 0);
+                        if link.mtu.is_none_or(|mtu| mtu >= messages::IPV6_LEAST) {
+                            batch.push(messages::no_link_local(held_index), 0);
+                        }
                         batch.push(messages::up(held_index, messages::Up::Plain), 0);
                         Netlink::open()?.send(&mut batch)?.pop().map_or(Ok(()), |refused| Err(refused.error))
                     })?;

@@ -10,7 +10,7 @@ use crate::kernel::netlink::{Batch, Netlink};
 use crate::plan::{LinkState, Realisation, Step, mac};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use plait_dataplane_links::{netem, tbf};
-use plait_model_link::{Conditions, MTU_FRAME, Rate, direction_seed, tbf_burst};
+use plait_model_link::{Conditions, Rate, direction_seed, tbf_burst};
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -76,7 +76,9 @@ impl Builder {
                 known.indices.insert(interface.clone(), index);
             }
             let role = self.state.nodes[node].role;
-            let link_local = self.ipv6.contains(&(node.clone(), interface.clone()));
+            // A device with an MTU below IPv6's least has no IPv6 to be quiet about.
+            let link_local = link.mtu.is_some_and(|mtu| mtu < messages::IPV6_LEAST)
+                || self.ipv6.contains(&(node.clone(), interface.clone()));
             pending.plug(node, index, role, link_local, at);
         }
     }
@@ -229,7 +231,7 @@ impl Builder {
 /// Puts what shapes one direction on a device of the calling thread's namespace.
 fn discipline(interface: &str, conditions: &Conditions, seed: u64) -> io::Result<()> {
     if let (Rate::Constant(rate), Some((limit, _))) = (&conditions.rate, conditions.queue_bytes()) {
-        return tbf::attach(interface, *rate, tbf_burst(*rate, MTU_FRAME), limit);
+        return tbf::attach(interface, *rate, tbf_burst(*rate, conditions.queue.frame), limit);
     }
     match conditions.is_unimpaired() {
         true => tbf::detach(interface),

@@ -96,6 +96,9 @@ pub fn down(index: u32) -> RouteNetlinkMessage {
     RouteNetlinkMessage::SetLink(message)
 }
 
+/// The least MTU of a device that has IPv6 at all (RFC 8200, section 5); the kernel gives others none.
+pub const IPV6_LEAST: u32 = 1280;
+
 /// Leaves a device without an IPv6 link-local address, and so without router solicitations, multicast reports and
 /// duplicate detection, whose packets would shift every seeded sequence. Must come before the device goes up.
 pub fn no_link_local(index: u32) -> RouteNetlinkMessage {

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use nodes::FORWARDING;
 pub use nodes::Node;
+pub use programs::environment;
 pub use stop::kill_all;
 
 /// A step that failed, and what is left.
@@ -65,6 +66,7 @@ pub struct Builder {
     /// The host's user is root: real-time scheduling and larger buffers may be asked for.
     root: bool,
     home: std::path::PathBuf,
+    name: String,
     /// Whether new network namespaces forward from birth: they inherit it from the host's.
     forwarding: bool,
     groups: crate::limits::Groups,
@@ -92,6 +94,8 @@ pub struct Means {
     pub root: bool,
     /// The user's home.
     pub home: std::path::PathBuf,
+    /// The testbed's name.
+    pub name: String,
     /// Where limits are kept.
     pub groups: crate::limits::Groups,
     /// Who starts and reaps programs.
@@ -106,7 +110,7 @@ impl Builder {
     /// # Errors
     /// When no netlink socket can be had.
     pub fn new(means: Means) -> io::Result<Self> {
-        let Means { root, home, groups, children, gate } = means;
+        let Means { root, home, name, groups, children, gate } = means;
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         Ok(Self {
             state,
@@ -115,6 +119,7 @@ impl Builder {
             engine: None,
             root,
             home,
+            name,
             forwarding: std::fs::read_to_string(format!("/proc/sys/{FORWARDING}"))
                 .is_ok_and(|value| value.trim() == "1"),
             groups,

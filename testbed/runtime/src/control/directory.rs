@@ -130,6 +130,20 @@ impl Directory {
     }
 
     fn bind_locked(&self, name: &str, pid: i32, start_time: u64) -> io::Result<(UnixListener, OwnSocket)> {
+        // The name is a file's, a word of messages and a label of metrics.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if name.len() > 64
+            || !name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            || !name.chars().all(plain)
+        {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "a testbed cannot be called {name:?}: use up to 64 letters, digits, `.`, `_` and `-`, beginning with \
+                     a letter or digit"
+                ),
+            ));
+        }
         if let Some(other) = self.list()?.iter().find(|found| found.name == name) {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,

@@ -5,7 +5,7 @@ use super::serve::resolve;
 use crate::kernel::files::Doing;
 use crate::plan::{LinkState, Realisation};
 use plait_dataplane_links::probe::{At, Measured, Path};
-use plait_model_link::{Conditions, Loss, MTU_FRAME, Rate, tbf_burst};
+use plait_model_link::{Conditions, Loss, Rate, tbf_burst};
 use plait_model_quantity::{ByteCount, Probability, TimeSpan};
 use serde_json::{Value, json};
 use std::io;
@@ -68,7 +68,9 @@ impl Supervisor {
 /// What may leave back to back where the kernel's token bucket shapes a direction; the engine needs no burst.
 fn burst(link: &LinkState, direction: usize) -> Option<ByteCount> {
     match (link.realisation, &link.conditions[direction].rate) {
-        (Realisation::Kernel, Rate::Constant(rate)) => Some(tbf_burst(*rate, MTU_FRAME)),
+        (Realisation::Kernel, Rate::Constant(rate)) => {
+            Some(tbf_burst(*rate, link.conditions[direction].queue.frame))
+        }
         _ => None,
     }
 }

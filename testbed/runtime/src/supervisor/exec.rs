@@ -25,7 +25,10 @@ impl Supervisor {
             place.folder = std::ffi::CString::new(folder.as_str())?;
         }
         let mut command = Command::new(program);
-        command.args(&request.command[1..]).env_clear().envs(self.environment(&request.node));
+        command
+            .args(&request.command[1..])
+            .env_clear()
+            .envs(crate::build::environment(&request.node, &self.options.name));
         command.envs(request.environment.iter().map(|(name, value)| (name, value)));
 
         let mut user_side = None;
@@ -52,11 +55,15 @@ impl Supervisor {
         drop(command);
         tracing::info!(node = request.node, pid, command = request.command.join(" "), "program started");
         let started = Reply::Row(serde_json::json!({ "started": pid }));
-        match &user_side {
-            Some(terminal) => line.send(&started, &[terminal.as_fd()])?,
-            None => line.send(&started, &[])?,
-        }
+        let told = match &user_side {
+            Some(terminal) => line.send(&started, &[terminal.as_fd()]),
+            None => line.send(&started, &[]),
+        };
         drop(user_side);
+        if let Err(gone) = told {
+            self.end(pid);
+            return Err(gone);
+        }
         let exited = self.wait_or_kill(line, pid, request.timeout_ms.map(Duration::from_millis));
         tracing::info!(node = request.node, pid, ?exited, "program ended");
         line.send(&Reply::Done(serde_json::to_value(exited)?), &[])
@@ -96,18 +103,6 @@ impl Supervisor {
         let ended = self.children.wait(pid, GRACE);
         kill_group(pid, Signal::KILL);
         ended.or_else(|| self.children.wait(pid, GRACE)).unwrap_or(Exited::Signal(libc::SIGKILL))
-    }
-
-    fn environment(&self, node: &str) -> Vec<(String, String)> {
-        let own = |name: &str| std::env::var(name).ok().map(|value| (name.to_owned(), value));
-        let mut environment = vec![
-            ("PATH".to_owned(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()),
-            ("PLAIT_NODE".to_owned(), node.to_owned()),
-            ("PLAIT_TESTBED".to_owned(), self.options.name.clone()),
-            ("PLAIT_NODE_FOLDER".to_owned(), crate::sandbox::NODE_FOLDER.to_owned()),
-        ];
-        environment.extend(["HOME", "LANG", "TERM", "USER", "LOGNAME"].into_iter().filter_map(own));
-        environment
     }
 }
 

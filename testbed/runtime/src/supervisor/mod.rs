@@ -137,7 +137,14 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         namespace::renew(UnshareFlags::NEWNET).doing(|| "make a network namespace".to_owned())?;
         build_host_view()?;
         hide(&directory.path)?;
-        Builder::new(Means { root, home, groups, children: children.clone(), gate })
+        Builder::new(Means {
+            root,
+            home,
+            name: options.name.clone(),
+            groups,
+            children: children.clone(),
+            gate,
+        })
     };
     let builder = match prepared() {
         Ok(builder) => builder,

@@ -5,6 +5,7 @@ use crate::plan::{Backend, InterfaceState, LinkState, NodeState, Realisation};
 use crate::section;
 use plait_dataplane_links::netem;
 use plait_model_link::{Conditions, Queue, QueueLimit, Rate};
+use plait_model_quantity::ByteCount;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::decode;
 use plait_model_topology::network::{Link, Network};
@@ -31,7 +32,7 @@ pub(super) fn link_state(
     let whole = LinkState {
         ends: link.ends.map(|port| port_of(network, port)),
         mtu: link.mtu,
-        conditions: link.conditions.clone(),
+        conditions: link.conditions.clone().map(|conditions| framed(conditions, link.mtu)),
         specs: link.specs.clone(),
         realisation,
         seed: network.seed,
@@ -43,6 +44,14 @@ pub(super) fn link_state(
         Realisation::Kernel if link.conditions.iter().any(both) => split(&link.name, &whole),
         _ => Made { auxiliary: None, links: vec![(link.name.clone(), whole)] },
     })
+}
+
+/// Conditions on a link of an MTU.
+pub(super) fn framed(mut conditions: Conditions, mtu: Option<u32>) -> Conditions {
+    if let Some(mtu) = mtu {
+        conditions.queue.frame = conditions.queue.frame.max(ByteCount::new(u64::from(mtu) + 14));
+    }
+    conditions
 }
 
 /// VITO's auxiliary-node split (its section 3.1.3): a device has one queueing discipline, so where the kernel shall both

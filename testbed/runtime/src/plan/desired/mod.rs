@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 /// What is asked for beyond the file.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Wishes {
     /// Every link may change while it is up.
     pub live: bool,
@@ -82,7 +82,7 @@ pub fn desired(
                 LinkState {
                     ends: [port_name, own],
                     mtu: lan.mtu,
-                    conditions: lan.conditions.clone(),
+                    conditions: lan.conditions.clone().map(|conditions| link::framed(conditions, lan.mtu)),
                     specs: lan.specs.clone(),
                     realisation,
                     seed: network.seed,
