@@ -207,7 +207,7 @@ fn loss(small: bool) {
     let gap = TimeSpan::from_nanos(50_000);
     let lab = lab([End::Packet, End::Packet], &[("loss", "1%")]);
     let asked = Probability::new(0.01).unwrap();
-    let measured = lab.path().measure_loss(asked, count, gap, TimeSpan::ZERO).unwrap();
+    let measured = lab.path().measure_loss(asked, 0.0, count, gap, TimeSpan::ZERO).unwrap();
     println!("# loss {:.4} in {:?} of {count}", measured.got, measured.interval);
     at_least("loss-inside-interval", f64::from(u8::from(measured.within)), "yes", 1.0);
     let mut runs = Vec::new();

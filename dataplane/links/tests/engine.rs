@@ -112,7 +112,7 @@ fn loss_lies_inside_its_interval() {
     let Some(lab) = Lab::new([End::Packet, End::Packet], &[("loss", "5%")]) else { return };
     let asked = Probability::new(0.05).unwrap();
     let measured =
-        lab.path().measure_loss(asked, 5000, TimeSpan::from_nanos(50_000), TimeSpan::ZERO).unwrap();
+        lab.path().measure_loss(asked, 0.0, 5000, TimeSpan::from_nanos(50_000), TimeSpan::ZERO).unwrap();
     assert!(measured.within, "{measured:?}");
 }
 

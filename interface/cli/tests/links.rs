@@ -363,3 +363,19 @@ fn links_carry_their_largest_frames_however_slow_and_their_least() {
         testbed.down();
     });
 }
+
+#[test]
+fn losses_in_bursts_and_damaged_probes_are_measured_for_what_they_are() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nseed: 2\nnodes: [a, b, c]\nlinks:\n\
+        - {endpoints: [a, b], loss: {gilbert_elliott: {p: 1%, r: 10%}}}\n\
+        - {endpoints: [a, c], delay: 10ms, corrupt: 20%, duplicate: 20%}\n";
+    let testbed = person.up(text);
+    for link in ["a-b", "a-c"] {
+        let checked = testbed.check(link);
+        for direction in [0, 1] {
+            assert_eq!(checked["directions"][direction]["within"], true, "{checked:#}");
+        }
+    }
+    testbed.down();
+}

@@ -412,7 +412,7 @@ fn any_conditions() -> impl Strategy<Value = Conditions> {
 #[derive(Debug, Clone)]
 enum Step {
     Arrive { gap: u64, len: u32, segments: u16, ecn_capable: bool },
-    Set(Conditions),
+    Set(Box<Conditions>),
     Fail,
     Recover,
     Wait(u64),
@@ -422,7 +422,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => (0..2 * MS, 60u32..1514, 1u16..4, prop::bool::ANY)
             .prop_map(|(gap, len, segments, ecn_capable)| Step::Arrive { gap, len, segments, ecn_capable }),
-        2 => any_conditions().prop_map(Step::Set),
+        2 => any_conditions().prop_map(|conditions| Step::Set(Box::new(conditions))),
         1 => Just(Step::Fail),
         2 => Just(Step::Recover),
         2 => (0..20 * MS).prop_map(Step::Wait),
@@ -457,7 +457,7 @@ proptest! {
                     let info = PacketInfo { segments, segment_header: 54, ecn_capable, ..PacketInfo::frame(len) };
                     direction.arrive(now, info, segments);
                 }
-                Step::Set(conditions) => direction.set(conditions, now),
+                Step::Set(conditions) => direction.set(*conditions, now),
                 Step::Fail => direction.fail(),
                 Step::Recover => direction.recover(),
                 Step::Wait(span) => now += span,

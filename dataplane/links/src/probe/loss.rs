@@ -9,16 +9,23 @@ use std::io;
 impl Path {
     /// Measures loss with `count` short frames, one each `interval`: slowly enough that no queue overflows. What was
     /// asked must lie inside the 99 % interval.
+    ///
+    /// `memory` is how much a packet's fate depends on that of the one before (their correlation): 0 for independent losses,
+    /// 1 − p − r for the Gilbert–Elliott chain. With it, `count` packets say no more than fewer independent ones.
     pub fn measure_loss(
         &mut self,
         asked: Probability,
+        memory: f64,
         count: u64,
         interval: TimeSpan,
         delay: TimeSpan,
     ) -> io::Result<Measured> {
         let lost = self.lost(count, interval, delay)?.len() as u64;
         let got = lost as f64 / count as f64;
-        let interval = wilson(lost, count);
+        // The variance of a mean of values with correlations ρ, ρ², ρ³, … is (1 + ρ) / (1 − ρ) times that of independent ones.
+        let memory = memory.clamp(0.0, 0.999);
+        let independent = (1.0 - memory) / (1.0 + memory);
+        let interval = wilson(lost as f64 * independent, count as f64 * independent);
         let asked = asked.value();
         Ok(Measured {
             quantity: "loss",
@@ -66,8 +73,7 @@ impl Path {
 }
 
 /// The 99 % interval of a share, Wilson 1927: it holds for shares near nought, where the plain one fails.
-fn wilson(hits: u64, count: u64) -> (f64, f64) {
-    let (hits, count) = (hits as f64, count as f64);
+fn wilson(hits: f64, count: f64) -> (f64, f64) {
     let squared = Z99 * Z99;
     let centre = (hits + squared / 2.0) / (count + squared);
     let half = Z99 / (count + squared) * (hits * (count - hits) / count + squared / 4.0).sqrt();
@@ -84,9 +90,9 @@ mod tests {
     #[test]
     fn the_interval_is_the_one_in_the_books() {
         // 10 of 100 at 99 %: 0.0470 to 0.2000, from the formula computed by hand.
-        let (low, high) = wilson(10, 100);
+        let (low, high) = wilson(10.0, 100.0);
         assert!((low - 0.0464).abs() < 0.002 && (high - 0.2018).abs() < 0.004, "{low} {high}");
-        assert_eq!(wilson(0, 1000).0, 0.0);
-        assert_eq!(wilson(2900, 2900).1, 1.0);
+        assert_eq!(wilson(0.0, 1000.0).0, 0.0);
+        assert_eq!(wilson(2900.0, 2900.0).1, 1.0);
     }
 }

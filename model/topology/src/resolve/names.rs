@@ -35,6 +35,12 @@ impl Resolver<'_> {
             self.fault(
                 Diagnostic::new(span, "`lo` is every node's loopback").help("name the interface `eth0`"),
             );
+        } else if name == "all" || name == "default" {
+            // Folders of these names in /proc/sys/net stand for every interface, and for those to come.
+            self.fault(
+                Diagnostic::new(span, format!("the kernel means every interface by `{name}`"))
+                    .help("name the interface `eth0`"),
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use plait_model_quantity::{ByteCount, Probability, TimeSpan};
 use serde_json::{Value, json};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// How much is measured: enough for a look, or enough for the published accuracy.
 struct Effort {
@@ -27,6 +27,8 @@ impl Supervisor {
     /// Measures both directions of a link: delay, loss, rate and queue, each where it was asked for. Packet numbers
     /// and counters of the link start afresh afterwards, so that a run does not depend on whether it was measured.
     pub(super) fn check(&self, name: &str, thorough: bool) -> io::Result<Value> {
+        // Two at once would measure each other.
+        let _one_at_a_time = self.checking.lock().unwrap_or_else(PoisonError::into_inner);
         let (name, link, networks, engine) = {
             let builder = self.builder();
             let (name, _) = resolve(&builder.state, name)?;
@@ -109,6 +111,7 @@ fn measure(
         let most = if thorough { u64::MAX } else { 3_000_000_000 / spacing.as_nanos() };
         measured.push(path.measure_loss(
             share,
+            memory(conditions),
             effort.losses.min(most).max(100),
             spacing,
             conditions.delay,
@@ -133,6 +136,14 @@ fn measure(
         }
     }
     Ok(measured)
+}
+
+/// How much a packet's fate depends on that of the one before.
+fn memory(conditions: &Conditions) -> f64 {
+    match &conditions.loss {
+        Loss::GilbertElliott(chain) => 1.0 - chain.p.value() - chain.r.value(),
+        Loss::None | Loss::Independent(_) | Loss::Packets(_) => 0.0,
+    }
 }
 
 /// The share of packets that a link shall lose, where it is a share.

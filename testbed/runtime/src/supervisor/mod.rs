@@ -86,6 +86,8 @@ pub(crate) struct Supervisor {
     started: Instant,
     builder: Mutex<Builder>,
     failed_links: Mutex<HashSet<String>>,
+    /// Held while a link is measured.
+    checking: Mutex<()>,
     children: Children,
     ready: AtomicBool,
     ending: AtomicBool,
@@ -164,6 +166,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         started: Instant::now(),
         builder: Mutex::new(builder),
         failed_links: Mutex::new(HashSet::new()),
+        checking: Mutex::new(()),
         children,
         ready: AtomicBool::new(false),
         ending: AtomicBool::new(false),

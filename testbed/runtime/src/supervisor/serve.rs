@@ -9,7 +9,7 @@ use crate::control::{
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::socket::peer_user;
 use crate::kernel::{files::Doing, packet};
-use crate::plan::{NodeState, Realisation, STATE_VERSION, State, auxiliary, plan};
+use crate::plan::{NodeState, Realisation, STATE_VERSION, State, Step, auxiliary, plan};
 use plait_model_link::ConditionsSpec;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -151,6 +151,13 @@ impl Supervisor {
             .map_err(|error: BuildError| {
                 io::Error::other(format!("{error}; correct the cause and apply again"))
             })?;
+        // A link that was made anew is whole.
+        let mut failed = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
+        for step in &steps {
+            if let Step::RemoveLink { name, .. } = step {
+                failed.remove(name);
+            }
+        }
         tracing::info!(steps = steps.len(), "applied");
         Ok(json!({ "steps": steps }))
     }
