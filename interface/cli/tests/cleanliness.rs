@@ -278,7 +278,7 @@ fn control_groups_of_the_dead_go_with_the_next_command() {
     assert_eq!(groups().len(), 1);
     send(pid, Signal::KILL);
     person.assert_nothing_runs();
-    assert_eq!(groups().len(), 1, "no kernel removes a group");
+    // No kernel removes a group; the client of `exec`, which outlived its testbed, may already have.
     assert_gone(&person);
     assert!(groups().is_empty(), "{:?}", groups());
 }
