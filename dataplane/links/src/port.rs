@@ -159,8 +159,8 @@ fn open_packet_socket(ifname: &str) -> io::Result<OwnedFd> {
             sys::set_option(fd, libc::SOL_SOCKET, plain, BUFFER)?;
         }
     }
-    // A queue on our side only matters to devices that have one; a veth takes it as a hint.
-    let _ = sys::interface_ioctl(ifname, libc::SIOCSIFTXQLEN as libc::Ioctl, 10_000);
+    // The length of the device's queue stays as it is: a change makes the kernel drop what others send through the device
+    // at that moment, and this socket passes by the queue anyway.
     sys::bind_packet(fd, libc::ETH_P_ALL as u16, index)?;
     Ok(socket)
 }

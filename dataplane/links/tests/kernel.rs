@@ -9,7 +9,9 @@ use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_links::{Engine, EngineOptions, LinkConfig, Port, redirect, tbf};
 use plait_model_link::{MTU_FRAME, tbf_burst};
 use plait_model_quantity::{Bandwidth, ByteCount, TimeSpan};
+use std::collections::HashSet;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// Two hosts joined by one veth, or nothing where that is not allowed.
 fn wire() -> Option<(Namespace, Namespace)> {
@@ -51,8 +53,8 @@ fn a_policy_switches_the_segmentation_of_a_device() {
     assert_eq!(Policy::of(&conditions(&[("loss", "1%")])), Policy::WholePackets);
 }
 
-#[test]
-fn redirected_devices_are_one_wire_until_the_engine_takes_over() {
+/// Two hosts whose devices' peers are redirected to each other beside an engine, or nothing where that is not allowed.
+fn redirected() -> Option<Lab> {
     let build = || -> std::io::Result<Lab> {
         let (a, b, middle) = (Namespace::new()?, Namespace::new()?, Namespace::new()?);
         a.veth("eth0", &middle, "to-a")?;
@@ -60,20 +62,58 @@ fn redirected_devices_are_one_wire_until_the_engine_takes_over() {
         a.address("eth0", A, 24)?;
         b.address("eth0", B, 24)?;
         let engine = middle.run(|| Engine::start(EngineOptions::default()))??;
+        middle.run(|| redirect::attach("to-a", "to-b"))??;
         Ok(Lab { a, b, middle, engine })
     };
-    let lab = match build() {
-        Ok(lab) => lab,
-        Err(error) => return println!("skipped: no lab: {error}"),
-    };
-    lab.middle.run(|| redirect::attach("to-a", "to-b")).unwrap().unwrap();
-    lab.transfer(5_000_000);
-    assert!(lab.engine.stats(LINK).is_err());
+    build().inspect_err(|error| println!("skipped: no lab: {error}")).ok()
+}
 
+/// Has the engine move the packets of redirected devices from here on.
+fn take_over(lab: &Lab) {
     let ends = ["to-a", "to-b"].map(|ifname| Port::Packet { ifname: ifname.to_owned() });
     let directions = [conditions(&[("delay", "3ms")]), conditions(&[])];
     lab.engine.add_link(LinkConfig { id: LINK, name: "a-b".to_owned(), ends, directions, seed: 1 }).unwrap();
     lab.middle.run(|| redirect::detach("to-a", "to-b")).unwrap().unwrap();
+}
+
+#[test]
+fn no_packet_is_lost_when_the_engine_takes_over() {
+    /// Sent one every 100 us, so that any gap in which nobody moves packets is met by one.
+    const PACKETS: u32 = 3000;
+    for _ in 0..3 {
+        let Some(lab) = redirected() else { return };
+        let (sender, receiver) = lab.datagrams();
+        receiver.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        let receiving = std::thread::spawn(move || {
+            let (mut seen, mut number) = (HashSet::new(), [0; 4]);
+            while receiver.recv(&mut number).is_ok() {
+                seen.insert(u32::from_le_bytes(number));
+            }
+            seen
+        });
+        let sending = std::thread::spawn(move || {
+            for number in 0..PACKETS {
+                sender.send(&number.to_le_bytes()).unwrap();
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        take_over(&lab);
+        sending.join().unwrap();
+        let seen = receiving.join().unwrap();
+        let lost: Vec<u32> = (0..PACKETS).filter(|number| !seen.contains(number)).collect();
+        assert!(lost.is_empty(), "lost {lost:?}");
+        assert!(lab.engine.stats(LINK).unwrap().directions[0].counters.departed > 0);
+    }
+}
+
+#[test]
+fn redirected_devices_are_one_wire_until_the_engine_takes_over() {
+    let Some(lab) = redirected() else { return };
+    lab.transfer(5_000_000);
+    assert!(lab.engine.stats(LINK).is_err());
+
+    take_over(&lab);
     let delay =
         lab.path().measure_delay(TimeSpan::from_millis(3), 20, TimeSpan::from_millis(1), TimeSpan::ZERO);
     assert!(delay.unwrap().p50 >= 3e6);
