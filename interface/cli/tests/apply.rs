@@ -123,6 +123,49 @@ fn files_parameters_addresses_and_routes_change_in_place() {
 }
 
 #[test]
+fn a_running_nodes_files_come_and_go() {
+    let text =
+        |files: &str| format!("plait: 1\nnodes:\n  a:\n    files: {{{files}}}\n  b: host\nlinks: [a-b]\n");
+    as_root_and_as_user(|person| {
+        let home = person.home();
+        let release = std::fs::read_to_string("/etc/debian_version").unwrap();
+        let own = home.join(".plait-test/deep/note");
+        let testbed =
+            person.up(&text("/etc/debian_version: mine, /etc/plait.d/new: '1', /bin/plait-test: x"));
+        let see = |path: &str| testbed.shell("a", &format!("cat {path} 2>&1 || true")).fine();
+        assert_eq!(see("/etc/debian_version"), "mine");
+        testbed.exec("a", &["test", "-e", "/usr/bin/plait-test"]).fine();
+        testbed.shell("a", "! touch /etc/nothing 2>/dev/null").fine();
+        testbed.shell("a", "! echo 10.0.0.1 everybody >> /etc/hosts").fine();
+        // The host's own is seen again, new ones come, and what was the node's alone is gone.
+        let changed = format!("/etc/plait.d/other: '2', /var/plait.d/new: '3', {}: '4'", own.display());
+        testbed.apply(&text(&changed)).fine();
+        assert_eq!(see("/etc/debian_version"), release);
+        assert!(see("/etc/plait.d/new").contains("No such file"));
+        assert!(see("/bin/plait-test").contains("No such file"));
+        assert_eq!(see(&format!("/etc/plait.d/other /var/plait.d/new {}", own.display())), "234");
+        testbed.shell("a", "echo more > ~/.plait-test/more").fine();
+        testbed.shell("a", "! touch /etc/nothing 2>/dev/null").fine();
+        testbed.shell("b", "! test -e /etc/plait.d && ! test -e ~/.plait-test").fine();
+        assert!(!own.exists());
+        // What only a new node can have is refused with nothing changed.
+        for (path, said) in [("/opt/x", "a: /opt/x"), ("/etc/hosts", "a: /etc/hosts")] {
+            let file = person.file("fixed.yaml", text(&format!("/etc/plait.d/other: '5', {path}: '6'")));
+            let refused = person.plait(&["apply", file.to_str().unwrap(), "--name", &testbed.name]);
+            refused.fails_saying(1, &[said, "down and up again"]);
+            assert_eq!(see("/etc/plait.d/other"), "2");
+        }
+        let file =
+            person.file("nowhere.yaml", text("/no-such-folder/x: '1', /etc/passwd/x: '2', /sys/x: '3'"));
+        let refused = person.plait(&["up", file.to_str().unwrap(), "--name", "nowhere"]);
+        refused.fails_saying(
+            3,
+            &["nowhere.yaml:4:13", "no folder /no-such-folder", "passwd is a file", "kernel's"],
+        );
+    });
+}
+
+#[test]
 fn a_step_that_fails_says_what_is_left_and_the_next_apply_goes_on() {
     as_root_and_as_user(|person| {
         let before = "plait: 1\nnodes: {a: host, r: router}\nlinks: [a-r]\n";

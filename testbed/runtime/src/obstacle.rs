@@ -6,9 +6,11 @@
 use crate::doctor;
 use crate::limits::{Controller, subtrees};
 use crate::plan::{NodeState, Realisation, State, auxiliary};
+use crate::sandbox::{cannot_hold, home};
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::Span;
 use plait_model_topology::network::{Link, Network, Node};
+use std::path::Path;
 
 /// Why the state that realises a network cannot be built here. Tries things in a process of its own, so the caller must
 /// have one thread.
@@ -18,6 +20,7 @@ pub fn obstacles(network: &Network, state: &State) -> Vec<Diagnostic> {
     found.extend(nodes().filter_map(|(node, wanted)| limits(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| processors(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| congestion_control(node, wanted)));
+    found.extend(nodes().flat_map(|(node, _)| files(node)));
     found
 }
 
@@ -109,6 +112,17 @@ fn congestion_control(node: &Node, wanted: &NodeState) -> Vec<Diagnostic> {
                 .help(suggest(name, present.iter().map(String::as_str)))
         })
         .collect()
+}
+
+/// Files where nodes of this machine can have none.
+fn files(node: &Node) -> impl Iterator<Item = Diagnostic> {
+    let home = home();
+    node.files.iter().filter_map(move |(path, content)| {
+        let why = cannot_hold(Path::new(path), &home)?;
+        let help =
+            "use /run, /tmp, /var, the home, or a path below a folder that this machine has at its root";
+        Some(Diagnostic::new(content.span, format!("no node can have the file `{path}`: {why}")).help(help))
+    })
 }
 
 fn listed(path: &str) -> Vec<String> {

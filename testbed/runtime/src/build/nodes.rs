@@ -8,7 +8,7 @@ use crate::kernel::netlink::{Batch, Netlink};
 use crate::kernel::parameter::Parameters;
 use crate::kernel::{capability, process};
 use crate::plan::{NodeState, Step};
-use crate::sandbox::{NODE_FOLDER, NodeView, change_files, node_folder};
+use crate::sandbox::{NODE_FOLDER, NodeView, node_folder};
 use plait_model_topology::diagnostic::suggest;
 use plait_model_topology::vocabulary::Role;
 use rustix::thread::UnshareFlags;
@@ -24,7 +24,7 @@ pub struct Node {
     /// Its hostname's namespace.
     pub uts: Arc<OwnedFd>,
     /// Its view of the files, made when the first program starts.
-    pub view: Option<Arc<OwnedFd>>,
+    pub view: Option<NodeView>,
     /// Device numbers of its interfaces, by name.
     pub indices: HashMap<String, u32>,
     /// The next free device number.
@@ -71,7 +71,16 @@ impl Builder {
                     self.nodes.insert(name.clone(), node);
                     step.effect(&mut self.state);
                 }
-                Err(error) => failed.push(failure(step, &error)),
+                Err(error) => {
+                    failed.push(failure(step, &error));
+                    continue;
+                }
+            }
+            // Files that cannot be had are found out now, and not when the first program is to start.
+            if !node.files.is_empty()
+                && let Err(error) = self.place(name, &[])
+            {
+                failed.push(failure(step, &error));
             }
         }
         failed
@@ -103,11 +112,24 @@ impl Builder {
         node: &str,
         files: &BTreeMap<String, Option<String>>,
     ) -> io::Result<()> {
-        match self.known(node)?.view.clone() {
-            // Nobody has looked yet: the view is made from the state when somebody does.
-            None => Ok(()),
-            Some(view) => change_files(&view, files),
-        }
+        // If nobody has looked yet, the view is made from the state when somebody does.
+        self.known(node)?.view.as_ref().map_or(Ok(()), |view| view.change(files))
+    }
+
+    /// Files in a plan that only a node which nobody has looked into yet can get or lose, as `node: path`.
+    pub fn fixed_files(&self, steps: &[Step]) -> Vec<String> {
+        let is_rebuilt = |node: &String| {
+            steps.iter().any(|step| matches!(step, Step::RemoveNode { name } if name == node))
+        };
+        let fixed = |step: &Step| {
+            let Step::Files { node, files } = step else { return Vec::new() };
+            let Some(view) = self.nodes.get(node).and_then(|known| known.view.as_ref()) else {
+                return Vec::new();
+            };
+            let paths = files.iter().filter(|(path, text)| !view.can_change(path, text.as_deref()));
+            paths.filter(|_| !is_rebuilt(node)).map(|(path, _)| format!("{node}: {path}")).collect()
+        };
+        steps.iter().flat_map(fixed).collect()
     }
 
     pub(crate) fn known(&self, node: &str) -> io::Result<&Node> {
@@ -128,11 +150,10 @@ impl Builder {
             io::Error::new(io::ErrorKind::NotFound, format!("there is no node `{node}`: {help}"))
         })?;
         let view = match &found.view {
-            Some(view) => view.clone(),
+            Some(view) => view.mount.clone(),
             None => {
-                let view = Arc::new(NodeView::build(node, &found.network, &home, &files)?.mount);
-                found.view = Some(view.clone());
-                view
+                let view = NodeView::build(node, &found.network, &home, &files)?;
+                found.view.insert(view).mount.clone()
             }
         };
         Ok(process::Place {

@@ -10,11 +10,10 @@
 //! last holder of the namespaces go their devices, addresses, mounts and rules.
 
 mod birth;
+mod node_view;
 mod view;
 
 pub use birth::{Birth, Lifeline, spawn};
+pub use node_view::{NODE_FOLDER, NodeView, cannot_hold, home, node_folder};
 pub(crate) use view::HOME;
-pub use view::{
-    NODE_FOLDER, NodeView, build_host_view, change_files, cover_sockets, host_sockets, node_folder,
-    write_hosts,
-};
+pub use view::{build_host_view, cover_sockets, host_sockets, write_hosts};

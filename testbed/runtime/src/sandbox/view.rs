@@ -9,31 +9,22 @@
 //! | `/tmp` | empty, in memory | the node's own, writable |
 //! | `/var`, home | the host's, read-only | the host's under a writable layer of the node's own |
 //! | `/sys` | the host's, read-only | as the node's network namespace sees it, read-only |
-//! | `/etc/hosts` | all nodes | same |
-//! | `/etc/resolv.conf` | the host's | empty: there is no name server unless the file gives one |
+//! | `/etc/hosts` | all nodes, read-only | same |
+//! | `/etc/resolv.conf` | empty: there is no name server unless the file gives one | same |
+//!
+//! This file makes the sandbox's view, and [`node_view`](super::node_view) a node's.
 
 use crate::kernel::files::Doing;
-use crate::kernel::{mount, namespace};
-use rustix::thread::UnshareFlags;
-use std::collections::BTreeMap;
+use crate::kernel::mount;
 use std::fs;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-
-/// The folder that a node calls its own: programs start in it, and it is collected after a run.
-pub const NODE_FOLDER: &str = "/run/node";
 
 /// Where the sandbox keeps what it makes; in memory, and gone with it. Not `/run/plait`, which is where root's control
 /// sockets are and so what nodes must not see.
 pub(crate) const HOME: &str = "/run/sandbox";
-
-/// Where a node's own files are kept, as the supervisor sees them.
-pub fn node_folder(node: &str) -> PathBuf {
-    Path::new(HOME).join("nodes").join(node)
-}
 
 /// Where programs of the host's network namespace, in which the caller still must be, hold sockets with an absolute path.
 /// A read-only mount keeps nobody from connecting to one.
@@ -85,6 +76,7 @@ pub fn build_host_view() -> io::Result<()> {
         if target.exists() {
             let target = fs::canonicalize(&target)?;
             mount::bind(&Path::new(HOME).join(name), &target)
+                .and_then(|()| mount::read_only_recursive(&target))
                 .doing(|| format!("cover {}", target.display()))?;
         }
     }
@@ -167,136 +159,4 @@ fn processes() -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A node's view of the files: a mount namespace, made when its first program starts.
-pub struct NodeView {
-    /// The mount namespace.
-    pub mount: OwnedFd,
-}
-
-impl NodeView {
-    /// Makes the view of a node on a thread of its own, inside the node's network namespace so that `/sys` shows its
-    /// devices. `files` are laid over what the host has.
-    ///
-    /// # Errors
-    /// The mount or file that failed, by path.
-    pub fn build(
-        node: &str,
-        network: &OwnedFd,
-        home: &Path,
-        files: &BTreeMap<String, String>,
-    ) -> io::Result<Self> {
-        let folder = node_folder(node);
-        namespace::on_thread(|| {
-            namespace::own_files()?;
-            namespace::enter(network, namespace::Kind::Network)?;
-            namespace::renew(UnshareFlags::NEWNS)?;
-            let layer = |path: &Path, name: &str| overlay(path, &folder, name);
-            layer(Path::new("/var"), "var")?;
-            if home.is_dir() && home != Path::new("/") && !home.starts_with("/var") {
-                layer(home, "home")?;
-            }
-            // Files outside the writable places need a layer over the top folder they are in.
-            let mut layered = vec![PathBuf::from("/var"), home.to_owned(), "/run".into(), "/tmp".into()];
-            let mut read_only = Vec::new();
-            for path in files.keys() {
-                let path = Path::new(path);
-                if layered.iter().any(|top| path.starts_with(top)) {
-                    continue;
-                }
-                let top: PathBuf = path.components().take(2).collect();
-                layer(&top, &format!("layer-{}", layered.len()))?;
-                // The layer hides mounts below it, the nodes' hosts file among them.
-                for name in ["hosts", "resolv.conf"] {
-                    let target = Path::new("/etc").join(name);
-                    if top == Path::new("/etc")
-                        && target.exists()
-                        && !files.contains_key(&*target.to_string_lossy())
-                    {
-                        mount::bind(&Path::new(HOME).join(name), &fs::canonicalize(&target)?)?;
-                    }
-                }
-                layered.push(top.clone());
-                read_only.push(top);
-            }
-            for name in ["run", "tmp"] {
-                let own = folder.join(name);
-                fs::create_dir_all(&own)?;
-                let mode = if name == "tmp" { 0o1777 } else { 0o755 };
-                fs::set_permissions(&own, fs::Permissions::from_mode(mode))?;
-            }
-            fs::create_dir_all(folder.join("run/node/log"))?;
-            fs::create_dir_all(folder.join("run/lock"))?;
-            mount::bind(&folder.join("tmp"), Path::new("/tmp")).doing(|| "mount /tmp".to_owned())?;
-            // A kernel that locks sysfs for users (a masked /sys in a container) leaves the host's view, read-only.
-            let _ = mount::sysfs(Path::new("/sys"));
-            // Last, because the node's folder lies below the old /run.
-            mount::bind(&folder.join("run"), Path::new("/run")).doing(|| "mount /run".to_owned())?;
-            for (path, text) in files {
-                write_file(Path::new(path), text).doing(|| format!("write {path} on {node}"))?;
-            }
-            for top in &read_only {
-                mount::read_only_recursive(top).doing(|| format!("make {} read-only", top.display()))?;
-            }
-            Ok(Self { mount: namespace::current(namespace::Kind::Mount)? })
-        })
-        .doing(|| format!("build the file view of {node}"))
-    }
-}
-
-/// Changes files in a view that programs may already be using. A file outside the writable places must have been there
-/// when the view was made, or its folder must have been layered then.
-///
-/// # Errors
-/// The file that cannot be written, by path.
-pub fn change_files(view: &OwnedFd, files: &BTreeMap<String, Option<String>>) -> io::Result<()> {
-    namespace::on_thread(|| {
-        namespace::own_files()?;
-        namespace::enter(view, namespace::Kind::Mount)?;
-        for (path, text) in files {
-            let path = Path::new(path);
-            let top: PathBuf = path.components().take(2).collect();
-            let layered = !matches!(top.to_str(), Some("/run" | "/tmp" | "/var"));
-            if layered {
-                mount::writable(&top).doing(|| format!("open {} for writing", top.display()))?;
-            }
-            let written = match text {
-                Some(text) => write_file(path, text),
-                None => fs::remove_file(path),
-            };
-            if layered {
-                mount::read_only_recursive(&top)?;
-            }
-            written.doing(|| format!("write {}: restart the testbed", path.display()))?;
-        }
-        Ok(())
-    })
-}
-
-/// Writes a file and the folders it needs.
-pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(path, text)
-}
-
-/// Lays a writable folder over a folder of the host.
-fn overlay(path: &Path, folder: &Path, name: &str) -> io::Result<()> {
-    let upper = folder.join(format!("{name}.upper"));
-    let work = folder.join(format!("{name}.work"));
-    fs::create_dir_all(&upper)?;
-    fs::create_dir_all(&work)?;
-    if let Ok(metadata) = fs::metadata(path) {
-        fs::set_permissions(&upper, metadata.permissions())?;
-    }
-    match mount::overlay(path, path, &upper, &work) {
-        Ok(()) => Ok(()),
-        // Without overlayfs these are empty but private and writable, which is what programs rely on; others are read.
-        Err(error) if path.starts_with("/etc") || path.starts_with("/usr") => {
-            Err(error).doing(|| format!("lay files over {} (it takes overlayfs)", path.display()))
-        }
-        Err(_) => mount::tmpfs(path, 0o755).doing(|| format!("mount {}", path.display())),
-    }
 }

@@ -127,7 +127,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
     };
     let groups = groups.of(host_pid, start_time);
     let children = Children::default();
-    let home = std::env::var_os("HOME").map_or_else(|| "/root".into(), std::path::PathBuf::from);
+    let home = crate::sandbox::home();
     let uplinks = options.desired.nodes.values().any(|node| node.uplink);
     // Before this process has a network of its own.
     let sockets = host_sockets();

@@ -144,6 +144,14 @@ impl Supervisor {
         let mut builder = self.builder();
         out_of_reach(desired, builder.has_uplink())?;
         let steps = plan(desired, &builder.state);
+        let fixed = builder.fixed_files(&steps);
+        if !fixed.is_empty() {
+            let what = format!(
+                "files outside /run, /tmp, /var and the home come with a node's first program, and one has run: {}",
+                fixed.join(", ")
+            );
+            return Err(only_anew(&what));
+        }
         builder
             .execute(&steps, &mut |done, total| {
                 let _ = line.send(&Reply::Progress(done, total), &[]);
@@ -309,7 +317,7 @@ enum Answer {
 
 /// Why a state can be had by a new testbed only. Said before anything is changed.
 fn out_of_reach(desired: &State, has_uplink: bool) -> io::Result<()> {
-    let again = |what: String| Err(io::Error::other(format!("{what}: take the testbed down and up again")));
+    let again = |what: String| Err(only_anew(&what));
     let wants = |what: fn(&NodeState) -> bool| desired.nodes.values().any(what);
     if desired.version != STATE_VERSION {
         let theirs = desired.version;
@@ -323,6 +331,10 @@ fn out_of_reach(desired: &State, has_uplink: bool) -> io::Result<()> {
         return again("a user's running testbed cannot get its first routing daemons".to_owned());
     }
     Ok(())
+}
+
+fn only_anew(what: &str) -> io::Error {
+    io::Error::other(format!("{what}: take the testbed down and up again"))
 }
 
 /// A link by its name or by its name the other way round, and whether it was the latter.
