@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Person, Pinged, as_root_and_as_user, steps};
+use common::{Person, Pinged, as_root_and_as_user, eventually, steps};
+use rustix::process::Signal;
 use serde_json::Value;
 
 fn network(delay: &str) -> String {
@@ -162,6 +163,31 @@ fn a_running_nodes_files_come_and_go() {
             3,
             &["nowhere.yaml:4:13", "no folder /no-such-folder", "passwd is a file", "kernel's"],
         );
+    });
+}
+
+#[test]
+fn a_command_that_hangs_holds_up_nobody_else() {
+    let text = |b: &str| {
+        format!("plait: 1\nnodes:\n  a: host\n  b: {b}\nlinks: [{{endpoints: [a, b], dynamic: true}}]\n")
+    };
+    as_root_and_as_user(|person| {
+        let testbed = person.up(&text("host"));
+        let hangs = text("{commands: ['echo $$ > /tmp/hangs; exec sleep 600']}");
+        let file = person.file("hangs.yaml", &hangs);
+        let applying = person.start(&["apply", file.to_str().unwrap(), "--name", &testbed.name]);
+        assert!(eventually(|| testbed.shell("b", "test -s /tmp/hangs").code() == Some(0)));
+        assert!(person.testbeds().iter().any(|one| one["name"] == testbed.name.as_str()));
+        testbed.exec("a", &["ping", "-c", "1", "-W", "20", "b"]).fine();
+        testbed.link("set", &["a-b", "delay=1ms"]).fine();
+        testbed.inspect();
+        // Who asked for it goes, and the command with it; the next one is not run, and the file can be applied again.
+        applying.signal(Signal::INT);
+        applying.wait();
+        assert!(eventually(|| testbed.shell("b", "kill -0 $(cat /tmp/hangs) 2>/dev/null").code() != Some(0)));
+        let done = steps(&testbed.apply(&text("{commands: ['test -s /tmp/hangs']}")).json());
+        assert!(done.iter().any(|step| step == "commands b"), "{done:?}");
+        testbed.down();
     });
 }
 

@@ -129,7 +129,8 @@ impl Builder {
         })
     }
 
-    /// Carries out steps in order.
+    /// Carries out steps in order, of any kind but commands: they run without the builder, after
+    /// [`start_command`](Self::start_command).
     ///
     /// # Errors
     /// The steps that failed. The state says what is there; nothing is half-recorded.
@@ -199,7 +200,7 @@ impl Builder {
                         Step::Sysctls { node, set } => self.set_sysctls(node, set),
                         Step::Files { node, files } => self.change_files(node, files),
                         Step::Hosts(hosts, _) => crate::sandbox::write_hosts(hosts),
-                        Step::Commands { node, run, .. } => self.commands(node, run),
+                        Step::Commands { .. } => unreachable!("run without the builder"),
                         Step::AddNode { .. }
                         | Step::AddLink { .. }
                         | Step::Addresses { .. }

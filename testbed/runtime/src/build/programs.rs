@@ -4,8 +4,8 @@ use super::Builder;
 use crate::kernel::capability;
 use crate::kernel::process::start;
 use std::io;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// What programs of a node find in their environment: little, and nothing of what the caller keeps in theirs.
 pub fn environment(node: &str, testbed: &str) -> Vec<(String, String)> {
@@ -21,27 +21,17 @@ pub fn environment(node: &str, testbed: &str) -> Vec<(String, String)> {
 }
 
 impl Builder {
-    /// Runs shell commands in order; each must succeed. What they start in the background stays.
-    pub(super) fn commands(&mut self, node: &str, run: &[String]) -> io::Result<()> {
-        for text in run {
-            let place = self.place(node, capability::NODE)?;
-            let output = std::fs::File::create(self.folder(node).join("log/commands.log"))?;
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", text]).env_clear().envs(environment(node, &self.name)).stdin(Stdio::null());
-            command.stdout(output.try_clone()?).stderr(output);
-            let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
-            let exited = self.children.wait(pid, Duration::MAX);
-            if exited != Some(crate::control::Exited::Code(0)) {
-                let log =
-                    std::fs::read_to_string(self.folder(node).join("log/commands.log")).unwrap_or_default();
-                let last: Vec<&str> = log.lines().rev().take(3).collect();
-                return Err(io::Error::other(format!(
-                    "`{text}` ended with {exited:?}: {}",
-                    last.join(" / ")
-                )));
-            }
-        }
-        Ok(())
+    /// Starts a shell command of a node. Returns its process, which [`Children`](crate::children::Children) waits for, and
+    /// the file with what it says.
+    pub fn start_command(&mut self, node: &str, text: &str) -> io::Result<(i32, PathBuf)> {
+        let place = self.place(node, capability::NODE)?;
+        let log = self.folder(node).join("log/commands.log");
+        let output = std::fs::File::create(&log)?;
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", text]).env_clear().envs(environment(node, &self.name)).stdin(Stdio::null());
+        command.stdout(output.try_clone()?).stderr(output);
+        let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
+        Ok((pid, log))
     }
 
     /// Whether the host's user is root.

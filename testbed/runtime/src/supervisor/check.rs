@@ -1,7 +1,7 @@
 //! Measuring links against their request.
 
 use super::Supervisor;
-use super::serve::resolve;
+use super::names::resolve;
 use crate::kernel::files::Doing;
 use crate::plan::{LinkState, Realisation};
 use plait_dataplane_links::probe::{At, Measured, Path};

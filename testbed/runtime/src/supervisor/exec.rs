@@ -98,7 +98,7 @@ impl Supervisor {
     }
 
     /// Asks a program and all of its group to end, then makes them.
-    fn end(&self, pid: i32) -> Exited {
+    pub(super) fn end(&self, pid: i32) -> Exited {
         kill_group(pid, Signal::TERM);
         let ended = self.children.wait(pid, GRACE);
         kill_group(pid, Signal::KILL);

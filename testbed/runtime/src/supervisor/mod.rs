@@ -7,11 +7,14 @@
 //! dead children ─────── reaper ──► who waits for them ◄─────┘
 //! ```
 
+mod change;
 mod check;
 mod exec;
 mod live;
 mod log;
 mod metrics;
+mod names;
+mod report;
 mod samples;
 mod serve;
 
@@ -86,6 +89,8 @@ pub(crate) struct Supervisor {
     started: Instant,
     builder: Mutex<Builder>,
     failed_links: Mutex<HashSet<String>>,
+    /// Held while a plan is made and carried out.
+    changing: Mutex<()>,
     /// Held while a link is measured.
     checking: Mutex<()>,
     children: Children,
@@ -166,6 +171,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         started: Instant::now(),
         builder: Mutex::new(builder),
         failed_links: Mutex::new(HashSet::new()),
+        changing: Mutex::new(()),
         checking: Mutex::new(()),
         children,
         ready: AtomicBool::new(false),
@@ -196,9 +202,9 @@ fn serve_until_end(
     live::end_early(supervisor, parent.socket.try_clone()?, end.clone())?;
     let mut told = Instant::now();
     let built = {
-        let mut builder = supervisor.builder();
-        let steps = plan(&desired, &builder.state);
-        builder.execute(&steps, &mut |done, total| {
+        let _one_at_a_time = supervisor.changing();
+        let steps = plan(&desired, &supervisor.builder().state);
+        supervisor.carry_out(&steps, &parent.socket, &mut |done, total| {
             if told.elapsed().as_millis() >= 50 {
                 told = Instant::now();
                 let _ = parent.send(&Reply::Progress(done, total), &[]);

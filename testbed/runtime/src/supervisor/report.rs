@@ -1,0 +1,46 @@
+//! What a testbed says of itself.
+
+use super::Supervisor;
+use crate::control::{LinkReport, NodeReport, Report};
+use std::sync::PoisonError;
+
+impl Supervisor {
+    /// Its nodes and links, and how it is.
+    pub(super) fn report(&self) -> Report {
+        // A build may take long, and whoever asks meanwhile hears what it will be.
+        let builder = match self.status() {
+            "starting" => self.builder.try_lock().ok(),
+            _ => Some(self.builder()),
+        };
+        let state = builder.as_ref().map_or(&self.options.desired, |builder| &builder.state);
+        let failed = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
+        let nodes = state.nodes.iter().filter(|(_, node)| !node.hidden).map(|(name, node)| NodeReport {
+            name: name.clone(),
+            kind: node.kind.clone(),
+            interfaces: node
+                .interfaces
+                .iter()
+                .map(|(name, interface)| (name.clone(), interface.addresses.clone()))
+                .collect(),
+            routes: node.routes.len(),
+            daemons: node.frr.as_ref().map(|frr| frr.daemons.clone()).unwrap_or_default(),
+            limits: node.limits,
+        });
+        let links = state.links.iter().map(|(name, link)| LinkReport::new(name, link, failed.contains(name)));
+        Report {
+            name: self.options.name.clone(),
+            file: self.options.file.clone(),
+            pid: self.birth_pid,
+            status: self.status().to_owned(),
+            uptime_s: self.started.elapsed().as_secs_f64(),
+            version: self.options.version.clone(),
+            live: self.options.live,
+            accuracy_class: builder
+                .as_ref()
+                .and_then(|builder| builder.engine())
+                .and_then(|engine| Some(format!("{:?}", engine.report().ok()?.class))),
+            nodes: nodes.collect(),
+            links: links.collect(),
+        }
+    }
+}
