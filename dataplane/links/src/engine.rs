@@ -93,14 +93,9 @@ impl Engine {
         self.ask(|reply| Request::Set(id, direction, Box::new(conditions), reply))?
     }
 
-    /// Takes a link down: both directions drop everything, and count it.
-    pub fn fail(&self, id: u64) -> io::Result<()> {
-        self.ask(|reply| Request::Fail(id, reply))?
-    }
-
-    /// Takes a link up again.
-    pub fn recover(&self, id: u64) -> io::Result<()> {
-        self.ask(|reply| Request::Recover(id, reply))?
+    /// Takes directions of a link down or up: one that is down drops everything, and counts it.
+    pub fn set_down(&self, id: u64, down: [bool; 2]) -> io::Result<()> {
+        self.ask(|reply| Request::Down(id, down, reply))?
     }
 
     /// Starts a link afresh: packet numbers, counters and rate traces begin again, so that measuring a link before a

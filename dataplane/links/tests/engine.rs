@@ -159,11 +159,15 @@ fn a_failed_link_drops_everything_and_counts_it() {
     let (a, b) = lab.datagrams();
     let gap = Duration::from_micros(100);
     assert_eq!(numbers(&a, &b, 50, gap).len(), 50);
-    lab.engine.fail(LINK).unwrap();
+    lab.engine.set_down(LINK, [true; 2]).unwrap();
     assert_eq!(numbers(&a, &b, 50, gap).len(), 0);
     let stats = lab.engine.stats(LINK).unwrap();
-    assert!(stats.down && stats.directions[0].counters.failed >= 50);
-    lab.engine.recover(LINK).unwrap();
+    assert!(stats.down == [true; 2] && stats.directions[0].counters.failed >= 50);
+    lab.engine.set_down(LINK, [true, false]).unwrap();
+    a.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    assert_eq!(numbers(&a, &b, 50, gap).len(), 0);
+    assert_eq!(numbers(&b, &a, 50, gap).len(), 50, "the other direction is whole");
+    lab.engine.set_down(LINK, [false; 2]).unwrap();
     assert_eq!(numbers(&a, &b, 50, gap).len(), 50);
 }
 

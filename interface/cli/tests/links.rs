@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Person, Pinged, Running, Testbed, as_root_and_as_user, eventually, installed};
+use common::{Person, Pinged, Running, Testbed, as_root_and_as_user, converse, eventually, installed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -248,6 +248,44 @@ fn a_live_testbed_lets_every_link_change() {
             (&testbed.name.as_str().into(), &"a-r".into()),
             "{log}"
         );
+    });
+}
+
+#[test]
+fn links_and_nodes_fail_and_recover_apart_from_each_other() {
+    as_root_and_as_user(|person| {
+        let text = "plait: 1\nnodes: {a: host, r: router, b: host, c: host}\nlinks:\n\
+                    - a-r\n- {endpoints: [r, b], dynamic: true}\n- {endpoints: [r, c], delay: 1ms}\n";
+        let testbed = person.up(text);
+        let ask = |request: &str| {
+            let line = format!("{{\"plait\": 1, \"request\": {request}}}\n");
+            converse(&person.socket(&testbed.name), line.as_bytes()).unwrap()
+        };
+        let reaches = |to: &str| testbed.exec("a", &["ping", "-c", "1", "-W", "1", to]).code() == Some(0);
+        let down = |link: usize| testbed.inspect()["links"][link]["down"].to_string();
+        assert!(reaches("b") && reaches("c"));
+        testbed.link("fail", &["r-b"]).fine();
+        for _ in 0..2 {
+            assert!(ask(r#"{"fail_node": {"node": "r"}}"#).contains("done"));
+            assert!(!reaches("c") && !reaches("b"));
+        }
+        assert!(ask(r#"{"recover_node": {"node": "r"}}"#).contains("done"));
+        assert!(reaches("c") && !reaches("b"), "the link that failed itself stays down");
+        testbed.link("recover", &["r-b"]).fine();
+        assert!(reaches("b"));
+        // One way alone: of a link that the engine has, of one that it takes over for it, and of none other.
+        for link in ["r-c", "r-b"] {
+            let fail = format!(r#"{{"fail": {{"link": "{link}", "direction": 1}}}}"#);
+            assert!(ask(&fail).contains("done"));
+            assert!(!reaches(&link[2..]));
+            assert_eq!(down(if link == "r-b" { 1 } else { 2 }), "[false,true]");
+            testbed.link("recover", &[link]).fine();
+            assert!(reaches(&link[2..]));
+        }
+        let refused = ask(r#"{"fail": {"link": "a-r", "direction": 0}}"#);
+        assert!(refused.contains("dynamic: true") && down(0) == "[false,false]", "{refused}");
+        assert!(ask(r#"{"fail_node": {"node": "rr"}}"#).contains("there is no node `rr`"));
+        testbed.down();
     });
 }
 

@@ -8,14 +8,12 @@ use crate::world::{
     Verdict, Verification, World, WorldError,
 };
 use loggers::{CaptureLogger, Sampler};
-use plait_model_link::{ConditionsSpec, LossSpec};
-use plait_model_quantity::Probability;
+use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
 use plait_testbed_runtime::control::{ExecRequest, Exited, SampleRequest, Testbed, Traces};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use plait_testbed_runtime::sandbox::NODE_FOLDER;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::fs::File;
 use std::net::Shutdown;
 use std::os::fd::AsFd;
@@ -29,24 +27,31 @@ pub struct RunningTestbed {
     testbed: Testbed,
     traces: Traces,
     verification: Vec<Verification>,
-    /// The loss that directions which failed alone had, and will have again.
-    failed: Mutex<HashMap<(String, usize), Option<LossSpec>>>,
 }
 
 impl RunningTestbed {
     /// A testbed that is up, and the traces that events name. Links that ask for it are measured now; `measuring` hears
-    /// of each.
+    /// of each, unless `stop` was asked for.
     ///
     /// # Errors
-    /// When the testbed is gone, or a link cannot be measured.
-    pub fn new(testbed: Testbed, traces: Traces, measuring: &mut dyn FnMut(&str)) -> std::io::Result<Self> {
+    /// When the testbed is gone, a link cannot be measured, or the user wants it no more.
+    pub fn new(
+        testbed: Testbed,
+        traces: Traces,
+        stop: &Stop,
+        measuring: &mut dyn FnMut(&str),
+    ) -> std::io::Result<Self> {
         let state = testbed.state()?;
         let mut verification = Vec::new();
         for (name, _) in state.links.iter().filter(|(_, link)| link.verify) {
+            if stop.is_asked() {
+                let text = "ended while links were being measured, before the run began";
+                return Err(std::io::Error::new(std::io::ErrorKind::Interrupted, text));
+            }
             measuring(name);
             verification.extend(judgement::verified(name, &testbed.check_link(name, false)?));
         }
-        Ok(Self { testbed, traces, verification, failed: Mutex::default() })
+        Ok(Self { testbed, traces, verification })
     }
 
     /// Lays conditions over those of one direction.
@@ -133,47 +138,23 @@ impl World for RunningTestbed {
     }
 
     fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         for side in (0..2).filter(|side| direction.includes(*side)) {
-            let mut change = change.clone();
-            // What failed stays failed; its loss is for when it recovers.
-            if let (Some(kept), true) = (failed.get_mut(&(link.to_owned(), side)), change.loss.is_some()) {
-                *kept = change.loss.take();
-            }
-            self.lay(link, side, change)?;
+            self.lay(link, side, change.clone())?;
         }
         Ok(())
     }
 
     fn set_link_up(&self, link: &str, direction: Direction, up: bool) -> Result<(), WorldError> {
-        if direction == Direction::Both {
-            return self.testbed.fail_link(link, !up).map_err(error);
-        }
-        // One direction alone fails by losing everything: the device at its end stays as it is.
-        let side = usize::from(direction == Direction::Reverse);
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (link.to_owned(), side);
-        let loss = match (up, failed.get(&key)) {
-            (true, None) | (false, Some(_)) => return Ok(()),
-            (true, Some(kept)) => kept.clone().unwrap_or(LossSpec::Independent(Probability::ZERO)),
-            (false, None) => {
-                let state = self.testbed.state().map_err(error)?;
-                let kept = state.links.get(link).and_then(|link| link.specs[side].loss.clone());
-                failed.insert(key.clone(), kept);
-                LossSpec::Independent(Probability::ONE)
-            }
+        let side = match direction {
+            Direction::Both => None,
+            Direction::Forward => Some(0),
+            Direction::Reverse => Some(1),
         };
-        if up {
-            failed.remove(&key);
-        }
-        self.lay(link, side, ConditionsSpec { loss: Some(loss), ..ConditionsSpec::default() })
+        self.testbed.fail_link(link, side, !up).map_err(error)
     }
 
     fn set_node_up(&self, node: &str, up: bool) -> Result<(), WorldError> {
-        let state = self.testbed.state().map_err(error)?;
-        let mut attached =
-            state.links.iter().filter(|(_, link)| link.ends.iter().any(|(end, _)| end == node));
-        attached.try_for_each(|(name, _)| self.testbed.fail_link(name, !up).map_err(error))
+        self.testbed.fail_node(node, !up).map_err(error)
     }
 
     fn sample(&self, request: Sampling, deliver: Deliver) -> Result<Box<dyn Logger>, WorldError> {

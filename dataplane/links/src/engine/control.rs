@@ -23,8 +23,7 @@ pub(super) enum Request {
     Add(Box<LinkConfig>, Sender<io::Result<()>>),
     Remove(u64, Sender<io::Result<()>>),
     Set(u64, usize, Box<Conditions>, Sender<io::Result<()>>),
-    Fail(u64, Sender<io::Result<()>>),
-    Recover(u64, Sender<io::Result<()>>),
+    Down(u64, [bool; 2], Sender<io::Result<()>>),
     Reset(u64, Sender<io::Result<()>>),
     Stats(u64, Sender<io::Result<LinkStats>>),
     Report(Sender<EngineReport>),
@@ -69,9 +68,8 @@ impl Control {
                 Request::Add(link, reply) => answer(reply, self.add(*link)),
                 Request::Remove(id, reply) => answer(reply, self.remove(id)),
                 Request::Set(id, way, conditions, reply) => answer(reply, self.set(id, way, conditions)),
-                Request::Fail(id, reply) => answer(reply, self.order(id, |done| Command::Fail(id, done))),
-                Request::Recover(id, reply) => {
-                    answer(reply, self.order(id, |done| Command::Recover(id, done)))
+                Request::Down(id, down, reply) => {
+                    answer(reply, self.order(id, |done| Command::Down(id, down, done)))
                 }
                 Request::Reset(id, reply) => answer(reply, self.order(id, |done| Command::Reset(id, done))),
                 Request::Stats(id, reply) => answer(reply, self.stats(id)),

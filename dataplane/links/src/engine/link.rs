@@ -60,6 +60,17 @@ impl Link {
         self.lateness = [Lateness::new(), Lateness::new()];
     }
 
+    /// Takes directions down or up; one that is down already keeps its counts.
+    pub fn set_down(&mut self, down: [bool; 2]) {
+        for (direction, down) in self.directions.iter_mut().zip(down) {
+            match (direction.is_down(), down) {
+                (false, true) => direction.fail(),
+                (true, false) => direction.recover(),
+                _ => {}
+            }
+        }
+    }
+
     /// Which constant applies to packets of a direction: that of the kind of port they come from.
     pub fn source_kind(&self, direction: usize) -> PortKind {
         self.ends[direction].kind
@@ -90,7 +101,7 @@ impl Link {
         LinkStats {
             id: self.id,
             name: self.name.clone(),
-            down: self.directions[0].is_down(),
+            down: [0, 1].map(|way: usize| self.directions[way].is_down()),
             directions: [direction(0), direction(1)],
             ends: [end(0), end(1)],
         }

@@ -92,8 +92,8 @@ pub struct LinkStats {
     pub id: u64,
     /// The link's name.
     pub name: String,
-    /// Whether it was taken down.
-    pub down: bool,
+    /// Which of its directions were taken down.
+    pub down: [bool; 2],
     /// From the first end to the second, and back.
     pub directions: [DirectionStats; 2],
     /// The two ends.

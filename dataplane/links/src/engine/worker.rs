@@ -25,8 +25,7 @@ pub(crate) enum Command {
     /// Gives the link back, so that another thread closes its ports: the kernel takes its time for that.
     Remove(u64, Sender<Option<Box<Link>>>),
     Set(u64, usize, Box<Conditions>, Sender<bool>),
-    Fail(u64, Sender<bool>),
-    Recover(u64, Sender<bool>),
+    Down(u64, [bool; 2], Sender<bool>),
     Reset(u64, Sender<bool>),
     Stats(u64, Sender<Option<LinkStats>>),
     Report(Sender<WorkerReport>),
@@ -246,12 +245,7 @@ impl Worker {
                     let done = self.with(id, |link| link.directions[way].set(*conditions, now));
                     answer(reply, done);
                 }
-                Command::Fail(id, reply) => {
-                    answer(reply, self.with(id, |link| link.directions.iter_mut().for_each(|d| d.fail())));
-                }
-                Command::Recover(id, reply) => {
-                    answer(reply, self.with(id, |link| link.directions.iter_mut().for_each(|d| d.recover())));
-                }
+                Command::Down(id, down, reply) => answer(reply, self.with(id, |link| link.set_down(down))),
                 Command::Reset(id, reply) => {
                     let now = monotonic();
                     answer(reply, self.with(id, |link| link.reset(now)));

@@ -66,7 +66,7 @@ fn parse(settings: &[String]) -> Result<ConditionsSpec, Failure> {
 }
 
 fn cut(testbed: &Testbed, link: &str, failed: bool, output: &Output) -> Result<ExitCode, Failure> {
-    testbed.fail_link(link, failed)?;
+    testbed.fail_link(link, None, failed)?;
     output.result(&json!({ "link": link, "failed": failed }), || {
         format!("{link} {}\n", if failed { "is cut" } else { "is whole again" })
     })?;

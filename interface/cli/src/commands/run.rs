@@ -90,7 +90,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             asked.ask();
         }
     });
-    let world = RunningTestbed::new(Testbed::find(Some(&name))?, traces, &mut |link| {
+    let world = RunningTestbed::new(Testbed::find(Some(&name))?, traces, &stop, &mut |link| {
         output.note(&format!("measuring link {link}"))
     })?;
     let named = loaded.named();

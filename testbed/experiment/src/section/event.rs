@@ -47,7 +47,7 @@ pub enum Action {
         /// Whether it works from now on.
         up: bool,
     },
-    /// A node fails (all its interfaces go down, its processes stay) or recovers.
+    /// A node fails (its links pass nothing, its processes stay) or recovers.
     Node {
         /// The node's name.
         node: String,

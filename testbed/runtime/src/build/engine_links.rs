@@ -196,28 +196,39 @@ impl Builder {
         Ok(())
     }
 
-    /// Cuts a link, or heals it. In the engine it lets nothing through while both devices stay up, as when a fibre
-    /// breaks beyond the next switch; a bare link loses its carrier, and its nodes their routes over it until it heals.
-    pub(crate) fn cut(&mut self, name: &str, cut: bool) -> io::Result<()> {
+    /// Cuts directions of a link, or heals them. In the engine they let nothing through while both devices stay up, as
+    /// when a fibre breaks beyond the next switch; a bare link loses its carrier, and its nodes their routes over it until
+    /// it heals.
+    pub(crate) fn cut(&mut self, name: &str, cut: [bool; 2]) -> io::Result<()> {
         let link = self.state.links[name].clone();
-        let Some(room) = &mut self.engine else { return self.carrier(&link, !cut) };
-        let Some(known) = room.links.get_mut(name) else { return self.carrier(&link, !cut) };
-        match (known.mover, cut) {
-            (Mover::Engine, true) => room.engine.fail(known.id),
-            (Mover::Engine, false) => room.engine.recover(known.id),
-            (Mover::Filter, false) | (Mover::Nobody, true) => Ok(()),
-            (Mover::Filter, true) | (Mover::Nobody, false) => {
-                let namespace = room.namespace.clone();
-                if let Some([a, b]) = &known.held {
-                    namespace::in_network(&*namespace, || match cut {
-                        true => redirect::detach(a, b),
-                        false => redirect::attach(a, b),
-                    })?;
-                }
-                known.mover = if cut { Mover::Nobody } else { Mover::Filter };
-                Ok(())
+        let Some(known) = self.engine.as_mut().and_then(|room| room.links.get_mut(name)) else {
+            return match cut {
+                [a, b] if a == b => self.carrier(&link, !a),
+                _ => Err(io::Error::other(format!(
+                    "{name} is not in the link engine, so it fails both ways or not at all: give it `dynamic: true` in the \
+                     file (and no `via: kernel`), or use `plait up --live`"
+                ))),
+            };
+        };
+        let (mover, id, held) = (known.mover, known.id, known.held.clone());
+        match (mover, cut, held) {
+            (Mover::Engine, _, _) => return self.room().engine.set_down(id, cut),
+            (Mover::Filter, [false, false], _) | (Mover::Nobody, [true, true], _) => return Ok(()),
+            (Mover::Filter | Mover::Nobody, [all, both], Some([a, b])) if all == both => {
+                let namespace = self.room().namespace.clone();
+                namespace::in_network(&*namespace, || match all {
+                    true => redirect::detach(&a, &b),
+                    false => redirect::attach(&a, &b),
+                })?;
+            }
+            _ => {
+                self.take_over(name, &link)?;
+                return self.room().engine.set_down(id, cut);
             }
         }
+        let known = self.room().links.get_mut(name).expect("looked up above");
+        known.mover = if cut[0] { Mover::Nobody } else { Mover::Filter };
+        Ok(())
     }
 }
 

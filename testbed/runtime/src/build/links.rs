@@ -196,7 +196,7 @@ impl Builder {
                 }
                 let was_cut = known.mover == Mover::Nobody;
                 self.take_over(name, link)?;
-                if was_cut { self.cut(name, true) } else { Ok(()) }
+                if was_cut { self.cut(name, [true; 2]) } else { Ok(()) }
             }
         }
     }

@@ -181,10 +181,18 @@ impl Testbed {
         self.value(Request::Set { link: link.to_owned(), direction, spec: Box::new(spec), traces })
     }
 
-    /// Cuts a link, or heals it.
-    pub fn fail_link(&self, link: &str, failed: bool) -> io::Result<()> {
+    /// Cuts a link, or heals it: direction 0 from its first end, 1 towards it, none for both.
+    pub fn fail_link(&self, link: &str, direction: Option<usize>, failed: bool) -> io::Result<()> {
         let link = link.to_owned();
-        self.value(if failed { Request::Fail { link } } else { Request::Recover { link } }).map(drop)
+        let request =
+            if failed { Request::Fail { link, direction } } else { Request::Recover { link, direction } };
+        self.value(request).map(drop)
+    }
+
+    /// Cuts all links of a node, or heals those that did not fail themselves.
+    pub fn fail_node(&self, node: &str, failed: bool) -> io::Result<()> {
+        let node = node.to_owned();
+        self.value(if failed { Request::FailNode { node } } else { Request::RecoverNode { node } }).map(drop)
     }
 
     /// Measures a link against its request.

@@ -51,6 +51,14 @@ pub enum Request {
     Fail {
         /// The link.
         link: String,
+        /// 0: from its first end to its second; 1: back; none: both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        direction: Option<usize>,
+    },
+    /// Let nothing through the links of a node.
+    FailNode {
+        /// The node.
+        node: String,
     },
     /// What the testbed is, for people.
     Inspect,
@@ -69,6 +77,14 @@ pub enum Request {
     Recover {
         /// The link.
         link: String,
+        /// As for `fail`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        direction: Option<usize>,
+    },
+    /// Let packets through the links of a failed node again, but for those that failed themselves.
+    RecoverNode {
+        /// The node.
+        node: String,
     },
     /// Start all links' packet numbers and counters afresh.
     Reset,
@@ -207,18 +223,22 @@ pub struct LinkReport {
     pub detail: [Conditions; 2],
     /// Whether nothing passes.
     pub failed: bool,
+    /// Which ways nothing passes, because the link failed or a node at an end of it.
+    #[serde(default)]
+    pub down: [bool; 2],
 }
 
 impl LinkReport {
     /// A link of a state.
-    pub fn new(name: &str, link: &LinkState, failed: bool) -> Self {
+    pub fn new(name: &str, link: &LinkState, down: [bool; 2]) -> Self {
         Self {
             name: name.to_owned(),
             ends: link.ends.clone().map(|(node, interface)| format!("{node}:{interface}")),
             realisation: link.realisation,
             conditions: [link.conditions[0].to_string(), link.conditions[1].to_string()],
             detail: link.conditions.clone(),
-            failed,
+            failed: down == [true; 2],
+            down,
         }
     }
 }

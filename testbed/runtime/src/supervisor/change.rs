@@ -1,7 +1,7 @@
 //! Requests that change a testbed.
 
 use super::Supervisor;
-use super::names::{halves, resolve};
+use super::names::resolve;
 use crate::build::{BuildError, Progress, StepError};
 use crate::control::{Exited, Line, Reply, Traces};
 use crate::kernel::socket::wait_readable;
@@ -39,13 +39,7 @@ impl Supervisor {
             let _ = line.send(&Reply::Progress(done, total), &[]);
         })
         .map_err(|error| io::Error::other(format!("{error}; correct the cause and apply again")))?;
-        // A link that was made anew is whole.
-        let mut failed = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
-        for step in &steps {
-            if let Step::RemoveLink { name, .. } = step {
-                failed.remove(name);
-            }
-        }
+        self.fail_anew(&steps)?;
         tracing::info!(steps = steps.len(), "applied");
         Ok(json!({ "steps": steps }))
     }
@@ -148,32 +142,6 @@ impl Supervisor {
         Ok(
             json!({ "link": name, "conditions": [link.conditions[0].to_string(), link.conditions[1].to_string()] }),
         )
-    }
-
-    /// Cuts a link, or heals it. A link outside the engine is cut by taking one of its devices down.
-    pub(super) fn fail(&self, name: &str, failed: bool) -> io::Result<Value> {
-        let mut builder = self.builder();
-        let mut halves = halves(&builder.state, name);
-        if halves.is_empty() {
-            halves.push(resolve(&builder.state, name)?.0);
-        }
-        for (done, half) in halves.iter().enumerate() {
-            if let Err(error) = builder.cut(half, failed) {
-                // Half a link that is cut is neither.
-                halves[..done].iter().for_each(|half| drop(builder.cut(half, !failed)));
-                return Err(error);
-            }
-        }
-        let mut known = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
-        for half in halves {
-            if failed {
-                known.insert(half);
-            } else {
-                known.remove(&half);
-            }
-        }
-        tracing::info!(link = name, failed, "link cut or healed");
-        Ok(json!({ "link": name, "failed": failed }))
     }
 
     pub(super) fn reset(&self) -> io::Result<()> {

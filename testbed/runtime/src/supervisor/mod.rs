@@ -10,6 +10,7 @@
 mod change;
 mod check;
 mod exec;
+mod failure;
 mod live;
 mod log;
 mod metrics;
@@ -28,8 +29,8 @@ use crate::limits::Groups;
 use crate::plan::{State, plan};
 use crate::sandbox::{Birth, Lifeline, build_host_view, cover_sockets, host_sockets, spawn};
 use crate::uplink::Gate;
+use failure::Failures;
 use rustix::thread::UnshareFlags;
-use std::collections::HashSet;
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -88,7 +89,7 @@ pub(crate) struct Supervisor {
     birth_pid: i32,
     started: Instant,
     builder: Mutex<Builder>,
-    failed_links: Mutex<HashSet<String>>,
+    failures: Mutex<Failures>,
     /// Held while a plan is made and carried out.
     changing: Mutex<()>,
     /// Held while a link is measured.
@@ -170,7 +171,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         birth_pid: host_pid,
         started: Instant::now(),
         builder: Mutex::new(builder),
-        failed_links: Mutex::new(HashSet::new()),
+        failures: Mutex::default(),
         changing: Mutex::new(()),
         checking: Mutex::new(()),
         children,

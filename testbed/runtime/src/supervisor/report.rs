@@ -2,7 +2,6 @@
 
 use super::Supervisor;
 use crate::control::{LinkReport, NodeReport, Report};
-use std::sync::PoisonError;
 
 impl Supervisor {
     /// Its nodes and links, and how it is.
@@ -13,7 +12,7 @@ impl Supervisor {
             _ => Some(self.builder()),
         };
         let state = builder.as_ref().map_or(&self.options.desired, |builder| &builder.state);
-        let failed = self.failed_links.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = self.failures();
         let nodes = state.nodes.iter().filter(|(_, node)| !node.hidden).map(|(name, node)| NodeReport {
             name: name.clone(),
             kind: node.kind.clone(),
@@ -26,7 +25,8 @@ impl Supervisor {
             daemons: node.frr.as_ref().map(|frr| frr.daemons.clone()).unwrap_or_default(),
             limits: node.limits,
         });
-        let links = state.links.iter().map(|(name, link)| LinkReport::new(name, link, failed.contains(name)));
+        let links =
+            state.links.iter().map(|(name, link)| LinkReport::new(name, link, failures.down(name, link)));
         Report {
             name: self.options.name.clone(),
             file: self.options.file.clone(),

@@ -89,12 +89,14 @@ impl Supervisor {
                 self.exec(line, *request)?;
                 Answer::Given
             }
-            Request::Fail { link } => Answer::Value(self.fail(&link, true)?),
+            Request::Fail { link, direction } => Answer::Value(self.fail_link(&link, direction, true)?),
+            Request::FailNode { node } => Answer::Value(self.fail_node(&node, true)?),
             Request::Inspect => Answer::Value(serde_json::to_value(self.report())?),
             Request::Log => Answer::Value(log::read().into()),
             Request::Metrics => Answer::Value(self.metrics().into()),
             Request::Open { node, path } => Answer::Descriptor(self.open(&node, &path)?),
-            Request::Recover { link } => Answer::Value(self.fail(&link, false)?),
+            Request::Recover { link, direction } => Answer::Value(self.fail_link(&link, direction, false)?),
+            Request::RecoverNode { node } => Answer::Value(self.fail_node(&node, false)?),
             Request::Reset => {
                 self.reset()?;
                 Answer::Value(Value::Null)
