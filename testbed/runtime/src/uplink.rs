@@ -141,5 +141,6 @@ fn configure() -> io::Result<u32> {
     );
     batch.push(messages::way_out(GATEWAY.parse().expect("an address"), index, TABLE), NLM_F_CREATE);
     batch.push(messages::own_packets_rule(TABLE, PRIORITY), NLM_F_CREATE | NLM_F_EXCL);
-    Netlink::open()?.send(&mut batch)?.pop().map_or(Ok(index), |refused| Err(refused.error))
+    Netlink::open()?.send_whole(&mut batch)?;
+    Ok(index)
 }

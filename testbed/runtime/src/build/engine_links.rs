@@ -75,73 +75,43 @@ impl Builder {
             unreachable!("only engine links come here")
         };
         let indices = [self.take_index(&link.ends[0].0)?, self.take_index(&link.ends[1].0)?];
-        let networks =
-            [self.known(&link.ends[0].0)?.network.clone(), self.known(&link.ends[1].0)?.network.clone()];
-        let whole = link.conditions.iter().any(Conditions::needs_whole_packets);
+        match self.engine_joins(name, link, backends, indices) {
+            Ok(()) => Ok(indices),
+            Err(error) => {
+                // Half a link is none. A TAP went with its descriptor.
+                for ((node, _), index) in link.ends.iter().zip(indices) {
+                    let network = self.known(node)?.network.clone();
+                    let _ = namespace::in_network(&*network, || {
+                        Netlink::open()?.request(messages::remove(index), 0)
+                    });
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn engine_joins(
+        &mut self,
+        name: &str,
+        link: &LinkState,
+        backends: [Backend; 2],
+        indices: [u32; 2],
+    ) -> io::Result<()> {
         let room = self.engine_room()?;
         let id = room.next_id;
         room.next_id += 1;
-        let base = room.next_index;
-        room.next_index += 2;
-        let namespace = room.namespace.clone();
-        let engine = room.engine.clone();
-
         let mut ports = Vec::new();
         for end in 0..2 {
-            let (node_end, index) = (&link.ends[end], indices[end]);
             let inner = format!("e{id}{}", ["a", "b"][end]);
-            let port = match backends[end] {
-                Backend::Packet => {
-                    let mut batch = Batch::default();
-                    let outer = self.outer(link, end, index)?;
-                    let held = VethEnd {
-                        namespace: namespace.as_raw_fd(),
-                        name: &inner,
-                        index: base + end as u32,
-                        mac: None,
-                        mtu: link.mtu,
-                    };
-                    batch.push(messages::veth(&outer, &held), NLM_F_CREATE | NLM_F_EXCL);
-                    if let Some(refused) = self.netlink.send(&mut batch)?.pop() {
-                        return Err(refused.error);
-                    }
-                    let held_index = base + end as u32;
-                    namespace::in_network(&*namespace, || {
-                        let mut batch = Batch::default();
-                        if link.mtu.is_none_or(|mtu| mtu >= messages::IPV6_LEAST) {
-                            batch.push(messages::no_link_local(held_index), 0);
-                        }
-                        batch.push(messages::up(held_index, messages::Up::Plain), 0);
-                        Netlink::open()?.send(&mut batch)?.pop().map_or(Ok(()), |refused| Err(refused.error))
-                    })?;
-                    Port::Packet { ifname: inner }
-                }
-                Backend::Tap => {
-                    let target = networks[end].as_raw_fd();
-                    let name = node_end.1.clone();
-                    let held = namespace::in_network(&*namespace, || {
-                        let held = tap::create(&inner).doing(|| {
-                            "make a TAP (is /dev/net/tun open to you? `via: engine` needs none)".to_owned()
-                        })?;
-                        let mut batch = Batch::default();
-                        batch.push(messages::hand_over(&inner, target, &name, index), 0);
-                        Netlink::open()?
-                            .send(&mut batch)?
-                            .pop()
-                            .map_or(Ok(held), |refused| Err(refused.error))
-                    })?;
-                    let mtu = link.mtu;
-                    namespace::in_network(&*networks[end], || {
-                        Netlink::open()?.request(messages::identity(index, mac(node_end), mtu), 0)
-                    })?;
-                    Port::Tap { fd: held }
-                }
-            };
-            ports.push(port);
+            ports.push(match backends[end] {
+                Backend::Packet => self.packet_end(link, end, indices[end], inner)?,
+                Backend::Tap => self.tap_end(link, end, indices[end], &inner)?,
+            });
         }
-        if whole {
+        if link.conditions.iter().any(Conditions::needs_whole_packets) {
             self.whole_packets(link)?;
         }
+        let room = self.room();
         let held = match &ports[..] {
             [Port::Packet { ifname: a }, Port::Packet { ifname: b }] => Some([a.clone(), b.clone()]),
             _ => None,
@@ -149,18 +119,61 @@ impl Builder {
         let idle = link.conditions.iter().all(Conditions::is_unimpaired);
         let mover = match &held {
             Some([a, b]) if idle => {
-                namespace::in_network(&*namespace, || redirect::attach(a, b))
+                namespace::in_network(&*room.namespace, || redirect::attach(a, b))
                     .doing(|| format!("join {name}"))?;
                 Mover::Filter
             }
             _ => {
                 let ends = ports.try_into().unwrap_or_else(|_| unreachable!("two ends"));
-                engine.add_link(config(id, name, link, ends))?;
+                room.engine.add_link(config(id, name, link, ends))?;
                 Mover::Engine
             }
         };
-        self.room().links.insert(name.to_owned(), EngineLink { id, held, mover });
-        Ok(indices)
+        room.links.insert(name.to_owned(), EngineLink { id, held, mover });
+        Ok(())
+    }
+
+    /// A veth pair from a node into the engine's namespace, where a packet socket will be its port.
+    fn packet_end(&mut self, link: &LinkState, end: usize, index: u32, inner: String) -> io::Result<Port> {
+        let room = self.room();
+        let namespace = room.namespace.clone();
+        let held_index = room.next_index;
+        room.next_index += 1;
+        let held = VethEnd {
+            namespace: namespace.as_raw_fd(),
+            name: &inner,
+            index: held_index,
+            mac: None,
+            mtu: link.mtu,
+        };
+        let mut batch = Batch::default();
+        batch.push(messages::veth(&self.outer(link, end, index)?, &held), NLM_F_CREATE | NLM_F_EXCL);
+        self.netlink.send_whole(&mut batch)?;
+        namespace::in_network(&*namespace, || {
+            let mut batch = Batch::default();
+            if link.mtu.is_none_or(|mtu| mtu >= messages::IPV6_LEAST) {
+                batch.push(messages::no_link_local(held_index), 0);
+            }
+            batch.push(messages::up(held_index, messages::Up::Plain), 0);
+            Netlink::open()?.send_whole(&mut batch)
+        })?;
+        Ok(Port::Packet { ifname: inner })
+    }
+
+    /// A TAP of a node whose descriptor the engine holds.
+    fn tap_end(&mut self, link: &LinkState, end: usize, index: u32, inner: &str) -> io::Result<Port> {
+        let (node, name) = &link.ends[end];
+        let network = self.known(node)?.network.clone();
+        let fd = namespace::in_network(&*self.room().namespace, || {
+            let held = tap::create(inner)
+                .doing(|| "make a TAP (is /dev/net/tun open to you? `via: engine` needs none)".to_owned())?;
+            Netlink::open()?.request(messages::hand_over(inner, network.as_raw_fd(), name, index), 0)?;
+            Ok(held)
+        })?;
+        namespace::in_network(&*network, || {
+            Netlink::open()?.request(messages::identity(index, mac(&link.ends[end]), link.mtu), 0)
+        })?;
+        Ok(Port::Tap { fd })
     }
 
     /// The engine's namespace, once a link is in it.

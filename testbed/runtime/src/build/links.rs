@@ -140,10 +140,7 @@ impl Builder {
                 batch.push(messages::down(index), 0);
             }
             let network = self.known(node)?.network.clone();
-            let refused = namespace::in_network(&*network, || Netlink::open()?.send(&mut batch))?;
-            if let Some(refused) = refused.into_iter().next() {
-                return Err(refused.error);
-            }
+            namespace::in_network(&*network, || Netlink::open()?.send_whole(&mut batch))?;
         }
         if on {
             // Both devices are on, so next hops are reachable again.

@@ -196,9 +196,7 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
         batch.push(messages::up(BRIDGE_INDEX, Up::Plain), 0);
         node.next_index = BRIDGE_INDEX + 1;
     }
-    if let Some(refused) = Netlink::open()?.send(&mut batch)?.pop() {
-        return Err(refused.error);
-    }
+    Netlink::open()?.send_whole(&mut batch)?;
     let forwards = state.role == Role::Router;
     if forwards != inherited {
         parameters

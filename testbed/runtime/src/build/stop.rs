@@ -95,10 +95,8 @@ impl Builder {
         };
         let mut batch = Batch::default();
         batch.push(messages::veth(&here, &there), NLM_F_CREATE | NLM_F_EXCL);
-        match self.netlink.send(&mut batch)?.pop() {
-            None => Ok(INDEX),
-            Some(refused) => Err(refused.error),
-        }
+        self.netlink.send_whole(&mut batch)?;
+        Ok(INDEX)
     }
 }
 

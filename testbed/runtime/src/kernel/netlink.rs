@@ -131,10 +131,12 @@ impl Netlink {
     pub fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut batch = Batch::default();
         batch.push(message, flags);
-        match self.send(&mut batch)?.pop() {
-            None => Ok(()),
-            Some(refused) => Err(refused.error),
-        }
+        self.send_whole(&mut batch)
+    }
+
+    /// Sends messages of which none may be refused.
+    pub fn send_whole(&self, batch: &mut Batch) -> io::Result<()> {
+        self.send(batch)?.into_iter().next().map_or(Ok(()), |refused| Err(refused.error))
     }
 
     /// Asks for all objects of a kind.
