@@ -95,17 +95,13 @@ impl Loaded {
     pub fn network_of(&self, experiment: &Experiment, number: usize) -> Result<Network, Failure> {
         let cell = &experiment.cells[number - 1];
         let filled = experiment.document(&self.document, cell);
-        let named = RefCell::new(BTreeMap::new());
-        let read = |name: &str| read_beside(&self.folder, name, &named);
-        let network = resolve_network(&self.source, &filled, &vocabulary(), &read).map_err(|report| {
+        resolve_network(&self.source, &filled, &vocabulary(), &|name| self.read(name)).map_err(|report| {
             let failure = Failure::from(report);
             Failure {
                 message: format!("{}\nin cell {number}: {}", failure.message, experiment.describe(cell)),
                 ..failure
             }
-        })?;
-        self.named.borrow_mut().extend(named.into_inner());
-        Ok(network)
+        })
     }
 
     /// The state that realises the network. With the addresses of a running testbed, those that can stay stay.

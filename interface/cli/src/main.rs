@@ -8,6 +8,7 @@ mod arguments;
 mod commands;
 mod load;
 mod output;
+mod stop;
 
 use arguments::{Cli, Command};
 use clap::Parser;

@@ -9,17 +9,15 @@ use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
 use plait_testbed_experiment::section::{Action, Script};
 use plait_testbed_experiment::testbed::RunningTestbed;
-use plait_testbed_experiment::world::{Stop, VerdictWord};
+use plait_testbed_experiment::world::VerdictWord;
 use plait_testbed_runtime::control::{Testbed, Traces};
-use plait_testbed_runtime::kernel::process::{block_signals, die_with_parent};
+use plait_testbed_runtime::kernel::process::die_with_parent;
 use plait_testbed_runtime::plan::Wishes;
 use plait_testbed_runtime::supervisor::{StartOptions, start};
-use rustix::process::Signal;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure> {
     if arguments.with_parent {
@@ -82,14 +80,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     drop(progress);
     crate::logging();
     // Ctrl-C ends the run, not the program: what was measured until then is kept.
-    let wait = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
-    let stop = Arc::new(Stop::default());
-    let asked = stop.clone();
-    std::thread::spawn(move || {
-        while wait().is_ok() {
-            asked.ask();
-        }
-    });
+    let stop = crate::stop::on_signals()?;
     let world = RunningTestbed::new(Testbed::find(Some(&name))?, traces, &stop, &mut |link| {
         output.note(&format!("measuring link {link}"))
     })?;

@@ -9,11 +9,8 @@ use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Experiment, Repeats};
 use plait_testbed_experiment::sweep::{Attempt, Summary, Sweep, SweepError};
 use plait_testbed_experiment::world::{Stop, VerdictWord};
-use plait_testbed_runtime::kernel::process::block_signals;
-use rustix::process::Signal;
 use serde_json::json;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Choice: what keeps a run from being built is tried once more, because a machine may be short of something for a
@@ -44,17 +41,10 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     output.note(&format!("results: {}", sweep.folder().display()));
 
     // Ctrl-C reaches the run as well, which ends and is not counted; the sweep then ends after it.
-    let wait = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
-    let stop = Arc::new(Stop::default());
-    let asked = stop.clone();
-    std::thread::spawn(move || {
-        while wait().is_ok() {
-            asked.ask();
-        }
-    });
+    let stop = crate::stop::on_signals()?;
     let begun = Instant::now();
     let mut runs = 0;
-    while let Some(attempt) = sweep.next() {
+    while let Some(attempt) = sweep.next_attempt() {
         if stop.is_asked() {
             break;
         }
@@ -69,7 +59,7 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     let summary = Summary::of(&sweep);
     summary.write(&sweep).map_err(SweepError::from)?;
     let (done, all) = sweep.progress();
-    let finished = sweep.next().is_none();
+    let finished = sweep.next_attempt().is_none();
     let value = json!({ "folder": sweep.folder(), "finished": finished, "done": done, "runs": all,
         "summary": summary });
     output.result(&value, || text(&summary))?;

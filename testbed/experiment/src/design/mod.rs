@@ -8,7 +8,7 @@ mod factor;
 mod space_filling;
 
 pub use factor::{Factor, Level, Levels, Range, RangeError, Scale};
-pub use space_filling::{closest_pair, space_filling};
+pub use space_filling::space_filling;
 
 /// One choice of a level for each factor, in the order of the factors.
 #[derive(Debug, Clone, PartialEq)]

@@ -192,7 +192,7 @@ impl<'a> Sweep<'a> {
     ///
     /// Whether a run is tried again depends on its links and never on its results: a tainted run was on another network
     /// than the one asked for.
-    pub fn next(&self) -> Option<Attempt> {
+    pub fn next_attempt(&self) -> Option<Attempt> {
         (1..=self.experiment.repeats.most())
             .find_map(|repeat| block(self.experiment, repeat).into_iter().find_map(|run| self.due(run)))
     }

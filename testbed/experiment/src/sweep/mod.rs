@@ -7,7 +7,7 @@
 //! folder/runs.csv, summary.json    what the runs say together
 //! ```
 //!
-//! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done: [`Sweep::next`] looks there
+//! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done: [`Sweep::next_attempt`] looks there
 //! and nowhere else, and a sweep that was killed goes on where it was.
 
 mod folder;
