@@ -1,12 +1,13 @@
 //! `results.json`: what was run, where, and how it ended.
 
-use super::{Machine, ResultsError};
+use super::{Machine, MetricValue, ResultsError};
 use crate::section::{Expect, Question};
 use crate::world::{Description, Direction, Ended, LoggerSummary, Verdict, Verification};
 use plait_model_topology::Network;
 use plait_model_topology::network::{Node, Port};
 use plait_model_topology::vocabulary::Role;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The version of results folders this build writes.
@@ -42,6 +43,15 @@ pub struct Results {
     pub failures: Vec<String>,
     /// Whether the links did what was asked of them.
     pub verdict: Verdict,
+    /// Samples of the first seconds that are in no metric.
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// The figures of the run.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, MetricValue>,
+    /// What was asserted of them.
+    #[serde(default)]
+    pub assertions: Vec<AssertionRecord>,
     /// What link measurements at the start found.
     #[serde(default)]
     pub verification: Vec<Verification>,
@@ -137,6 +147,17 @@ pub struct CommandRecord {
     pub passed: bool,
 }
 
+/// What was asserted of a metric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssertionRecord {
+    /// As it is written: `goodput >= 15Mbit`.
+    pub text: String,
+    /// The metric.
+    pub metric: String,
+    /// Whether it held; not, where the metric has no value.
+    pub held: bool,
+}
+
 /// An event that fired.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
@@ -200,6 +221,11 @@ pub struct SamplesSummary {
 }
 
 impl Results {
+    /// Whether the run is a success: all happened as the file says, and every assertion held.
+    pub fn succeeded(&self) -> bool {
+        self.passed && self.assertions.iter().all(|assertion| assertion.held)
+    }
+
     /// Reads the `results.json` of a folder.
     ///
     /// # Errors

@@ -18,14 +18,16 @@ mod error;
 mod iperf3;
 mod machine;
 mod manifest;
+mod metrics;
 pub mod records;
 mod staging;
 
 pub use error::ResultsError;
-pub use iperf3::{Iperf3Rows, goodput as iperf3_goodput, intervals as iperf3_intervals};
+pub use iperf3::{Iperf3Rows, intervals as iperf3_intervals};
 pub use machine::Machine;
 pub use manifest::{
-    CommandRecord, EventKind, EventRecord, LanSummary, LinkSummary, NetworkSummary, NodeSummary,
-    RESULTS_VERSION, Results, SamplesSummary,
+    AssertionRecord, CommandRecord, EventKind, EventRecord, LanSummary, LinkSummary, NetworkSummary,
+    NodeSummary, RESULTS_VERSION, Results, SamplesSummary,
 };
+pub use metrics::{MetricValue, measure, usual as usual_metrics};
 pub use staging::Staging;

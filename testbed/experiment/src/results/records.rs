@@ -93,6 +93,41 @@ pub struct Iperf3Record {
     pub retransmits: Option<u64>,
 }
 
+/// The columns of `samples/tcp.csv` that hold numbers.
+pub const TCP_COLUMNS: [&str; 15] = [
+    "cwnd_packets",
+    "ssthresh_packets",
+    "srtt_ms",
+    "rttvar_ms",
+    "min_rtt_ms",
+    "rto_ms",
+    "mss_bytes",
+    "unacked_packets",
+    "lost_packets",
+    "retransmits",
+    "delivery_rate_bps",
+    "pacing_rate_bps",
+    "bytes_acked",
+    "bytes_received",
+    "bytes_sent",
+];
+
+/// The columns of `samples/links.csv` that hold numbers.
+pub const LINK_COLUMNS: [&str; 7] =
+    ["packets", "bytes", "lost", "queue_dropped", "marked", "queue_packets", "queue_bytes"];
+
+/// The columns of `samples/interfaces.csv` that hold numbers.
+pub const INTERFACE_COLUMNS: [&str; 8] = [
+    "rx_packets",
+    "tx_packets",
+    "rx_bytes",
+    "tx_bytes",
+    "rx_dropped",
+    "tx_dropped",
+    "rx_errors",
+    "tx_errors",
+];
+
 /// Seconds of `at` after `start`, to the microsecond; negative before it.
 pub fn seconds(at: Duration, start: Duration) -> f64 {
     let micros = at.as_micros() as i128 - start.as_micros() as i128;

@@ -19,8 +19,8 @@ pub use provenance::Input;
 use crate::report;
 use crate::results::records::seconds;
 use crate::results::{
-    EventKind, EventRecord, Iperf3Rows, Machine, NetworkSummary, RESULTS_VERSION, Results, ResultsError,
-    SamplesSummary, Staging,
+    AssertionRecord, EventKind, EventRecord, Iperf3Rows, Machine, NetworkSummary, RESULTS_VERSION, Results,
+    ResultsError, SamplesSummary, Staging, measure, usual_metrics,
 };
 use crate::section::{Action, Command, Event, Script};
 use crate::world::{Direction, Stop, World};
@@ -159,6 +159,24 @@ fn perform(
         Some(format!("at {} s, {}: {error}", event.asked_s, event.label))
     }));
     Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
+    let warmup_s = script.warmup.as_secs_f64();
+    let metrics = match script.metrics.is_empty() {
+        true => usual_metrics(&commands, staging.folder()),
+        false => measure(&script.metrics, warmup_s, &commands, staging.folder())?,
+    };
+    if !interrupted {
+        let missing = metrics.iter().filter_map(|(name, metric)| {
+            Some(format!("the metric {name} has no value: {}", metric.why.as_ref()?))
+        });
+        failures.extend(missing);
+    }
+    let value = |name: &str| metrics.get(name).and_then(|metric| metric.value);
+    let assertions = script.assertions.iter().map(|assertion| AssertionRecord {
+        text: assertion.text.clone(),
+        metric: assertion.metric.clone(),
+        held: value(&assertion.metric).is_some_and(|value| assertion.holds(value)),
+    });
+    let assertions = assertions.collect();
     let interval = |interval: Option<Duration>| interval.map(|interval| interval.as_secs_f64());
     Ok(Results {
         plait_results: RESULTS_VERSION,
@@ -174,6 +192,9 @@ fn perform(
         failures,
         verdict,
         verification: world.verification(),
+        warmup_s,
+        metrics,
+        assertions,
         commands,
         events: std::mem::take(&mut stage.events),
         samples: SamplesSummary {

@@ -1,25 +1,31 @@
 //! The keys of a network file that say what happens in a run.
 //!
 //! [`register`] adds them to the vocabulary: `run` (timed commands and link changes), `collect` (what is measured and
-//! kept), `duration`, `report` (the question) and `experiment` (what varies between runs). [`Script::of`] reads what one
-//! run does from a checked network, [`Experiment::of`] reads which runs there are from a document.
+//! kept), `duration`, `warmup`, `metrics` and `assert` (the figures, and what they must be), `report` (the question) and
+//! `experiment` (what varies between runs). [`Script::of`] reads what one run does from a checked network,
+//! [`Experiment::of`] reads which runs there are from a document.
 
+mod assertion;
 mod collect;
 mod event;
 mod experiment;
+mod metric;
 mod names;
 mod question;
 
+pub use assertion::Assertion;
 pub use collect::{Capture, Collect, FileRequest};
 pub use event::{Action, Command, DEFAULT_TIMEOUT, Event, Expect};
 pub use experiment::{Experiment, Repeats};
+pub use metric::{Metric, Source};
 pub use question::Question;
 
 use collect::CollectFile;
 use event::EventFile;
 use experiment::ExperimentFile;
+use metric::MetricsFile;
 use plait_model_quantity::TimeSpan;
-use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::Spanned;
 use plait_model_topology::vocabulary::Place;
 use plait_model_topology::{Network, Vocabulary, section};
@@ -33,6 +39,12 @@ pub struct Script {
     pub collect: Collect,
     /// How long the run lasts; without it, until the last event was fired and its commands have ended.
     pub duration: Option<TimeSpan>,
+    /// How long samples are in no metric.
+    pub warmup: TimeSpan,
+    /// The figures of the run.
+    pub metrics: Vec<Metric>,
+    /// What they must be.
+    pub assertions: Vec<Assertion>,
     /// What the run is about.
     pub question: Question,
 }
@@ -47,6 +59,17 @@ pub fn register(vocabulary: &mut Vocabulary) {
             collect::resolve(collect, network).err().unwrap_or_default()
         })
         .checked_key::<Spanned<TimeSpan>>(Place::File, "duration", check_duration)
+        .checked_key::<MetricsFile>(Place::File, "metrics", |metrics, network| {
+            let unknown = outputs(metrics, network);
+            metric::resolve(metrics, network).err().unwrap_or_default().into_iter().chain(unknown).collect()
+        })
+        .checked_key::<Vec<Spanned<String>>>(Place::File, "assert", |asserted, network| {
+            match metrics(network) {
+                Ok(metrics) => assertion::resolve(asserted, &metrics).err().unwrap_or_default(),
+                Err(_) => Vec::new(),
+            }
+        })
+        .key::<TimeSpan>(Place::File, "warmup")
         .key::<Question>(Place::File, "report")
         .key::<ExperimentFile>(Place::File, "experiment");
 }
@@ -62,11 +85,18 @@ impl Script {
             section(&network.sections, "run").map_err(one)?.unwrap_or_default();
         let collect: CollectFile = section(&network.sections, "collect").map_err(one)?.unwrap_or_default();
         let duration: Option<TimeSpan> = section(&network.sections, "duration").map_err(one)?;
+        let warmup: Option<TimeSpan> = section(&network.sections, "warmup").map_err(one)?;
+        let asserted: Vec<Spanned<String>> =
+            section(&network.sections, "assert").map_err(one)?.unwrap_or_default();
         let question: Question = section(&network.sections, "report").map_err(one)?.unwrap_or_default();
+        let metrics = metrics(network)?;
         Ok(Self {
             events: event::resolve(&run, network)?,
             collect: collect::resolve(&collect, network)?,
             duration,
+            warmup: warmup.unwrap_or(TimeSpan::ZERO),
+            assertions: assertion::resolve(&asserted, &metrics)?,
+            metrics,
             question,
         })
     }
@@ -75,6 +105,41 @@ impl Script {
     pub fn last_event(&self) -> TimeSpan {
         self.events.last().map_or(TimeSpan::ZERO, |event| event.at)
     }
+}
+
+fn metrics(network: &Network) -> Result<Vec<Metric>, Vec<Diagnostic>> {
+    let file: Option<MetricsFile> = section(&network.sections, "metrics").map_err(|fault| vec![fault])?;
+    metric::resolve(&file.unwrap_or_default(), network)
+}
+
+/// Faults of metrics that are said to be printed by commands which are not there.
+fn outputs(metrics: &MetricsFile, network: &Network) -> Vec<Diagnostic> {
+    let Ok(Some(run)) = section::<Vec<Spanned<EventFile>>>(&network.sections, "run") else {
+        return Vec::new();
+    };
+    let Ok(events) = event::resolve(&run, network) else { return Vec::new() };
+    let names: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.action {
+            Action::Start(command) => Some(command.name.as_str()),
+            _ => None,
+        })
+        .collect();
+    let fault = |output: &Spanned<String>| {
+        let starts = names.iter().filter(|name| **name == output.value).count();
+        match starts {
+            1 => None,
+            0 => Some(
+                Diagnostic::new(output.span, format!("no command is called `{}`", output.value))
+                    .help(suggest(output, names.iter().copied())),
+            ),
+            _ => Some(
+                Diagnostic::new(output.span, format!("{starts} commands are called `{}`", output.value))
+                    .help("give each a `name` of its own"),
+            ),
+        }
+    };
+    metrics.values().filter_map(|metric| fault(metric.output.as_ref()?)).collect()
 }
 
 fn check_duration(duration: &Spanned<TimeSpan>, network: &Network) -> Vec<Diagnostic> {

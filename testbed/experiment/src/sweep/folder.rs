@@ -1,8 +1,8 @@
 //! The folder of a sweep: what is to run, what was run, what comes next.
 
 use super::order::{Attempt, RunId, block};
-use super::summary::{self, Summary};
-use crate::results::{Results, ResultsError};
+use super::summary::Summary;
+use crate::results::{MetricValue, Results, ResultsError};
 use crate::runner::Input;
 use crate::section::{Experiment, Repeats};
 use crate::world::VerdictWord;
@@ -182,7 +182,8 @@ impl<'a> Sweep<'a> {
     pub fn note(&mut self, attempt: Attempt) -> Result<&Results, SweepError> {
         let place = self.place(attempt);
         let results = Results::read(&place)?;
-        let metrics = summary::metrics(&results, &place);
+        let of = |(name, metric): (&String, &MetricValue)| Some((name.clone(), metric.value?));
+        let metrics = results.metrics.iter().filter_map(of).collect();
         let tries = self.done.entry(attempt.run).or_default();
         tries.push(Done { attempt, results, metrics });
         Ok(&tries.last().expect("just pushed").results)

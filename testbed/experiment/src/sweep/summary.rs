@@ -3,12 +3,11 @@
 use super::folder::{Done, Sweep};
 use super::order::RunId;
 use crate::analysis::{Estimate, mean, median};
-use crate::results::{CommandRecord, Results, ResultsError, iperf3_goodput};
+use crate::results::ResultsError;
 use crate::world::VerdictWord;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 
 /// What all runs say.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -163,13 +162,4 @@ fn row(sweep: &Sweep<'_>, done: &Done) -> RunRow {
         counts,
         metrics: done.metrics.clone(),
     }
-}
-
-/// One value per metric of a run, whose results stand in `folder`: what iperf3 says its receiver got, by command.
-pub(super) fn metrics(results: &Results, folder: &Path) -> BTreeMap<String, f64> {
-    let of = |command: &CommandRecord| {
-        let goodput = iperf3_goodput(&folder.join(&command.folder).join("stdout"))?;
-        Some((format!("{}_bps", command.name.replace(' ', "_")), goodput))
-    };
-    results.commands.iter().filter_map(of).collect()
 }

@@ -129,6 +129,9 @@ pub fn results() -> Results {
         passed: true,
         failures: Vec::new(),
         verdict: Verdict::default(),
+        warmup_s: 0.0,
+        metrics: Default::default(),
+        assertions: Vec::new(),
         verification: vec![
             verified("west-east", "delay", "ms", 10.0, 10.004, Some(0.002)),
             verified("west-east", "rate", "Mbit/s", 20.0, 19.98, Some(0.01)),

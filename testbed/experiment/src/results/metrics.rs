@@ -1,0 +1,213 @@
+//! The figures of a run, from what stands in its folder.
+
+use super::{CommandRecord, ResultsError, iperf3};
+use crate::section::{Metric, Source};
+use crate::world::Direction;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::Path;
+
+/// Choice: a connection that moved less than this part of what its node's largest moved talks about the transfer (iperf3's
+/// control connection) and is none.
+const LEAST_SHARE: f64 = 0.1;
+/// What is longer is no list of numbers.
+const LARGEST_OUTPUT: u64 = 256 << 20;
+
+/// A figure of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricValue {
+    /// The value; absent where it cannot be told.
+    pub value: Option<f64>,
+    /// What it is measured in; empty for a plain number.
+    pub unit: String,
+    /// Why there is no value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The figures that were asked for, without samples before `warmup_s`.
+///
+/// # Errors
+/// Samples that cannot be read.
+pub fn measure(
+    metrics: &[Metric],
+    warmup_s: f64,
+    commands: &[CommandRecord],
+    folder: &Path,
+) -> Result<BTreeMap<String, MetricValue>, ResultsError> {
+    let mut found = BTreeMap::new();
+    for metric in metrics {
+        let samples = samples(&metric.source, warmup_s, commands, folder)?;
+        let value = match &samples {
+            Ok(samples) => metric.take.of(samples),
+            Err(_) => None,
+        };
+        let why = match (samples, value) {
+            (Err(why), _) => Some(why),
+            (Ok(samples), None) => Some(format!("{} samples are too few", samples.len())),
+            _ => None,
+        };
+        found.insert(metric.name.clone(), MetricValue { value, unit: metric.unit.clone(), why });
+    }
+    Ok(found)
+}
+
+/// Where nothing was asked for: what iperf3 says its receiver got, by command.
+pub fn usual(commands: &[CommandRecord], folder: &Path) -> BTreeMap<String, MetricValue> {
+    let of = |command: &CommandRecord| {
+        let goodput = iperf3::goodput(&folder.join(&command.folder).join("stdout"))?;
+        let value = MetricValue { value: Some(goodput), unit: "bit/s".to_owned(), why: None };
+        Some((format!("{}_bps", command.name.replace(' ', "_")), value))
+    };
+    commands.iter().filter_map(of).collect()
+}
+
+/// Samples with their seconds, or why there are none.
+type Samples = Result<Vec<(f64, f64)>, String>;
+
+fn samples(
+    source: &Source,
+    warmup_s: f64,
+    commands: &[CommandRecord],
+    folder: &Path,
+) -> Result<Samples, ResultsError> {
+    let file = |name: &str| folder.join("samples").join(name);
+    match source {
+        Source::Output { command, field } => {
+            let mut named = commands.iter().filter(|known| known.name == *command);
+            let (Some(command), None) = (named.next(), named.next()) else {
+                return Ok(Err(format!("there is no command `{command}`, or more than one")));
+            };
+            Ok(printed(&folder.join(&command.folder).join("stdout"), field.as_deref()))
+        }
+        Source::Tcp { node, column } => {
+            let node = node.as_deref().map(|node| ("node", node));
+            let mut rows =
+                read(&file("tcp.csv"), column, node.as_slice(), &["node", "local", "remote", "bytes_sent"])?;
+            keep_largest(&mut rows);
+            Ok(after(rows, warmup_s))
+        }
+        Source::Link { link, direction, column } => {
+            let direction = if *direction == Direction::Reverse { "reverse" } else { "forward" };
+            let wanted = [("link", link.as_str()), ("direction", direction)];
+            Ok(after(read(&file("links.csv"), column, &wanted, &[])?, warmup_s))
+        }
+        Source::Interface { node, interface, column } => {
+            let wanted = [("node", node.as_str()), ("interface", interface.as_str())];
+            Ok(after(read(&file("interfaces.csv"), column, &wanted, &[])?, warmup_s))
+        }
+    }
+}
+
+/// A row of samples: its second, its value where it has one, and other columns as text.
+type Row = (f64, Option<f64>, Vec<String>);
+
+fn after(rows: Vec<Row>, warmup_s: f64) -> Samples {
+    let rows = rows.into_iter().filter(|(time, ..)| *time >= warmup_s);
+    let samples: Vec<(f64, f64)> = rows.filter_map(|(time, value, _)| Some((time, value?))).collect();
+    if samples.is_empty() { Err("there are no such samples".to_owned()) } else { Ok(samples) }
+}
+
+/// One column of a file of samples, where the wanted columns have the wanted texts. A file that is not there has no rows.
+fn read(path: &Path, column: &str, wanted: &[(&str, &str)], more: &[&str]) -> Result<Vec<Row>, ResultsError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(ResultsError::read(path, error)),
+    };
+    let failed = |error| ResultsError::csv_read(path, error);
+    let mut reader = csv::Reader::from_reader(BufReader::new(file));
+    let header = reader.headers().map_err(failed)?.clone();
+    let place = |name: &str| {
+        header.iter().position(|known| known == name).ok_or_else(|| ResultsError::Damaged {
+            path: path.to_owned(),
+            reason: format!("it has no column `{name}`"),
+        })
+    };
+    let (time, value) = (place("time_s")?, place(column)?);
+    let wanted =
+        wanted.iter().map(|(name, text)| Ok((place(name)?, *text))).collect::<Result<Vec<_>, _>>()?;
+    let more = more.iter().map(|name| place(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut rows = Vec::new();
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(failed)? {
+        if wanted.iter().all(|(at, text)| record.get(*at) == Some(text)) {
+            let number = |at: usize| record.get(at).and_then(|text| text.parse::<f64>().ok());
+            let text = |at: &usize| record.get(*at).unwrap_or_default().to_owned();
+            rows.push((number(time).unwrap_or_default(), number(value), more.iter().map(text).collect()));
+        }
+    }
+    Ok(rows)
+}
+
+/// Keeps the rows of connections that moved most of the bytes.
+fn keep_largest(rows: &mut Vec<Row>) {
+    let connection = |more: &[String]| more[..3].join(" ");
+    let mut sent: HashMap<String, f64> = HashMap::new();
+    for (_, _, more) in rows.iter() {
+        let most = sent.entry(connection(more)).or_default();
+        *most = most.max(more[3].parse().unwrap_or_default());
+    }
+    let largest = sent.values().copied().fold(0.0, f64::max);
+    rows.retain(|(_, _, more)| sent[&connection(more)] >= LEAST_SHARE * largest);
+}
+
+/// The numbers in what a command printed. Its lines have no time, so they count as a second each.
+fn printed(stdout: &Path, field: Option<&str>) -> Samples {
+    let size = fs::metadata(stdout).map_err(|error| error.to_string())?.len();
+    if size > LARGEST_OUTPUT {
+        return Err(format!("{} MiB of output are too many", size >> 20));
+    }
+    let text = String::from_utf8_lossy(&fs::read(stdout).map_err(|error| error.to_string())?).into_owned();
+    let number = |value: &Value| match field {
+        Some(field) => number_at(value, field),
+        None => value.as_f64(),
+    };
+    // One document, or one a line.
+    let values: Vec<f64> = match serde_json::from_str::<Value>(&text) {
+        Ok(value) => number(&value).into_iter().collect(),
+        Err(_) => {
+            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok());
+            lines.filter_map(|value| number(&value)).collect()
+        }
+    };
+    match (values.is_empty(), field) {
+        (false, _) => Ok((0u32..).map(f64::from).zip(values).collect()),
+        (true, Some(field)) => Err(format!("its command printed no JSON with a number at `{field}`")),
+        (true, None) => Err("its command printed no number".to_owned()),
+    }
+}
+
+/// The number that a way of keys and positions leads to.
+fn number_at(value: &Value, field: &str) -> Option<f64> {
+    let found = field.split('.').try_fold(value, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        value => value.get(part),
+    })?;
+    found.as_f64().filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_in_what_commands_print() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stdout");
+        let of = |text: &str, field: Option<&str>| {
+            fs::write(&path, text).unwrap();
+            printed(&path, field)
+                .map(|samples| samples.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+        };
+        assert_eq!(of("17.5\n", None), Ok(vec![17.5]));
+        assert_eq!(of("3\nwords\n4\n", None), Ok(vec![3.0, 4.0]));
+        assert_eq!(of("{\"a\": {\"b\": [1, 2]}}", Some("a.b.1")), Ok(vec![2.0]));
+        assert_eq!(of("{\"t\": 1}\n{\"t\": 2}\nnoise\n", Some("t")), Ok(vec![1.0, 2.0]));
+        assert!(of("{\"t\": \"x\"}", Some("t")).unwrap_err().contains("at `t`"));
+        assert!(of("", None).unwrap_err().contains("no number"));
+    }
+}
