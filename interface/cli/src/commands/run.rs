@@ -1,13 +1,14 @@
 //! `plait run` and `plait report`.
 
 use crate::arguments::{ReportArguments, RunArguments};
-use crate::commands::sweep::sweep;
+use crate::commands::sweep::{short, sweep};
 use crate::load::{Loaded, load};
 use crate::output::{Failure, Output, Progress as Line, counted};
-use plait_testbed_experiment::report::render;
+use plait_testbed_experiment::report::{render, render_experiment};
 use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
 use plait_testbed_experiment::section::{Action, Script};
+use plait_testbed_experiment::sweep::Summary;
 use plait_testbed_experiment::testbed::RunningTestbed;
 use plait_testbed_experiment::world::VerdictWord;
 use plait_testbed_runtime::control::{Testbed, Traces};
@@ -102,9 +103,10 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     let results = &outcome.results;
     let report = outcome.folder.join("report.html");
     let value = json!({ "folder": outcome.folder, "report": report, "passed": results.passed,
+        "metrics": results.metrics, "assertions": results.assertions,
         "verdict": results.verdict, "accuracy": results.world.accuracy });
     output.result(&value, || summary(results, &report))?;
-    Ok(if results.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if results.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The traces that events name, read before anything is built.
@@ -151,8 +153,16 @@ fn summary(results: &Results, report: &Path) -> String {
             format!("tainted in {}, see the report", counted(seconds.len(), "second"))
         }
     };
+    let metrics = results.metrics.iter().filter_map(|(name, metric)| {
+        Some(format!("{name}: {} {}\n", short(metric.value?), metric.unit).replace(" \n", "\n"))
+    });
+    let asserted = results.assertions.iter().map(|assertion| {
+        format!("{}: {}\n", assertion.text, if assertion.held { "holds" } else { "DOES NOT HOLD" })
+    });
     format!(
-        "{}  links: {word}\nreport: {}\n",
+        "{}{}{}  links: {word}\nreport: {}\n",
+        metrics.collect::<String>(),
+        asserted.collect::<String>(),
         if results.passed { "passed" } else { "FAILED: see the commands in the report" },
         report.display()
     )
@@ -190,7 +200,12 @@ impl Progress for Told<'_> {
 }
 
 pub fn report(arguments: ReportArguments, output: &Output) -> Result<ExitCode, Failure> {
-    let html = render(&arguments.folder).map_err(|error| Failure::new(error.to_string()))?;
+    // An experiment's folder says so.
+    let html = match arguments.folder.join("summary.json").exists() {
+        true => Summary::read(&arguments.folder).map(|summary| render_experiment(&summary)),
+        false => render(&arguments.folder),
+    };
+    let html = html.map_err(|error| Failure::new(error.to_string()))?;
     let place = arguments.folder.join("report.html");
     std::fs::write(&place, html)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;

@@ -5,6 +5,7 @@ use crate::commands::run::next_place;
 use crate::load::Loaded;
 use crate::output::{Failure, Output, counted, table};
 use plait_testbed_experiment::analysis::Estimate;
+use plait_testbed_experiment::report::render_experiment;
 use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Experiment, Repeats};
 use plait_testbed_experiment::sweep::{Attempt, Summary, Sweep, SweepError};
@@ -58,11 +59,14 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     }
     let summary = Summary::of(&sweep);
     summary.write(&sweep).map_err(SweepError::from)?;
+    let report = sweep.folder().join("report.html");
+    std::fs::write(&report, render_experiment(&summary))
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", report.display())))?;
     let (done, all) = sweep.progress();
     let finished = sweep.next_attempt().is_none();
-    let value = json!({ "folder": sweep.folder(), "finished": finished, "done": done, "runs": all,
+    let value = json!({ "folder": sweep.folder(), "report": report, "finished": finished, "done": done, "runs": all,
         "summary": summary });
-    output.result(&value, || text(&summary))?;
+    output.result(&value, || format!("{}report: {}\n", text(&summary), report.display()))?;
     if !finished {
         output.note(&format!(
             "{done} of {all} runs are done; go on by: plait run {} --resume {}",
@@ -70,7 +74,7 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
             sweep.folder().display()
         ));
     }
-    Ok(if finished && summary.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if finished && summary.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs one attempt in a process of its own: whatever happens to it, the sweep goes on.
@@ -98,8 +102,12 @@ fn perform(
             } else if results.verdict.word == VerdictWord::Tainted {
                 output.note("  tainted: the links were not all the time as asked");
             }
-            if !results.passed && !results.interrupted {
-                output.note(&format!("  FAILED: {}", results.failures.first().map_or("", String::as_str)));
+            if !results.interrupted {
+                let broken = results.assertions.iter().filter(|assertion| !assertion.held);
+                let broken = broken.map(|assertion| format!("not so: {}", assertion.text));
+                for failure in results.failures.iter().cloned().chain(broken).take(3) {
+                    output.note(&format!("  FAILED: {failure}"));
+                }
             }
             return Ok(());
         }
@@ -176,7 +184,7 @@ fn dry(experiment: &Experiment, output: &Output) -> Result<ExitCode, Failure> {
 fn text(summary: &Summary) -> String {
     let head = ["CELL".to_owned()]
         .into_iter()
-        .chain(summary.factors.iter().map(|name| name.to_uppercase()))
+        .chain(summary.factors.iter().map(|factor| factor.name.to_uppercase()))
         .chain(["METRIC", "MEAN", "95 % INTERVAL", "MEDIAN", "N", "TAINTED"].map(str::to_owned));
     let mut rows = vec![head.collect::<Vec<String>>()];
     for cell in &summary.cells {
@@ -201,11 +209,20 @@ fn text(summary: &Summary) -> String {
         }
     }
     let attempts = counted(summary.attempts, "attempt");
-    format!("{}{attempts}, {} tainted, {} failed\n", table(&rows), summary.tainted, summary.failed)
+    let asserted: String = summary
+        .assertions
+        .iter()
+        .map(|assertion| {
+            let word = if assertion.broken == 0 && assertion.held > 0 { "holds" } else { "DOES NOT HOLD" };
+            let runs = assertion.held + assertion.broken;
+            format!("{}: {word}, in {} of {runs} valid runs\n", assertion.text, assertion.held)
+        })
+        .collect();
+    format!("{}{asserted}{attempts}, {} tainted, {} failed\n", table(&rows), summary.tainted, summary.failed)
 }
 
 /// Four digits and a prefix: `18.63M`.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let (scale, prefix) = match value.abs() {
         size if size >= 1e9 => (1e9, "G"),
         size if size >= 1e6 => (1e6, "M"),

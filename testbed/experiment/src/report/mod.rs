@@ -7,21 +7,26 @@
 //! 2. [`plot`], [`drawing`] and [`timeline`] turn them into pictures, with [`scale`] and [`series`] beneath;
 //! 3. [`page`] puts them under the words.
 //!
+//! [`render_experiment`] makes the page of a whole experiment from its summary: [`sweep`], with [`levels`] for the pictures.
+//!
 //! What comes from outside (names, commands, their output) passes through [`text::escape`] before it is markup.
 
 mod data;
 mod drawing;
 mod layout;
+mod levels;
 mod marks;
 mod page;
 mod plot;
 mod scale;
 mod series;
+mod sweep;
 mod tables;
 mod text;
 mod timeline;
 
 use crate::results::{NetworkSummary, Results, ResultsError};
+use crate::sweep::Summary;
 use plait_model_topology::Network;
 use std::path::Path;
 
@@ -34,6 +39,11 @@ pub fn draw(network: &Network) -> Option<String> {
     let svg = svg.replacen("<svg ", head, 1);
     let body = svg.find('>')? + 1;
     Some(format!("{}{style}{}\n", &svg[..body], &svg[body..]))
+}
+
+/// The report of an experiment as one HTML page. Links lead to the reports of its runs, and nowhere else.
+pub fn render_experiment(summary: &Summary) -> String {
+    sweep::page(summary)
 }
 
 /// The report of a results folder as one HTML page.

@@ -5,7 +5,7 @@ mod links;
 
 use super::data::Data;
 use super::marks::Marks;
-use super::text::{bytes, count, escape, plural, short};
+use super::text::{bytes, count, escape, measured, plural, short};
 use super::{drawing, tables, timeline};
 use crate::results::Results;
 use crate::world::VerdictWord;
@@ -17,27 +17,42 @@ pub(super) const STYLE: &str = include_str!("style.css");
 pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
     let marks = Marks::of(results);
     let title = results.question.title.clone().unwrap_or_else(|| results.network.name.clone());
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"plait {}\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        escape(&results.plait),
-        escape(&title)
-    );
+    let mut html = head(&results.plait, &title);
     header(&mut html, results, &title);
     verdict(&mut html, results);
     network(&mut html, results);
     flows::section(&mut html, results, data, &marks);
+    metrics(&mut html, results);
     happenings(&mut html, results, &marks);
     links::section(&mut html, results, data, &marks);
     add(&mut html, "Commands", &tables::commands(folder, results, data));
     provenance(&mut html, results, data);
-    html + "</main>\n</body>\n</html>\n"
+    html + FOOT
 }
 
-fn add(html: &mut String, heading: &str, body: &str) {
+/// Everything before a page's words. Nothing is loaded from elsewhere, and no script runs.
+pub(super) fn head(version: &str, title: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"plait {}\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        escape(version),
+        escape(title)
+    )
+}
+
+/// What ends a page.
+pub(super) const FOOT: &str = "</main>\n</body>\n</html>\n";
+
+/// Names and values in a row under a title.
+pub(super) fn facts(facts: &[(&str, String)]) -> String {
+    let items = facts.iter().map(|(name, value)| format!("<div><dt>{name}</dt><dd>{value}</dd></div>"));
+    format!("<dl class=\"facts\">{}</dl>\n", items.collect::<String>())
+}
+
+pub(super) fn add(html: &mut String, heading: &str, body: &str) {
     *html += &format!("<section>\n<h2>{heading}</h2>\n{body}\n</section>\n");
 }
 
-fn figure(title: &str, picture: &str, note: &str) -> String {
+pub(super) fn figure(title: &str, picture: &str, note: &str) -> String {
     let part = |tag: &str, text: &str| match text {
         "" => String::new(),
         text => format!("<{tag}>{text}</{tag}>"),
@@ -64,11 +79,7 @@ fn header(html: &mut String, results: &Results, title: &str) {
     if let Some(class) = results.world.accuracy {
         facts.push(("Accuracy", format!("class {class:?}")));
     }
-    *html += "<dl class=\"facts\">";
-    for (name, value) in facts {
-        *html += &format!("<div><dt>{name}</dt><dd>{value}</dd></div>");
-    }
-    *html += "</dl>\n";
+    *html += &self::facts(&facts);
     for note in &results.question.notes {
         *html += &format!("<p>{}</p>\n", escape(note));
     }
@@ -159,6 +170,30 @@ fn proof(results: &Results) -> String {
             "<p><span class=\"bad\">✗</span> Measured before the run: {what} of the links, <strong>{off} not as asked</strong>.</p>"
         ),
     }
+}
+
+/// The figures that the file asks for, and what it asserts of them.
+fn metrics(html: &mut String, results: &Results) {
+    if results.metrics.is_empty() {
+        return;
+    }
+    let rows = results.metrics.iter().map(|(name, metric)| {
+        let value = metric.value.map(|value| measured(value, &metric.unit));
+        vec![escape(name), value.unwrap_or_else(|| escape(metric.why.as_deref().unwrap_or("–")))]
+    });
+    let mut body = tables::table("One value a run (n = 1)", &["Metric", "#Value"], rows.collect());
+    let asserted: Vec<Vec<String>> = results
+        .assertions
+        .iter()
+        .map(|assertion| {
+            let word = if assertion.held { "holds" } else { "does not hold" };
+            vec![escape(&assertion.text), tables::state(assertion.held, word)]
+        })
+        .collect();
+    if !asserted.is_empty() {
+        body += &tables::table("Assertions", &["Assertion", "State"], asserted);
+    }
+    add(html, "Metrics", &body);
 }
 
 fn happenings(html: &mut String, results: &Results, marks: &Marks) {

@@ -15,7 +15,7 @@ const EXCERPT: (usize, usize) = (12, 28);
 const EXCERPT_BYTES: u64 = 16 * 1024;
 
 /// Rows of cells under headings; cells are markup already. A heading that begins with `#` is of numbers.
-fn table(caption: &str, headings: &[&str], rows: Vec<Vec<String>>) -> String {
+pub(super) fn table(caption: &str, headings: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut html = format!("<div class=\"scroll\"><table><caption>{caption}</caption><thead><tr>");
     for heading in headings {
         let (class, text) = heading.strip_prefix('#').map_or(("", *heading), |text| (" class=\"n\"", text));
@@ -34,7 +34,7 @@ fn table(caption: &str, headings: &[&str], rows: Vec<Vec<String>>) -> String {
 }
 
 /// A word with a sign, so that colour is not all that tells.
-fn state(good: bool, word: &str) -> String {
+pub(super) fn state(good: bool, word: &str) -> String {
     let (class, sign) = if good { ("good", "✓") } else { ("bad", "✗") };
     format!("<span class=\"{class}\">{sign} {word}</span>")
 }

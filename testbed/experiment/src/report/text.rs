@@ -63,6 +63,20 @@ pub(super) fn rate(bits_per_second: f64) -> String {
     format!("{} {unit}", short(bits_per_second / divisor))
 }
 
+/// A value with the unit of its metric.
+pub(super) fn measured(value: f64, unit: &str) -> String {
+    match unit {
+        "bit/s" => rate(value),
+        "B" => bytes_of(value),
+        "" => short(value),
+        unit => format!("{} {}", short(value), escape(unit)),
+    }
+}
+
+fn bytes_of(value: f64) -> String {
+    if value < 0.0 { format!("−{}", bytes(-value as u64)) } else { bytes(value as u64) }
+}
+
 /// A count with thin spaces between thousands.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -53,14 +53,14 @@ pub enum SweepError {
 
 /// The content of `experiment.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Manifest {
+pub(super) struct Manifest {
     plait_experiment: u64,
     plait: String,
-    name: String,
-    file: String,
+    pub name: String,
+    pub file: String,
     /// SHA-256 of the file, in hexadecimal.
-    sha256: String,
-    seed: u64,
+    pub sha256: String,
+    pub seed: u64,
     factors: Vec<String>,
     /// The level of each factor, by cell.
     cells: Vec<Vec<String>>,
@@ -72,6 +72,7 @@ struct Manifest {
 #[derive(Debug)]
 pub struct Sweep<'a> {
     experiment: &'a Experiment,
+    manifest: Manifest,
     folder: PathBuf,
     done: BTreeMap<RunId, Vec<Done>>,
     _lock: File,
@@ -112,7 +113,7 @@ impl<'a> Sweep<'a> {
         fs::write(&draft, text)
             .and_then(|()| fs::rename(&draft, &path))
             .map_err(|error| ResultsError::write(&path, error))?;
-        Self::open(experiment, folder)
+        Self::open(experiment, manifest, folder)
     }
 
     /// Goes on with a sweep.
@@ -145,15 +146,16 @@ impl<'a> Sweep<'a> {
                 is: start(&now.sha256),
             });
         }
-        Self::open(experiment, folder)
+        Self::open(experiment, known, folder)
     }
 
-    fn open(experiment: &'a Experiment, folder: &Path) -> Result<Self, SweepError> {
+    fn open(experiment: &'a Experiment, manifest: Manifest, folder: &Path) -> Result<Self, SweepError> {
         let path = folder.join("experiment.json");
         let lock = File::open(&path).map_err(|error| ResultsError::read(&path, error))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| SweepError::Busy(folder.to_owned()))?;
-        let mut sweep = Self { experiment, folder: folder.to_owned(), done: BTreeMap::new(), _lock: lock };
+        let mut sweep =
+            Self { experiment, manifest, folder: folder.to_owned(), done: BTreeMap::new(), _lock: lock };
         let runs = folder.join("runs");
         let entries = fs::read_dir(&runs).map_err(|error| ResultsError::read(&runs, error))?;
         let mut attempts: Vec<Attempt> =
@@ -232,6 +234,15 @@ impl<'a> Sweep<'a> {
 
     pub(super) fn experiment(&self) -> &Experiment {
         self.experiment
+    }
+
+    pub(super) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Whether an attempt is the one that counts for its run.
+    pub(super) fn counts(&self, done: &Done) -> bool {
+        self.counting(done.attempt.run).is_some_and(|counting| counting.attempt == done.attempt)
     }
 
     /// The attempts of every run, in order.

@@ -5,6 +5,7 @@
 //! folder/network.yaml              the file, and beside it those it names
 //! folder/runs/c3-r2-a1/            the first attempt of repeat 2 of cell 3: a results folder of its own
 //! folder/runs.csv, summary.json    what the runs say together
+//! folder/report.html               the same for people
 //! ```
 //!
 //! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done: [`Sweep::next_attempt`] looks there
@@ -16,4 +17,4 @@ mod summary;
 
 pub use folder::{EXPERIMENT_VERSION, Sweep, SweepError};
 pub use order::{Attempt, RunId};
-pub use summary::{CellSummary, MetricSummary, RunRow, Summary};
+pub use summary::{AssertionSummary, CellSummary, FactorSummary, MetricSummary, RunSummary, Summary};
