@@ -2,9 +2,10 @@
 
 use super::Resolver;
 use crate::diagnostic::{Diagnostic, suggest};
-use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode, decode_open};
+use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode_open, decode_parts};
 use crate::file::{ContentFile, Destination, NodeFile};
 use crate::network::{Attachment, FileContent, Interface, Network, Node, StaticRoute};
+use crate::vocabulary::Role;
 use ipnet::IpNet;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -58,9 +59,8 @@ impl Resolver<'_> {
                         .help("remove one of them"),
                 );
             }
-            if let Some(node) = self.node(entry, &groups, defaults) {
-                network.nodes.push(node);
-            }
+            let node = self.node(entry, &groups, defaults);
+            network.nodes.push(node);
         }
     }
 
@@ -76,8 +76,9 @@ impl Resolver<'_> {
         Some(Entry { key: name.clone(), key_span: *span, value: Value::Scalar(Scalar::Null, *span) })
     }
 
-    /// One node: its own keys over its groups' over the defaults.
-    fn node(&mut self, entry: &Entry, groups: &Map, defaults: Option<&Value>) -> Option<Node> {
+    /// One node: its own keys over its groups' over the defaults. One with faults is still a node, so that links to it
+    /// are not at fault too.
+    fn node(&mut self, entry: &Entry, groups: &Map, defaults: Option<&Value>) -> Node {
         let empty = Value::Map(Map { entries: Vec::new(), span: entry.key_span });
         let own = match &entry.value {
             Value::Scalar(Scalar::Null, _) => empty.clone(),
@@ -92,7 +93,7 @@ impl Resolver<'_> {
         if let Value::Map(map) = &own
             && let Some(named) = map.get("groups")
         {
-            for group in self.keep(decode::<Vec<Spanned<String>>>(named))? {
+            for group in self.keep(decode_parts::<Vec<Spanned<String>>>(named)).unwrap_or_default() {
                 match groups.get(&group) {
                     Some(keys) => under = keys.clone().over(under),
                     None => {
@@ -105,27 +106,31 @@ impl Resolver<'_> {
                 }
             }
         }
-        let Value::Map(merged) = own.over(under) else {
-            self.fault(
-                Diagnostic::new(
-                    entry.value.span(),
-                    format!("a node is a map of keys, not {}", entry.value.describe()),
-                )
-                .help(format!("write `{}: {{kind: host}}`", entry.key)),
-            );
-            return None;
+        let merged = match own.over(under) {
+            Value::Map(merged) => merged,
+            _ => {
+                self.fault(
+                    Diagnostic::new(
+                        entry.value.span(),
+                        format!("a node is a map of keys, not {}", entry.value.describe()),
+                    )
+                    .help(format!("write `{}: {{kind: host}}`", entry.key)),
+                );
+                Map::default()
+            }
         };
-        let (file, extra) = self.keep(decode_open::<NodeFile>(&merged))?;
+        let (file, extra) = decode_open::<NodeFile>(&merged);
+        let file = self.keep(file).unwrap_or_default();
         let (kind, kind_span) =
             file.kind.map_or(("host".to_owned(), entry.key_span), |kind| (kind.value, kind.span));
         let vocabulary = self.vocabulary;
-        let Some(known) = vocabulary.kind_named(&kind) else {
+        let known = vocabulary.kind_named(&kind);
+        if known.is_none() {
             self.fault(
                 Diagnostic::new(kind_span, format!("unknown kind `{kind}`"))
                     .help(suggest(&kind, vocabulary.kinds().map(|(name, _)| name))),
             );
-            return None;
-        };
+        }
         let mut interfaces = Vec::new();
         for (name, interface) in file.interfaces {
             self.check_interface(&name, name.span);
@@ -136,9 +141,9 @@ impl Resolver<'_> {
                 attachment: UNPLUGGED,
             });
         }
-        Some(Node {
+        Node {
             name: entry.key.clone(),
-            role: known.role,
+            role: known.map_or(Role::Host, |kind| kind.role),
             kind,
             interfaces,
             commands: file.commands,
@@ -151,7 +156,7 @@ impl Resolver<'_> {
             routes: file.routes.into_iter().filter_map(|route| self.route(route)).collect(),
             extra,
             span: entry.key_span,
-        })
+        }
     }
 
     fn file(
@@ -196,7 +201,8 @@ impl Resolver<'_> {
         let mut seen: HashMap<IpAddr, (usize, Span)> = HashMap::new();
         for (index, node) in network.nodes.iter().enumerate() {
             for interface in &node.interfaces {
-                if interface.attachment == UNPLUGGED {
+                let named = || self.named_ports.contains(&(node.name.clone(), interface.name.clone()));
+                if interface.attachment == UNPLUGGED && !named() {
                     self.fault(
                         Diagnostic::new(
                             node.span,
