@@ -64,6 +64,40 @@ links: [a-b]
 }
 
 #[test]
+fn groups_inherit_from_groups() {
+    let network = read(
+        "plait: 1
+defaults: {node: {groups: [all]}}
+groups:
+  edge: {groups: [quick, fair], sysctls: {net.c: 3}}
+  fair: {sysctls: {net.a: 2, net.b: 2, net.c: 2}}
+  quick: {sysctls: {net.a: 1, net.d: 1}}
+  all: router
+nodes: {x: {groups: [edge], sysctls: {net.b: 4}}, y: }
+",
+    )
+    .unwrap();
+    let x: Vec<(&str, &str)> =
+        network.nodes[0].sysctls.iter().map(|(name, value)| (name.as_str(), value.value.as_str())).collect();
+    assert_eq!(x, [("net.a", "2"), ("net.d", "1"), ("net.b", "4"), ("net.c", "3")]);
+    assert_eq!(network.nodes[0].role, Role::Host, "a node that names groups names all of its groups");
+    assert_eq!(network.nodes[1].role, Role::Router);
+}
+
+#[test]
+fn a_group_cannot_inherit_from_itself_or_from_nobody() {
+    let text = faults(
+        "plait: 1\ngroups:\n  a: {groups: [b]}\n  b: {groups: [c, d]}\n  c: {groups: [a]}\nnodes: [x]\n",
+    );
+    assert!(text.contains("group `a` would inherit from itself"), "{text}");
+    assert!(text.contains("net.yaml:5:16"), "{text}");
+    assert!(text.contains("unknown group `d`") && text.contains("net.yaml:4:19"), "{text}");
+    assert_eq!(text.matches("error").count(), 2, "{text}");
+    let chain: String = (0..2_000).map(|at| format!("  g{at}: {{groups: [g{}]}}\n", at + 1)).collect();
+    assert!(faults(&format!("plait: 1\ngroups:\n{chain}")).contains("at most 32 deep"));
+}
+
+#[test]
 fn a_fault_names_file_line_column_and_remedy() {
     let text = faults("plait: 1\nnodes: [a, b]\nlinks:\n  - {endpoints: [a, b], rat: 10Mbit}\n");
     assert!(text.contains("unknown key `rat`"), "{text}");

@@ -4,6 +4,7 @@
 //! once. The order is that of the file: root, groups and defaults, nodes, links, LANs, then the keys of other rooms.
 
 mod conditions;
+mod groups;
 mod names;
 mod nodes;
 mod plugs;

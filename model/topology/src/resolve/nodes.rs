@@ -1,8 +1,9 @@
 //! Nodes with what they inherit.
 
 use super::Resolver;
+use super::groups::Groups;
 use crate::diagnostic::{Diagnostic, suggest};
-use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode_open, decode_parts};
+use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode_open};
 use crate::file::{ContentFile, Destination, NodeFile};
 use crate::network::{Attachment, FileContent, Interface, Network, Node, StaticRoute};
 use crate::vocabulary::Role;
@@ -22,17 +23,7 @@ impl Resolver<'_> {
         groups: Option<&Value>,
         defaults: Option<&Value>,
     ) {
-        let groups = match groups {
-            None => Map::default(),
-            Some(Value::Map(map)) => map.clone(),
-            Some(other) => {
-                self.fault(Diagnostic::new(
-                    other.span(),
-                    format!("`groups` is a map of names, not {}", other.describe()),
-                ));
-                Map::default()
-            }
-        };
+        let groups = self.groups(groups);
         let entries = match nodes {
             None => Vec::new(),
             Some(Value::Map(map)) => map.entries.clone(),
@@ -78,47 +69,15 @@ impl Resolver<'_> {
 
     /// One node: its own keys over its groups' over the defaults. One with faults is still a node, so that links to it
     /// are not at fault too.
-    fn node(&mut self, entry: &Entry, groups: &Map, defaults: Option<&Value>) -> Node {
-        let empty = Value::Map(Map { entries: Vec::new(), span: entry.key_span });
-        let own = match &entry.value {
-            Value::Scalar(Scalar::Null, _) => empty.clone(),
-            // `a: router` is `a: {kind: router}`.
-            Value::Scalar(Scalar::Text(_), span) => Value::Map(Map {
-                entries: vec![Entry { key: "kind".to_owned(), key_span: *span, value: entry.value.clone() }],
-                span: *span,
-            }),
-            value => value.clone(),
+    fn node(&mut self, entry: &Entry, groups: &Groups, defaults: Option<&Value>) -> Node {
+        let own = self.own_keys("node", entry);
+        let under = match defaults {
+            Some(Value::Map(defaults)) => defaults.clone(),
+            _ => Map::default(),
         };
-        let mut under = defaults.cloned().unwrap_or(empty);
-        if let Value::Map(map) = &own
-            && let Some(named) = map.get("groups")
-        {
-            for group in self.keep(decode_parts::<Vec<Spanned<String>>>(named)).unwrap_or_default() {
-                match groups.get(&group) {
-                    Some(keys) => under = keys.clone().over(under),
-                    None => {
-                        let known = groups.entries.iter().map(|entry| entry.key.as_str());
-                        self.fault(
-                            Diagnostic::new(group.span, format!("unknown group `{}`", group.value))
-                                .help(suggest(&group, known)),
-                        );
-                    }
-                }
-            }
-        }
-        let merged = match own.over(under) {
-            Value::Map(merged) => merged,
-            _ => {
-                self.fault(
-                    Diagnostic::new(
-                        entry.value.span(),
-                        format!("a node is a map of keys, not {}", entry.value.describe()),
-                    )
-                    .help(format!("write `{}: {{kind: host}}`", entry.key)),
-                );
-                Map::default()
-            }
-        };
+        let named = self.named_groups(own.get("groups").or(under.get("groups")));
+        let under = self.inherit(&named, groups, groups.keys().map(String::as_str), under);
+        let merged = own.over(under);
         let (file, extra) = decode_open::<NodeFile>(&merged);
         let file = self.keep(file).unwrap_or_default();
         let (kind, kind_span) =
