@@ -139,6 +139,19 @@ fn a_newer_format_is_refused_by_name() {
 }
 
 #[test]
+fn a_name_that_would_find_another_host_is_refused() {
+    for name in ["localhost", "LocalHost", "db.localhost"] {
+        let text = faults(&format!("plait: 1\nnodes:\n  a: {{}}\n  {name}: {{}}\n"));
+        assert!(text.contains("net.yaml:4:3") && text.contains("another name"), "{text}");
+    }
+    let text = faults("plait: 1\nnodes: [a, '10.0.0.1']\n");
+    assert!(text.contains("for an address") && text.contains("net.yaml:2"), "{text}");
+    let text = faults("plait: 1\nnodes: [web, db, Web]\n");
+    assert!(text.contains("`web` and `Web` are one name") && text.contains("given here first"), "{text}");
+    assert!(read("plait: 1\nnodes: [localhost-1, 1, web2]\n").is_ok());
+}
+
+#[test]
 fn an_interface_is_plugged_in_once() {
     let text = faults("plait: 1\nnodes: [a, b]\nlinks: ['a:eth0-b', 'a:eth0-b']\n");
     assert!(text.contains("`a:eth0` is plugged in twice"), "{text}");

@@ -43,11 +43,20 @@ impl Resolver<'_> {
         let mut seen = HashMap::new();
         for entry in &entries {
             self.check_name("node", &entry.key, entry.key_span);
-            if let Some(first) = seen.insert(entry.key.clone(), entry.key_span) {
+            self.check_host(&entry.key, entry.key_span);
+            if let Some((name, first)) =
+                seen.insert(entry.key.to_ascii_lowercase(), (&entry.key, entry.key_span))
+            {
+                let message = match *name == entry.key {
+                    true => format!("node `{name}` is given twice"),
+                    false => {
+                        format!("`{name}` and `{}` are one name, since hostnames know no case", entry.key)
+                    }
+                };
                 self.fault(
-                    Diagnostic::new(entry.key_span, format!("node `{}` is given twice", entry.key))
+                    Diagnostic::new(entry.key_span, message)
                         .note(first, "given here first")
-                        .help("remove one of them"),
+                        .help("remove or rename one of them"),
                 );
             }
             let node = self.node(entry, &groups, defaults);
