@@ -161,6 +161,42 @@ fn an_interface_is_plugged_in_once() {
 }
 
 #[test]
+fn ipv6_is_refused_where_the_mtu_is_too_small_for_it() {
+    let refused = |text: &str, place: &str, remedy: &str| {
+        let text = faults(&format!("plait: 1\n{text}"));
+        let told = text.contains("IPv6 needs an MTU of 1280B") && text.contains("mtu: 1280B");
+        assert!(told && text.contains(place) && text.contains(remedy), "{text}");
+        assert_eq!(text.matches("error").count(), 1, "{text}");
+    };
+    let pool = "`defaults: {ipv6: off}`";
+    refused(
+        "defaults: {ipv6: on}\nnodes: [a, b]\nlinks:\n  - endpoints: [a, b]\n    mtu: 1000B\n",
+        "net.yaml:6:10",
+        pool,
+    );
+    refused(
+        "defaults: {ipv6: on, link: {mtu: 1279B}}\nnodes: [a, b, c]\nlinks: [a-b, b-c]\n",
+        "net.yaml:2:34",
+        pool,
+    );
+    let given = "no IPv6 prefix or address";
+    refused(
+        "nodes: [a, b]\nlans: {l: {members: [a, b], mtu: 576B, prefix: 'fd01::/64'}}\n",
+        "net.yaml:3",
+        given,
+    );
+    refused(
+        "nodes: {a: {interfaces: {eth0: {addresses: ['fd01::1/128']}}}, b: }\nlinks: [{endpoints: ['a:eth0', b], mtu: 576B}]\n",
+        "net.yaml:3",
+        given,
+    );
+    let switched = "nodes: {s: switch, a: , b: }\nlinks:\n  - {endpoints: [s, a], prefix: 'fd01::/64'}\n";
+    refused(&format!("{switched}  - {{endpoints: [s, b], mtu: 1200B}}\n"), "net.yaml:5", given);
+    assert!(read(&format!("plait: 1\n{switched}  - {{endpoints: [s, b], mtu: 1280B}}\n")).is_ok());
+    assert!(read("plait: 1\nnodes: [a, b]\nlinks: [{endpoints: [a, b], mtu: 576B}]\n").is_ok());
+}
+
+#[test]
 fn an_address_stands_once() {
     let text = faults(
         "plait: 1\nnodes: {a: {interfaces: {eth0: {addresses: [10.0.0.1/24]}}}, b: {interfaces: {eth0: {addresses: [10.0.0.1/24]}}}}\nlinks: [a:eth0-b:eth0]\n",

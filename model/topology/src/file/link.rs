@@ -27,7 +27,7 @@ pub(crate) struct LinkFile {
     pub prefix: Option<Spanned<IpNet>>,
 }
 
-/// An MTU: `1500B` or, since no other unit fits, `1500`.
+/// An MTU: `1500B`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mtu(pub u32);
 

@@ -5,6 +5,7 @@
 
 mod conditions;
 mod groups;
+mod mtu;
 mod names;
 mod nodes;
 mod plugs;
@@ -15,6 +16,7 @@ use crate::file::{Daemon, OPEN_KEYS, Pool, Protocol, RootFile, RoutingFile, chil
 use crate::network::{AddressPools, FrrRouting, Network, Routing};
 use crate::vocabulary::{Place, Vocabulary};
 use ipnet::IpNet;
+use mtu::SmallMtu;
 use plait_model_quantity::TimeSpan;
 use std::collections::HashSet;
 
@@ -62,14 +64,17 @@ struct Resolver<'a> {
     told: HashSet<(Span, String)>,
     /// Ends that links and LANs name with their interface, also those that could not be plugged in.
     named_ports: HashSet<(String, String)>,
+    /// MTUs that IPv6 would not fit.
+    small_mtus: Vec<SmallMtu>,
     /// Whether a link or LAN is not in the network because of its faults.
     incomplete: bool,
 }
 
 impl<'a> Resolver<'a> {
     fn new(vocabulary: &'a Vocabulary, read: ReadFile<'a>) -> Self {
+        let (faults, small_mtus) = (Vec::new(), Vec::new());
         let (told, named_ports) = (HashSet::new(), HashSet::new());
-        Self { vocabulary, read, faults: Vec::new(), told, named_ports, incomplete: false }
+        Self { vocabulary, read, faults, told, named_ports, small_mtus, incomplete: false }
     }
 
     fn fault(&mut self, fault: Diagnostic) {
@@ -124,6 +129,7 @@ impl<'a> Resolver<'a> {
         self.lans(&mut network, open.get("lans"), child(defaults, "lan"));
         self.interface_names(&mut network);
         self.given_addresses(&network);
+        self.ipv6_fits(&network);
         self.foreign_keys(&network);
         Some(network)
     }

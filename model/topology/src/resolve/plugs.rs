@@ -126,7 +126,7 @@ impl Resolver<'_> {
             conditions: both.conditions,
             specs: both.specs,
             cost,
-            mtu: file.mtu.map(|mtu| mtu.0),
+            mtu: self.mtu(file.mtu, &ports),
             prefix: file.prefix.map(|prefix| prefix.value.trunc()),
             extra: both.rest,
             span,
@@ -301,16 +301,17 @@ impl Resolver<'_> {
         };
         let lan = network.lans.len();
         let plugs = nodes.into_iter().zip(file.members.iter()).enumerate();
-        let members = plugs
+        let members: Vec<Port> = plugs
             .map(|(member, (node, end))| self.plug(network, node, end, Attachment::Lan { lan, member }))
             .collect();
+        let mtu = self.mtu(file.mtu, &members);
         Some(Lan {
             name: entry.key.clone(),
             members,
             conditions: both.conditions,
             specs: both.specs,
             cost,
-            mtu: file.mtu.map(|mtu| mtu.0),
+            mtu,
             prefix: file.prefix.map(|prefix| prefix.value.trunc()),
             extra: both.rest,
             span: entry.key_span,
