@@ -27,7 +27,8 @@ pub enum Command {
     /// Write the packets of an interface in pcapng, to a file or to a pipe
     #[command(
         visible_alias = "tcpdump",
-        after_help = "Examples:\n  plait capture a:eth0 | wireshark -k -i -\n  plait capture a:eth0 -w trace.pcapng --count 100"
+        after_help = "Examples:\n  plait capture a:eth0 | wireshark -k -i -\n  plait capture a:eth0 -w trace.pcapng --count 100\n  \
+plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and how many it missed"
     )]
     Capture(CaptureArguments),
     /// Print completions for a shell
@@ -165,10 +166,10 @@ pub struct ShellArguments {
 pub struct InspectArguments {
     /// The testbed; the only one there is when not named
     pub name: Option<String>,
-    /// Print the supervisor's log instead
+    /// Print the supervisor's log instead; with `--json` as one list
     #[arg(long)]
     pub log: bool,
-    /// Print its metrics in Prometheus' text form instead
+    /// Print its metrics in Prometheus' text form instead; with `--json` as a list of samples
     #[arg(long, conflicts_with = "log")]
     pub metrics: bool,
 }
@@ -242,7 +243,7 @@ pub struct CaptureArguments {
     pub choice: Choice,
     /// The interface: `node:interface`
     pub port: String,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output; `--json` needs it
     #[arg(long, short)]
     pub write: Option<PathBuf>,
     /// Stop after this many packets
