@@ -3,8 +3,8 @@
 use crate::{Conditions, Distribution};
 use plait_model_quantity::Probability;
 
-/// How delay, jitter and reordering are distributed over packets that are too far apart to wait for each other. Queue and
-/// rate add to it. All values are in nanoseconds.
+/// How delay, jitter and reordering are distributed over packets that are too far apart to wait for each other. Queue
+/// and rate add to it. All values are in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Delays {
     delay: f64,

@@ -65,7 +65,8 @@ fn held_against(asked: &Delays, seen: Vec<f64>, tolerance: f64) -> [Measured; 2]
 /// Whether sorted delays may come from a distribution, each off by a tolerance at most.
 ///
 /// Dvoretzky, Kiefer and Wolfowitz (1956) with Massart's constant (1990): whatever the distribution, the share of `n`
-/// observations below any value misses the true one by more than `sqrt(ln(2 / doubt) / 2n)` with no more than that doubt.
+/// observations below any value misses the true one by more than `sqrt(ln(2 / doubt) / 2n)` with no more than that
+/// doubt.
 fn fits(asked: &Delays, seen: &[f64], tolerance: f64) -> bool {
     let count = seen.len() as f64;
     let room = ((2.0 / DOUBT).ln() / (2.0 * count)).sqrt();

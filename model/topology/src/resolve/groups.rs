@@ -69,8 +69,8 @@ impl Resolver<'_> {
         list.and_then(|list| self.keep(decode_parts(list))).unwrap_or_default()
     }
 
-    /// The keys of groups over those that lie under all of them; a later group wins over an earlier one. `known` are the
-    /// groups of the file.
+    /// The keys of groups over those that lie under all of them; a later group wins over an earlier one. `known` are
+    /// the groups of the file.
     pub(super) fn inherit<'a>(
         &mut self,
         named: &[Spanned<String>],

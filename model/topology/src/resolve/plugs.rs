@@ -196,8 +196,8 @@ impl Resolver<'_> {
         found
     }
 
-    /// Takes an interface of a node for an end: the one named, or a new one that is named when all are known. One that is
-    /// taken is a fault, and stays where it is.
+    /// Takes an interface of a node for an end: the one named, or a new one that is named when all are known. One that
+    /// is taken is a fault, and stays where it is.
     fn plug(
         &mut self,
         network: &mut Network,
