@@ -18,9 +18,11 @@ mod loss;
 mod measured;
 mod queue;
 mod rate;
+mod spread;
 
 pub(crate) use endpoint::Endpoint;
 pub use measured::Measured;
+pub use spread::Allowance;
 
 /// One end of a path: a network namespace and a device in it.
 #[derive(Debug, Clone, Copy)]

@@ -66,6 +66,30 @@ fn a_capture_into_a_pipe_shows_packets_as_they_come_and_ends_when_told() {
 }
 
 #[test]
+fn a_capture_into_a_file_is_summed_up_in_json() {
+    let Some(person) = Person::user() else { return };
+    let testbed = person.up(PAIR);
+    let _pings = testbed.background("a", "exec ping -i 0.02 -s 1000 b");
+    let capture = |more: &[&str]| {
+        person.plait(&[&["capture", "--testbed", &testbed.name, "a:eth0", "--json"], more].concat())
+    };
+    let path = person.work().join("trace.pcapng");
+    let file = path.to_str().unwrap();
+    let summary = capture(&["-w", file, "--count", "20", "--snaplen", "64B"]).json();
+    let kept = packets(&std::fs::read(&path).unwrap());
+    assert_eq!(summary["packets"], kept.len());
+    assert_eq!((&summary["interface"], &summary["file"]), (&"a:eth0".into(), &file.into()));
+    assert_eq!(summary["missed"], 0);
+    // Most are echoes of 1042 bytes on the wire, of which 64 were kept.
+    let bytes = summary["bytes"].as_u64().unwrap();
+    assert!((10 * 1042..=20 * 1042).contains(&bytes), "{summary}");
+
+    let refused = capture(&["--count", "1"]);
+    assert!(refused.stdout.contains("`-w FILE`"), "{refused:?}");
+    refused.fails(2);
+}
+
+#[test]
 fn a_capture_that_cannot_be_says_why() {
     let Some(person) = Person::user() else { return };
     let testbed = person.up(PAIR);

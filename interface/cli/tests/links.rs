@@ -417,3 +417,38 @@ fn losses_in_bursts_and_damaged_probes_are_measured_for_what_they_are() {
     }
     testbed.down();
 }
+
+#[test]
+fn delay_that_varies_is_measured_against_its_distribution() {
+    let Some(person) = Person::root() else { return };
+    person.file("delays.txt", "0\n4ms\n12ms\n");
+    let text = "plait: 1\nnodes: [a, b]\nlinks:\n\
+        - {name: uniform, endpoints: [a, b], delay: 10ms, jitter: 3ms}\n\
+        - {name: normal, endpoints: [a, b], delay: 10ms, jitter: {spread: 2ms, distribution: normal, overtake: true}}\n\
+        - {name: pareto, endpoints: [a, b], delay: 10ms, jitter: {spread: 2ms, distribution: pareto, overtake: true}}\n\
+        - {name: traced, endpoints: [a, b], delay: 5ms, jitter: {distribution: {trace: delays.txt}}}\n\
+        - {name: skipping, endpoints: [a, b], delay: 10ms, reorder: 20%, rate: 20Mbit}\n\
+        - {name: plain, endpoints: [a, b]}\n";
+    let deviations =
+        [("uniform", 1.732e6), ("normal", 2e6), ("pareto", 2e6), ("traced", 4.989e6), ("skipping", 4e6)];
+    let testbed = person.up(text);
+    for (link, deviation) in deviations {
+        let whole = |checked: &Value| (0..2).all(|at| checked["directions"][at]["within"] == true);
+        // A crowded machine may be late at times, and hardly each time.
+        let mut tries = (0..3).map(|_| testbed.check(link));
+        let checked = tries.find(whole).unwrap_or_else(|| panic!("{:#}", testbed.check(link)));
+        for direction in [0, 1] {
+            let jitter = measured(&checked, direction, "jitter");
+            assert!((jitter["asked"].as_f64().unwrap() / deviation - 1.0).abs() < 0.001, "{jitter}");
+            assert!(jitter["samples"].as_u64().unwrap() >= 100, "{jitter}");
+            close(&measured(&checked, direction, "delay"), 0.2);
+        }
+    }
+    // Of a link that only is there, there is nothing to say.
+    let checked = testbed.check("plain");
+    assert_eq!(checked["directions"][0]["measured"], serde_json::json!([]));
+    assert!(checked["directions"][0]["within"].is_null(), "{checked:#}");
+    let said = testbed.link("check", &["plain"]).fine();
+    assert!(said.contains("nothing to measure"), "{said}");
+    testbed.down();
+}

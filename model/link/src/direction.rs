@@ -373,7 +373,9 @@ impl<P: Clone> Direction<P> {
         let Discipline::Codel { target, interval, ecn } = self.conditions.queue.discipline else {
             return self.queue.pop_front();
         };
-        let parameters = (target.as_nanos(), interval.as_nanos());
+        let frame = self.conditions.queue.frame.bytes();
+        let parameters =
+            codel::Parameters { target: target.as_nanos(), interval: interval.as_nanos(), frame };
         let mut again = false;
         loop {
             let Some(mut next) = self.queue.pop_front() else {
@@ -388,7 +390,7 @@ impl<P: Clone> Direction<P> {
             if ecn && next.ecn_capable {
                 next.mark = true;
                 self.counters.marked += u64::from(next.segments);
-                self.codel.marked(parameters.1);
+                self.codel.marked(parameters.interval);
                 return Some(next);
             }
             self.counters.aqm_dropped += u64::from(next.segments);

@@ -9,11 +9,13 @@
 //! 2. [`Conditions`]: the same, checked, with traces read and defaults filled in.
 //! 3. [`Direction`]: one direction at work. Packets [`arrive`](Direction::arrive), and
 //!    [`depart`](Direction::depart) says which leave and when exactly.
-//! 4. [`draw()`]: the random numbers that decide a packet's fate, a pure function of seed, purpose and number.
+//! 4. [`Delays`]: the delays asked for, as a distribution to hold measurements against.
+//! 5. [`draw()`]: the random numbers that decide a packet's fate, a pure function of seed, purpose and number.
 #![forbid(unsafe_code)]
 
 mod burst;
 mod conditions;
+mod delays;
 mod direction;
 mod draw;
 mod preset;
@@ -25,6 +27,7 @@ pub use conditions::{
     Conditions, Discipline, Distribution, GilbertElliott, Jitter, Loss, MTU_FRAME, Queue, QueueLimit, Rate,
     Red,
 };
+pub use delays::Delays;
 pub use direction::{Counters, Departure, Direction, PacketInfo};
 pub use draw::{Stream, direction_seed, draw};
 pub use preset::{Preset, preset, preset_names};

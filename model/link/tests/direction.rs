@@ -1,6 +1,7 @@
 //! Facts about one direction of a link, seen from outside: packets in, packets and times out.
 
 use plait_model_link::{Conditions, ConditionsSpec, Counters, Departure, Direction, PacketInfo};
+use plait_model_quantity::ByteCount;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -335,6 +336,25 @@ fn codel_drops_first_after_an_interval_and_then_by_the_control_law() {
     // Packet n begins to be sent at n ms. Its delay is above 5 ms from packet 5 on, so the first drop comes at 105 ms,
     // and the next 100 ms, 100/sqrt(2) ms, 100/sqrt(3) ms later (each drop moves the others up by one).
     assert_eq!(dropped[..4], [105, 206, 278, 337]);
+}
+
+#[test]
+fn codel_leaves_a_backlog_of_one_frame_of_the_link_alone() {
+    let json = r#"{"rate": "8Mbit", "queue": {"limit": "100p", "discipline": "codel"}}"#;
+    let dropped = |frame: u64| {
+        let mut asked = conditions(json);
+        asked.queue.frame = ByteCount::new(frame);
+        let mut direction = Direction::new(asked, 1, 0);
+        // A packet a millisecond goes, one comes, and eight stand for longer than the target.
+        (0..1000u64).for_each(|number| {
+            let now = number.saturating_sub(8) * MS;
+            while direction.depart(now).is_some() {}
+            direction.arrive(now, PacketInfo::frame(1000), number);
+        });
+        direction.counters().aqm_dropped
+    };
+    assert!(dropped(1514) > 0);
+    assert_eq!(dropped(9014), 0, "eight kilobytes are less than one jumbo frame");
 }
 
 #[test]

@@ -22,13 +22,13 @@ pub fn json_schema(vocabulary: &Vocabulary) -> Value {
     properties.insert(
         "nodes".into(),
         json!({ "description": "The nodes: a map from name to node, or a list of names.", "anyOf": [
-            { "type": "object", "additionalProperties": kind_or_node },
+            { "type": "object", "additionalProperties": kind_or_node.clone() },
             { "type": "array", "items": { "type": ["string", "integer"] } }] }),
     );
     properties.insert(
         "groups".into(),
         json!({ "description": "Keys that nodes inherit, by group.", "type": "object",
-            "additionalProperties": { "$ref": "#/$defs/Node" } }),
+            "additionalProperties": kind_or_node }),
     );
     properties.insert(
         "links".into(),

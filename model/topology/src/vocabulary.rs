@@ -5,7 +5,7 @@
 //! registered is the unknown-key error, and the published JSON Schema holds exactly what was registered.
 
 use crate::diagnostic::Diagnostic;
-use crate::document::{Value, decode};
+use crate::document::{Value, decode_parts};
 use crate::network::Network;
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -37,7 +37,7 @@ pub enum Place {
     Lan,
 }
 
-type Parse = Box<dyn Fn(&Value) -> Result<(), Diagnostic> + Send + Sync>;
+type Parse = Box<dyn Fn(&Value) -> Vec<Diagnostic> + Send + Sync>;
 type Check = Box<dyn Fn(&Value, &Network) -> Vec<Diagnostic> + Send + Sync>;
 type MakeSchema = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 
@@ -90,10 +90,10 @@ impl Vocabulary {
         name: &str,
         check: impl Fn(&T, &Network) -> Vec<Diagnostic> + Send + Sync + 'static,
     ) -> &mut Self {
-        let check: Check = Box::new(move |value, network| match decode::<T>(value) {
-            Ok(decoded) => check(&decoded, network),
-            // A value that does not decode was reported when it was parsed.
-            Err(_) => Vec::new(),
+        // What does not decode was reported when it was parsed; the rest is checked.
+        let check: Check = Box::new(move |value, network| {
+            let whole = decode_parts::<T>(value).value;
+            whole.map(|decoded| check(&decoded, network)).unwrap_or_default()
         });
         self.insert::<T>(place, name, Some(check))
     }
@@ -105,7 +105,7 @@ impl Vocabulary {
         check: Option<Check>,
     ) -> &mut Self {
         let key = Key {
-            parse: Box::new(|value| decode::<T>(value).map(drop)),
+            parse: Box::new(|value| decode_parts::<T>(value).faults),
             check,
             schema: Box::new(|generator| generator.subschema_for::<T>()),
         };

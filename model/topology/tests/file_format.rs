@@ -64,6 +64,40 @@ links: [a-b]
 }
 
 #[test]
+fn groups_inherit_from_groups() {
+    let network = read(
+        "plait: 1
+defaults: {node: {groups: [all]}}
+groups:
+  edge: {groups: [quick, fair], sysctls: {net.c: 3}}
+  fair: {sysctls: {net.a: 2, net.b: 2, net.c: 2}}
+  quick: {sysctls: {net.a: 1, net.d: 1}}
+  all: router
+nodes: {x: {groups: [edge], sysctls: {net.b: 4}}, y: }
+",
+    )
+    .unwrap();
+    let x: Vec<(&str, &str)> =
+        network.nodes[0].sysctls.iter().map(|(name, value)| (name.as_str(), value.value.as_str())).collect();
+    assert_eq!(x, [("net.a", "2"), ("net.d", "1"), ("net.b", "4"), ("net.c", "3")]);
+    assert_eq!(network.nodes[0].role, Role::Host, "a node that names groups names all of its groups");
+    assert_eq!(network.nodes[1].role, Role::Router);
+}
+
+#[test]
+fn a_group_cannot_inherit_from_itself_or_from_nobody() {
+    let text = faults(
+        "plait: 1\ngroups:\n  a: {groups: [b]}\n  b: {groups: [c, d]}\n  c: {groups: [a]}\nnodes: [x]\n",
+    );
+    assert!(text.contains("group `a` would inherit from itself"), "{text}");
+    assert!(text.contains("net.yaml:5:16"), "{text}");
+    assert!(text.contains("unknown group `d`") && text.contains("net.yaml:4:19"), "{text}");
+    assert_eq!(text.matches("error").count(), 2, "{text}");
+    let chain: String = (0..2_000).map(|at| format!("  g{at}: {{groups: [g{}]}}\n", at + 1)).collect();
+    assert!(faults(&format!("plait: 1\ngroups:\n{chain}")).contains("at most 32 deep"));
+}
+
+#[test]
 fn a_fault_names_file_line_column_and_remedy() {
     let text = faults("plait: 1\nnodes: [a, b]\nlinks:\n  - {endpoints: [a, b], rat: 10Mbit}\n");
     assert!(text.contains("unknown key `rat`"), "{text}");
@@ -105,12 +139,61 @@ fn a_newer_format_is_refused_by_name() {
 }
 
 #[test]
+fn a_name_that_would_find_another_host_is_refused() {
+    for name in ["localhost", "LocalHost", "db.localhost"] {
+        let text = faults(&format!("plait: 1\nnodes:\n  a: {{}}\n  {name}: {{}}\n"));
+        assert!(text.contains("net.yaml:4:3") && text.contains("another name"), "{text}");
+    }
+    let text = faults("plait: 1\nnodes: [a, '10.0.0.1']\n");
+    assert!(text.contains("for an address") && text.contains("net.yaml:2"), "{text}");
+    let text = faults("plait: 1\nnodes: [web, db, Web]\n");
+    assert!(text.contains("`web` and `Web` are one name") && text.contains("given here first"), "{text}");
+    assert!(read("plait: 1\nnodes: [localhost-1, 1, web2]\n").is_ok());
+}
+
+#[test]
 fn an_interface_is_plugged_in_once() {
     let text = faults("plait: 1\nnodes: [a, b]\nlinks: ['a:eth0-b', 'a:eth0-b']\n");
     assert!(text.contains("`a:eth0` is plugged in twice"), "{text}");
     let text =
         faults("plait: 1\nnodes: {a: {interfaces: {eth9: {addresses: [10.0.0.1/24]}}}, b: }\nlinks: [a-b]\n");
     assert!(text.contains("`a:eth9` is in no link or LAN"), "{text}");
+}
+
+#[test]
+fn ipv6_is_refused_where_the_mtu_is_too_small_for_it() {
+    let refused = |text: &str, place: &str, remedy: &str| {
+        let text = faults(&format!("plait: 1\n{text}"));
+        let told = text.contains("IPv6 needs an MTU of 1280B") && text.contains("mtu: 1280B");
+        assert!(told && text.contains(place) && text.contains(remedy), "{text}");
+        assert_eq!(text.matches("error").count(), 1, "{text}");
+    };
+    let pool = "`defaults: {ipv6: off}`";
+    refused(
+        "defaults: {ipv6: on}\nnodes: [a, b]\nlinks:\n  - endpoints: [a, b]\n    mtu: 1000B\n",
+        "net.yaml:6:10",
+        pool,
+    );
+    refused(
+        "defaults: {ipv6: on, link: {mtu: 1279B}}\nnodes: [a, b, c]\nlinks: [a-b, b-c]\n",
+        "net.yaml:2:34",
+        pool,
+    );
+    let given = "no IPv6 prefix or address";
+    refused(
+        "nodes: [a, b]\nlans: {l: {members: [a, b], mtu: 576B, prefix: 'fd01::/64'}}\n",
+        "net.yaml:3",
+        given,
+    );
+    refused(
+        "nodes: {a: {interfaces: {eth0: {addresses: ['fd01::1/128']}}}, b: }\nlinks: [{endpoints: ['a:eth0', b], mtu: 576B}]\n",
+        "net.yaml:3",
+        given,
+    );
+    let switched = "nodes: {s: switch, a: , b: }\nlinks:\n  - {endpoints: [s, a], prefix: 'fd01::/64'}\n";
+    refused(&format!("{switched}  - {{endpoints: [s, b], mtu: 1200B}}\n"), "net.yaml:5", given);
+    assert!(read(&format!("plait: 1\n{switched}  - {{endpoints: [s, b], mtu: 1280B}}\n")).is_ok());
+    assert!(read("plait: 1\nnodes: [a, b]\nlinks: [{endpoints: [a, b], mtu: 576B}]\n").is_ok());
 }
 
 #[test]

@@ -5,13 +5,13 @@ use serde::Serialize;
 /// One quantity of a link, asked and measured. All values are in the base unit that `unit` names.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// What was measured: `delay`, `rate`, `loss` or `queue`.
+    /// What was measured: `delay`, `jitter`, `rate`, `loss` or `queue`.
     pub quantity: &'static str,
-    /// `ns`, `bit/s`, a share, or `ns`.
+    /// `ns`, `bit/s` or `share`.
     pub unit: &'static str,
     /// What was asked.
     pub asked: f64,
-    /// What was found: a mean, or a share.
+    /// What was found: a mean, a standard deviation, or a share.
     pub got: f64,
     /// The interval that holds the true value with 99 % confidence.
     pub interval: (f64, f64),

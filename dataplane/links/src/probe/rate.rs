@@ -27,25 +27,27 @@ impl Path {
         let bits = asked.bits_per_second() as f64;
         // Slow links get smaller frames, so that 500 of them fit the time.
         let len = ((bits * (LONGEST - 5.0) / PACKETS / 8.0) as usize).clamp(60, frame);
-        let seconds = (PACKETS * 1.1 * len as f64 * 8.0 / bits).clamp(SHORTEST, LONGEST);
+        let seconds = (PACKETS * 1.15 * len as f64 * 8.0 / bits).clamp(SHORTEST, LONGEST);
         let (arrivals, offered) = self.overload(bits * OVERLOAD, len, seconds, delay)?;
         // A queue that ran empty says nothing about the rate.
         if offered < bits {
             let text = format!("this machine could offer the link only {:.0} Mbit/s", offered / 1e6);
             return Err(io::Error::other(text));
         }
-        let slices = rates(&arrivals);
-        let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
+        // Where delays vary, the first to come find the queue empty.
+        let settled = &arrivals[arrivals.len() / 10..];
+        let slices = rates(settled);
+        let (Some(first), Some(last)) = (settled.first(), settled.last()) else {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no probe came through the link"));
         };
-        let bytes: usize = arrivals[1..].iter().map(|arrival| arrival.len).sum();
+        let bytes: usize = settled[1..].iter().map(|arrival| arrival.len).sum();
         let span = last.at.saturating_sub(first.at).max(1) as f64 / 1e9;
         let got = bytes as f64 * 8.0 / span;
         let whole = Measured::mean("rate", "bit/s", bits, slices, 0.0);
         Ok(Measured {
             got,
             within: (got - bits).abs() <= bits * tolerance,
-            samples: arrivals.len() as u64,
+            samples: settled.len() as u64,
             ..whole
         })
     }

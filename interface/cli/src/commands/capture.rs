@@ -6,6 +6,7 @@ use plait_testbed_runtime::capture::{PcapNg, missed, receive};
 use plait_testbed_runtime::control::Testbed;
 use plait_testbed_runtime::kernel::process::block_signals;
 use rustix::process::Signal;
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -23,6 +24,11 @@ pub fn capture(arguments: CaptureArguments, output: &Output) -> Result<ExitCode,
             arguments.port
         )));
     };
+    if output.is_json() && arguments.write.is_none() {
+        return Err(Failure::usage(
+            "the packets and the JSON summary cannot both go to standard output: write the packets with `-w FILE`",
+        ));
+    }
     let to: Box<dyn Write> = match &arguments.write {
         Some(path) => Box::new(
             File::create(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?,
@@ -44,16 +50,32 @@ pub fn capture(arguments: CaptureArguments, output: &Output) -> Result<ExitCode,
         asked.store(true, Ordering::Release);
     });
     let snaplen = (arguments.snaplen.bytes() as usize).clamp(64, LARGEST);
-    let result = carry(&socket, io::BufWriter::new(to), &arguments, snaplen, &stopped);
-    match result {
-        Ok(packets) => {
-            output.note(&format!("{packets} packets, {} missed", missed(&socket)));
-            Ok(ExitCode::SUCCESS)
-        }
+    let mut seen = Seen::default();
+    match carry(&socket, io::BufWriter::new(to), &arguments, snaplen, &stopped, &mut seen) {
+        Ok(()) => {}
         // The reader at the other end of the pipe has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(error.into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(error.into()),
     }
+    let missed = missed(&socket);
+    let summary = json!({
+        "interface": arguments.port,
+        "file": arguments.write,
+        "packets": seen.packets,
+        "bytes": seen.bytes,
+        "missed": missed,
+    });
+    output.result(&summary, String::new)?;
+    output.note(&format!("{} packets, {missed} missed", seen.packets));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was captured so far.
+#[derive(Default)]
+struct Seen {
+    packets: u64,
+    /// As they were on the wire, also where less was kept.
+    bytes: u64,
 }
 
 fn carry(
@@ -62,19 +84,20 @@ fn carry(
     arguments: &CaptureArguments,
     snaplen: usize,
     stopped: &AtomicBool,
-) -> io::Result<u64> {
+    seen: &mut Seen,
+) -> io::Result<()> {
     let mut file = PcapNg::begin(to, &arguments.port, snaplen)?;
     let mut buffer = vec![0; LARGEST + 4];
-    let mut packets = 0;
-    while !stopped.load(Ordering::Acquire) && arguments.count.is_none_or(|count| packets < count) {
+    while !stopped.load(Ordering::Acquire) && arguments.count.is_none_or(|count| seen.packets < count) {
         match receive(socket, &mut buffer, Duration::from_millis(100))? {
             Some(packet) => {
                 file.packet(&packet)?;
-                packets += 1;
+                seen.packets += 1;
+                seen.bytes += packet.length as u64;
             }
             // A pause: show the reader what there is.
             None => file.flush()?,
         }
     }
-    file.end()
+    file.end().map(drop)
 }

@@ -4,22 +4,47 @@ use crate::arguments::InspectArguments;
 use crate::output::{Failure, Output, table};
 use plait_testbed_runtime::control::{Report, Testbed};
 use plait_testbed_runtime::plan::Realisation;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
 pub fn inspect(arguments: InspectArguments, output: &Output) -> Result<ExitCode, Failure> {
     let testbed = Testbed::find(arguments.name.as_deref())?;
     if arguments.log {
-        print!("{}", testbed.log()?);
+        let log = testbed.log()?;
+        output.result(&lines(&log), || log.clone())?;
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.metrics {
-        print!("{}", testbed.metrics()?);
+        let page = testbed.metrics()?;
+        output.result(&samples(&page), || page.clone())?;
         return Ok(ExitCode::SUCCESS);
     }
     let report = testbed.inspect()?;
     output.result(&json!(report), || text(&report))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The lines of a log, each JSON by itself.
+fn lines(log: &str) -> Value {
+    log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| json!(line))).collect()
+}
+
+/// The samples of a page in Prometheus' text form, version 0.0.4. Label values are names, which hold nothing escaped.
+fn samples(page: &str) -> Value {
+    let sample = |line: &str| {
+        let (series, value) = line.rsplit_once(' ')?;
+        let (name, labels) = series.split_once('{').unwrap_or((series, ""));
+        let labels: Map<String, Value> = labels
+            .trim_end_matches('}')
+            .split(',')
+            .filter_map(|label| label.split_once('='))
+            .map(|(label, text)| (label.to_owned(), json!(text.trim_matches('"'))))
+            .collect();
+        // Counters stay whole numbers.
+        let value = value.parse::<u64>().map(Value::from).or_else(|_| value.parse::<f64>().map(Value::from));
+        Some(json!({ "name": name, "labels": labels, "value": value.ok()? }))
+    };
+    page.lines().filter(|line| !line.starts_with('#')).filter_map(sample).collect()
 }
 
 fn text(report: &Report) -> String {

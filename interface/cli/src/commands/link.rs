@@ -110,7 +110,7 @@ fn check(
         }
     }
     drop(progress);
-    let all = checked.iter().flat_map(directions).all(|direction| direction["within"] == true);
+    let all = checked.iter().flat_map(directions).all(|direction| direction["within"] != false);
     output.result(&json!(checked), || verification(&checked))?;
     for failed in checked.iter().filter(|found| found["error"].is_string()) {
         output.note(&format!("{} was not measured: {}", failed["link"], failed["error"]));
@@ -127,12 +127,16 @@ pub fn verification(checked: &[Value]) -> String {
     let mut rows =
         vec![["FROM", "TO", "", "ASKED", "GOT", "99 % INTERVAL", "P99", "N", ""].map(str::to_owned).to_vec()];
     for direction in checked.iter().flat_map(directions) {
+        let end = |key: &str| direction[key].as_str().unwrap_or_default().to_owned();
+        if direction["within"].is_null() {
+            rows.push(vec![end("from"), end("to"), "nothing to measure".to_owned()]);
+        }
         for measured in direction["measured"].as_array().into_iter().flatten() {
             let unit = measured["unit"].as_str().unwrap_or_default();
             let show = |value: &Value| quantity(value.as_f64().unwrap_or(f64::NAN), unit);
             rows.push(vec![
-                direction["from"].as_str().unwrap_or_default().to_owned(),
-                direction["to"].as_str().unwrap_or_default().to_owned(),
+                end("from"),
+                end("to"),
                 measured["quantity"].as_str().unwrap_or_default().to_owned(),
                 show(&measured["asked"]),
                 show(&measured["got"]),

@@ -1,6 +1,13 @@
 //! CoDel, RFC 8289: judge packets as they leave the queue, by how long they stood in it.
 
-use crate::MTU_FRAME;
+/// What a network file asks of CoDel, times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parameters {
+    pub target: u64,
+    pub interval: u64,
+    /// Bytes of the largest frame of the link, section 5.6's `maxpacket`: a backlog of one is no queue.
+    pub frame: u64,
+}
 
 /// The state of CoDel, section 5 of RFC 8289 (`codel_queue_t`). Times are in nanoseconds.
 #[derive(Debug, Default)]
@@ -17,14 +24,14 @@ pub(crate) struct CodelState {
 impl CodelState {
     /// Section 5.6, `dodequeue`: whether the delay has been above target for an interval when a packet leaves at
     /// `now` after `sojourn`, with `backlog` bytes left behind it.
-    fn ok_to_drop(&mut self, target: u64, interval: u64, now: u64, sojourn: u64, backlog: u64) -> bool {
-        if sojourn < target || backlog <= MTU_FRAME.bytes() {
+    fn ok_to_drop(&mut self, parameters: Parameters, now: u64, sojourn: u64, backlog: u64) -> bool {
+        if sojourn < parameters.target || backlog <= parameters.frame {
             self.first_above_time = None;
             return false;
         }
         match self.first_above_time {
             None => {
-                self.first_above_time = Some(now.saturating_add(interval));
+                self.first_above_time = Some(now.saturating_add(parameters.interval));
                 false
             }
             Some(at) => now >= at,
@@ -35,13 +42,14 @@ impl CodelState {
     /// marked instead, call [`marked`](Self::marked). This is section 5.5, `dequeue`, turned inside out.
     pub fn drops(
         &mut self,
-        (target, interval): (u64, u64),
+        parameters: Parameters,
         now: u64,
         sojourn: u64,
         backlog: u64,
         again: bool,
     ) -> bool {
-        let ok_to_drop = self.ok_to_drop(target, interval, now, sojourn, backlog);
+        let interval = parameters.interval;
+        let ok_to_drop = self.ok_to_drop(parameters, now, sojourn, backlog);
         if std::mem::take(&mut self.entered) && again {
             return false;
         }

@@ -1,94 +1,55 @@
 //! Values to types, by serde, with errors that know their place.
 
 use super::spanned::MARKER;
-use super::{Map, Scalar, Span, Value};
-use crate::diagnostic::{Diagnostic, suggest};
-use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Unexpected, Visitor};
+use super::{Entry, Map, Scalar, Value};
+use crate::diagnostic::Diagnostic;
+use around::{LeftOut, decode_around};
+use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use std::fmt;
 
-/// A fault met while decoding.
-#[derive(Debug)]
-pub struct DecodeError {
-    span: Option<Span>,
-    message: String,
-    help: Option<String>,
-}
+mod around;
+mod error;
 
-impl DecodeError {
-    fn at(mut self, span: Span) -> Self {
-        self.span.get_or_insert(span);
-        self
-    }
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for DecodeError {}
-
-impl de::Error for DecodeError {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { span: None, message: message.to_string(), help: None }
-    }
-    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        let found = match unexpected {
-            Unexpected::Unit => "nothing".to_owned(),
-            Unexpected::Seq => "a list".to_owned(),
-            Unexpected::Map => "a map".to_owned(),
-            Unexpected::Str(text) => format!("`{text}`"),
-            other => other.to_string(),
-        };
-        Self::custom(format_args!("expected {expected}, found {found}"))
-    }
-    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let help = suggest(field, expected.iter().copied());
-        Self { span: None, message: format!("unknown key `{field}`"), help: Some(help) }
-    }
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let help = suggest(variant, expected.iter().copied());
-        Self { span: None, message: format!("unknown value `{variant}`"), help: Some(help) }
-    }
-    fn missing_field(field: &'static str) -> Self {
-        Self {
-            span: None,
-            message: format!("`{field}` is missing"),
-            help: Some(format!("add `{field}:` here")),
-        }
-    }
-}
-
-impl From<DecodeError> for Diagnostic {
-    fn from(error: DecodeError) -> Self {
-        let diagnostic = Diagnostic::new(error.span.unwrap_or_default(), error.message);
-        match error.help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        }
-    }
-}
+pub use around::Decoded;
+pub use error::DecodeError;
 
 /// Decodes a value; a key the type does not know is an error if the type denies unknown fields.
+///
+/// # Errors
+/// The first fault. [`decode_parts`] knows all.
 pub fn decode<T: DeserializeOwned>(value: &Value) -> Result<T, Diagnostic> {
-    T::deserialize(Decoder { value, open: None }).map_err(|error| error.at(value.span()).into())
+    let decoder = Decoder { value, open: None, left_out: &LeftOut::default() };
+    T::deserialize(decoder).map_err(|error| error.at(value.span()).into())
+}
+
+/// Decodes a value as [`decode`] does, and goes on where a part is at fault.
+pub fn decode_parts<T: DeserializeOwned>(value: &Value) -> Decoded<T> {
+    decode_around(value, None)
 }
 
 /// Decodes a map whose key set is open: the keys that `T` knows are decoded, the others are returned as they are.
-pub fn decode_open<T: DeserializeOwned>(map: &Map) -> Result<(T, Map), Diagnostic> {
+pub fn decode_open<T: DeserializeOwned>(map: &Map) -> (Decoded<T>, Map) {
     let value = Value::Map(map.clone());
     let mut rest = Map { entries: Vec::new(), span: map.span };
-    let decoded = T::deserialize(Decoder { value: &value, open: Some(&mut rest) })
-        .map_err(|error| error.at(map.span))?;
-    Ok((decoded, rest))
+    (decode_around(&value, Some(&mut rest)), rest)
 }
 
 struct Decoder<'a, 'r> {
     value: &'a Value,
     /// Where unknown keys of the outermost struct go; without it they are the type's to refuse.
     open: Option<&'r mut Map>,
+    left_out: &'a LeftOut,
+}
+
+impl<'a> Decoder<'a, '_> {
+    fn inner(value: &'a Value, left_out: &'a LeftOut) -> Self {
+        Self { value, open: None, left_out }
+    }
+
+    fn entries(&self, map: &'a Map) -> impl Iterator<Item = &'a Entry> + use<'a> {
+        let left_out = self.left_out;
+        map.entries.iter().filter(move |entry| !left_out.holds(&entry.value))
+    }
 }
 
 impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
@@ -105,8 +66,12 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
             },
             Value::Scalar(Scalar::Float(value, _), _) => visitor.visit_f64(*value),
             Value::Scalar(Scalar::Text(text), _) => visitor.visit_str(text),
-            Value::List(items, _) => visitor.visit_seq(Items(items.iter())),
-            Value::Map(map) => visitor.visit_map(Entries { entries: map.entries.iter(), value: None }),
+            Value::List(items, _) => {
+                visitor.visit_seq(Items { items: items.iter(), left_out: self.left_out })
+            }
+            Value::Map(map) => visitor
+                .visit_map(Entries { entries: self.entries(map), value: None, left_out: self.left_out })
+                .map_err(|error| error.beside(map)),
         }
         .map_err(|error: DecodeError| error.at(span))
     }
@@ -124,7 +89,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         if name == MARKER {
-            return visitor.visit_seq(SpanParts { value: self.value, next: 0 });
+            return visitor.visit_seq(SpanParts { value: self.value, next: 0, left_out: self.left_out });
         }
         visitor.visit_newtype_struct(self)
     }
@@ -136,14 +101,16 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let (Some(rest), Value::Map(map)) = (self.open, self.value) else {
-            return Decoder { value: self.value, open: None }.deserialize_any(visitor);
+            return Decoder::inner(self.value, self.left_out).deserialize_any(visitor);
         };
         let (known, others): (Vec<_>, Vec<_>) =
             map.entries.iter().partition(|entry| fields.contains(&entry.key.as_str()));
         rest.entries = others.into_iter().cloned().collect();
+        let left_out = self.left_out;
+        let known = known.into_iter().filter(|entry| !left_out.holds(&entry.value));
         visitor
-            .visit_map(Entries { entries: known.into_iter(), value: None })
-            .map_err(|error| error.at(map.span))
+            .visit_map(Entries { entries: known, value: None, left_out })
+            .map_err(|error| error.beside(map).at(map.span))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -155,10 +122,11 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
         let span = self.value.span();
         match self.value {
             Value::Scalar(Scalar::Text(text), _) => visitor.visit_enum(text.as_str().into_deserializer()),
-            Value::Map(map) if map.entries.len() == 1 => {
+            Value::Map(map) if self.entries(map).count() == 1 => {
                 visitor.visit_enum(de::value::MapAccessDeserializer::new(Entries {
-                    entries: map.entries.iter(),
+                    entries: self.entries(map),
                     value: None,
+                    left_out: self.left_out,
                 }))
             }
             other => Err(de::Error::custom(format_args!(
@@ -175,7 +143,10 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
     }
 }
 
-struct Items<'a>(std::slice::Iter<'a, Value>);
+struct Items<'a> {
+    items: std::slice::Iter<'a, Value>,
+    left_out: &'a LeftOut,
+}
 
 impl<'de> de::SeqAccess<'de> for Items<'_> {
     type Error = DecodeError;
@@ -183,29 +154,33 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DecodeError> {
-        let Some(value) = self.0.next() else { return Ok(None) };
-        seed.deserialize(Decoder { value, open: None }).map(Some).map_err(|error| error.at(value.span()))
+        let left_out = self.left_out;
+        let Some(value) = self.items.find(|value| !left_out.holds(value)) else { return Ok(None) };
+        seed.deserialize(Decoder::inner(value, left_out))
+            .map(Some)
+            .map_err(|error| error.within(value, value.span()))
     }
     fn size_hint(&self) -> Option<usize> {
-        Some(self.0.len())
+        Some(self.items.len())
     }
 }
 
 struct Entries<'a, I> {
     entries: I,
-    value: Option<&'a super::Entry>,
+    value: Option<&'a Entry>,
+    left_out: &'a LeftOut,
 }
 
-impl<'a, 'de, I: Iterator<Item = &'a super::Entry>> de::MapAccess<'de> for Entries<'a, I> {
+impl<'a, 'de, I: Iterator<Item = &'a Entry>> de::MapAccess<'de> for Entries<'a, I> {
     type Error = DecodeError;
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         let Some(entry) = self.entries.next() else { return Ok(None) };
         self.value = Some(entry);
         // Keys carry a span of their own where the type asks for one.
         let key = Value::Scalar(Scalar::Text(entry.key.clone()), entry.key_span);
-        seed.deserialize(Decoder { value: &key, open: None })
+        seed.deserialize(Decoder::inner(&key, self.left_out))
             .map(Some)
-            .map_err(|error| error.at(entry.key_span))
+            .map_err(|error| error.within(&entry.value, entry.key_span))
     }
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
         let entry =
@@ -215,13 +190,15 @@ impl<'a, 'de, I: Iterator<Item = &'a super::Entry>> de::MapAccess<'de> for Entri
             span if span.end > span.start => span,
             _ => entry.key_span,
         };
-        seed.deserialize(Decoder { value: &entry.value, open: None }).map_err(|error| error.at(span))
+        seed.deserialize(Decoder::inner(&entry.value, self.left_out))
+            .map_err(|error| error.within(&entry.value, span))
     }
 }
 
 struct SpanParts<'a> {
     value: &'a Value,
     next: u8,
+    left_out: &'a LeftOut,
 }
 
 impl<'de> de::SeqAccess<'de> for SpanParts<'_> {
@@ -236,7 +213,7 @@ impl<'de> de::SeqAccess<'de> for SpanParts<'_> {
             1 => seed.deserialize(span.start.into_deserializer()).map(Some),
             2 => seed.deserialize(span.end.into_deserializer()).map(Some),
             3 => seed
-                .deserialize(Decoder { value: self.value, open: None })
+                .deserialize(Decoder::inner(self.value, self.left_out))
                 .map(Some)
                 .map_err(|error| error.at(span)),
             _ => Ok(None),

@@ -77,6 +77,10 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Spanned<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         T::schema_name()
     }
+    // The same schema as that of the value, not a second one of the same name.
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        T::schema_id()
+    }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         T::json_schema(generator)
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A link in its long form, without the condition keys, which are those of [`ConditionsSpec`] for both directions.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct LinkFile {
     /// The two ends: `[a, b]`, `[r:eth1, b:eth0]`.
     #[schemars(with = "[String; 2]")]
@@ -27,7 +27,7 @@ pub(crate) struct LinkFile {
     pub prefix: Option<Spanned<IpNet>>,
 }
 
-/// An MTU: `1500B` or, since no other unit fits, `1500`.
+/// An MTU: `1500B`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mtu(pub u32);
 

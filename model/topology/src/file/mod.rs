@@ -8,6 +8,6 @@ mod node;
 mod root;
 
 pub(crate) use lan::LanFile;
-pub(crate) use link::{EndpointFile, LinkFile};
+pub(crate) use link::{EndpointFile, LinkFile, Mtu};
 pub(crate) use node::{ContentFile, Destination, NodeFile, RouteFile};
 pub(crate) use root::{Daemon, OPEN_KEYS, Pool, Protocol, RootFile, RoutingFile, child};

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 pub(crate) struct NodeFile {
     /// What the node is: `host` when not given.
     pub kind: Option<Spanned<String>>,
-    /// Groups whose keys it inherits; a later group wins over an earlier one, the node over both.
+    /// Groups whose keys it inherits; a later group wins over an earlier one, the node (or group) over both.
     #[serde(default)]
     #[allow(dead_code, reason = "read as a value, because groups are laid under the node before decoding")]
     pub groups: Vec<Spanned<String>>,

@@ -14,15 +14,17 @@ pub(super) struct Both {
 }
 
 impl Resolver<'_> {
-    /// `keys` holds the condition keys for both directions, `reverse` what differs on the way back.
+    /// `keys` holds the condition keys for both directions, `reverse` what differs on the way back. What is at fault
+    /// counts as not written.
     pub(super) fn conditions(
         &mut self,
         keys: &Map,
         reverse: Option<ConditionsSpec>,
         named: Option<&Spanned<String>>,
         span: Span,
-    ) -> Option<Both> {
-        let (forward, rest) = self.keep(decode_open::<ConditionsSpec>(keys))?;
+    ) -> Both {
+        let (forward, rest) = decode_open::<ConditionsSpec>(keys);
+        let forward = self.keep(forward).unwrap_or_default();
         let mut specs = [forward.clone(), reverse.unwrap_or_default().merge(&forward)];
         if let Some(name) = named {
             match preset(name) {
@@ -39,11 +41,12 @@ impl Resolver<'_> {
                 }
             }
         }
-        let mut build = |spec: &ConditionsSpec| {
-            let built = spec.build(self.read);
-            self.keep(built.map_err(|error| Diagnostic::new(span, error.to_string())))
-        };
-        let conditions = [build(&specs[0])?, build(&specs[1])?];
-        Some(Both { specs, conditions, rest })
+        let conditions = [&specs[0], &specs[1]].map(|spec| {
+            spec.build(self.read).unwrap_or_else(|error| {
+                self.fault(Diagnostic::new(span, error.to_string()));
+                Conditions::default()
+            })
+        });
+        Both { specs, conditions, rest }
     }
 }

@@ -4,17 +4,21 @@
 //! once. The order is that of the file: root, groups and defaults, nodes, links, LANs, then the keys of other rooms.
 
 mod conditions;
+mod groups;
+mod mtu;
 mod names;
 mod nodes;
 mod plugs;
 
 use crate::diagnostic::{Diagnostic, Report, suggest};
-use crate::document::{Map, Scalar, Source, Span, Value, decode, decode_open, parse};
+use crate::document::{Decoded, Map, Scalar, Source, Span, Value, decode, decode_open, parse};
 use crate::file::{Daemon, OPEN_KEYS, Pool, Protocol, RootFile, RoutingFile, child};
 use crate::network::{AddressPools, FrrRouting, Network, Routing};
 use crate::vocabulary::{Place, Vocabulary};
 use ipnet::IpNet;
+use mtu::SmallMtu;
 use plait_model_quantity::TimeSpan;
+use std::collections::HashSet;
 
 /// The version of the file format this build reads.
 pub const FILE_VERSION: u64 = 1;
@@ -44,7 +48,7 @@ pub fn resolve_network(
     vocabulary: &Vocabulary,
     read: ReadFile<'_>,
 ) -> Result<Network, Report> {
-    let mut resolver = Resolver { vocabulary, read, faults: Vec::new() };
+    let mut resolver = Resolver::new(vocabulary, read);
     let network = resolver.network(source, document);
     match network {
         Some(network) if resolver.faults.is_empty() => Ok(network),
@@ -56,16 +60,33 @@ struct Resolver<'a> {
     vocabulary: &'a Vocabulary,
     read: ReadFile<'a>,
     faults: Vec<Diagnostic>,
+    /// The same by place and message: one key that many inherit is one fault.
+    told: HashSet<(Span, String)>,
+    /// Ends that links and LANs name with their interface, also those that could not be plugged in.
+    named_ports: HashSet<(String, String)>,
+    /// MTUs that IPv6 would not fit.
+    small_mtus: Vec<SmallMtu>,
+    /// Whether a link or LAN is not in the network because of its faults.
+    incomplete: bool,
 }
 
-impl Resolver<'_> {
-    fn fault(&mut self, fault: Diagnostic) {
-        self.faults.push(fault);
+impl<'a> Resolver<'a> {
+    fn new(vocabulary: &'a Vocabulary, read: ReadFile<'a>) -> Self {
+        let (faults, small_mtus) = (Vec::new(), Vec::new());
+        let (told, named_ports) = (HashSet::new(), HashSet::new());
+        Self { vocabulary, read, faults, told, named_ports, small_mtus, incomplete: false }
     }
 
-    /// The value, or nothing and a fault.
-    fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
-        result.map_err(|fault| self.fault(fault)).ok()
+    fn fault(&mut self, fault: Diagnostic) {
+        if self.told.insert((fault.span, fault.message.clone())) {
+            self.faults.push(fault);
+        }
+    }
+
+    /// What could be read of a value; its faults are told.
+    fn keep<T>(&mut self, decoded: Decoded<T>) -> Option<T> {
+        decoded.faults.into_iter().for_each(|fault| self.fault(fault));
+        decoded.value
     }
 
     fn network(&mut self, source: &Source, document: &Value) -> Option<Network> {
@@ -78,7 +99,8 @@ impl Resolver<'_> {
             return None;
         };
         self.version(map)?;
-        let (root, rest) = self.keep(decode_open::<RootFile>(map))?;
+        let (root, rest) = decode_open::<RootFile>(map);
+        let root = self.keep(root)?;
         let (open, sections): (Vec<_>, Vec<_>) =
             rest.entries.into_iter().partition(|entry| OPEN_KEYS.contains(&entry.key.as_str()));
         let open = Map { entries: open, span: map.span };
@@ -107,6 +129,7 @@ impl Resolver<'_> {
         self.lans(&mut network, open.get("lans"), child(defaults, "lan"));
         self.interface_names(&mut network);
         self.given_addresses(&network);
+        self.ipv6_fits(&network);
         self.foreign_keys(&network);
         Some(network)
     }
@@ -243,29 +266,30 @@ impl Resolver<'_> {
         }
     }
 
+    /// The keys of a link or LAN that does not become a part of the network.
+    fn left_out(&mut self, place: Place, keys: &Map, network: &Network, core: &[&str]) {
+        self.incomplete = true;
+        self.claimed(place, keys, network, core);
+    }
+
     fn claimed(&mut self, place: Place, map: &Map, network: &Network, core: &[&str]) {
         let vocabulary = self.vocabulary;
         for entry in &map.entries {
             let Some((_, key)) = vocabulary.keys(place).find(|(name, _)| *name == entry.key) else {
                 let known: Vec<&str> =
                     core.iter().copied().chain(vocabulary.keys(place).map(|(name, _)| name)).collect();
-                let fault = Diagnostic::new(entry.key_span, format!("unknown key `{}`", entry.key))
-                    .help(suggest(&entry.key, known.iter().copied()));
-                // One inherited key is one fault, however many nodes inherit it.
-                if !self.faults.contains(&fault) {
-                    self.fault(fault);
-                }
+                self.fault(
+                    Diagnostic::new(entry.key_span, format!("unknown key `{}`", entry.key))
+                        .help(suggest(&entry.key, known.iter().copied())),
+                );
                 continue;
             };
-            let faults = match ((key.parse)(&entry.value), &key.check) {
-                (Err(fault), _) => vec![fault],
-                (Ok(()), Some(check)) => check(&entry.value, network),
-                (Ok(()), None) => Vec::new(),
-            };
-            for fault in faults {
-                if !self.faults.contains(&fault) {
-                    self.fault(fault);
-                }
+            (key.parse)(&entry.value).into_iter().for_each(|fault| self.fault(fault));
+            // A check would miss what is not in the network, and blame the wrong key.
+            if let Some(check) = &key.check
+                && !self.incomplete
+            {
+                check(&entry.value, network).into_iter().for_each(|fault| self.fault(fault));
             }
         }
     }

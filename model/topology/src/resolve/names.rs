@@ -3,6 +3,7 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::document::Span;
+use std::net::Ipv4Addr;
 
 impl Resolver<'_> {
     /// A name becomes a hostname, a folder and part of link names (RFC 1123's letters, digits and hyphens, with `_`
@@ -19,6 +20,23 @@ impl Resolver<'_> {
             self.fault(
                 Diagnostic::new(span, format!("`{name}` cannot be a {what} name"))
                     .help("use letters, digits, `-`, `_` and `.`, and begin with a letter or digit"),
+            );
+        }
+    }
+
+    /// A node's name must find the node: programs take some names for something else before they look for a host.
+    pub(super) fn check_host(&mut self, name: &str, span: Span) {
+        let lower = name.to_ascii_lowercase();
+        // RFC 6761, section 6.3.
+        if lower == "localhost" || lower.ends_with(".localhost") {
+            self.fault(
+                Diagnostic::new(span, format!("by `{name}` every program means the node that it runs in"))
+                    .help("give the node another name"),
+            );
+        } else if name.parse::<Ipv4Addr>().is_ok() {
+            self.fault(
+                Diagnostic::new(span, format!("programs take `{name}` for an address, not for a name"))
+                    .help(format!("write `n{name}`, or another name")),
             );
         }
     }

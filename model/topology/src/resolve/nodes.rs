@@ -1,10 +1,12 @@
 //! Nodes with what they inherit.
 
 use super::Resolver;
+use super::groups::Groups;
 use crate::diagnostic::{Diagnostic, suggest};
-use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode, decode_open};
+use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode_open};
 use crate::file::{ContentFile, Destination, NodeFile};
 use crate::network::{Attachment, FileContent, Interface, Network, Node, StaticRoute};
+use crate::vocabulary::Role;
 use ipnet::IpNet;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,17 +23,7 @@ impl Resolver<'_> {
         groups: Option<&Value>,
         defaults: Option<&Value>,
     ) {
-        let groups = match groups {
-            None => Map::default(),
-            Some(Value::Map(map)) => map.clone(),
-            Some(other) => {
-                self.fault(Diagnostic::new(
-                    other.span(),
-                    format!("`groups` is a map of names, not {}", other.describe()),
-                ));
-                Map::default()
-            }
-        };
+        let groups = self.groups(groups);
         let entries = match nodes {
             None => Vec::new(),
             Some(Value::Map(map)) => map.entries.clone(),
@@ -51,16 +43,24 @@ impl Resolver<'_> {
         let mut seen = HashMap::new();
         for entry in &entries {
             self.check_name("node", &entry.key, entry.key_span);
-            if let Some(first) = seen.insert(entry.key.clone(), entry.key_span) {
+            self.check_host(&entry.key, entry.key_span);
+            if let Some((name, first)) =
+                seen.insert(entry.key.to_ascii_lowercase(), (&entry.key, entry.key_span))
+            {
+                let message = match *name == entry.key {
+                    true => format!("node `{name}` is given twice"),
+                    false => {
+                        format!("`{name}` and `{}` are one name, since hostnames know no case", entry.key)
+                    }
+                };
                 self.fault(
-                    Diagnostic::new(entry.key_span, format!("node `{}` is given twice", entry.key))
+                    Diagnostic::new(entry.key_span, message)
                         .note(first, "given here first")
-                        .help("remove one of them"),
+                        .help("remove or rename one of them"),
                 );
             }
-            if let Some(node) = self.node(entry, &groups, defaults) {
-                network.nodes.push(node);
-            }
+            let node = self.node(entry, &groups, defaults);
+            network.nodes.push(node);
         }
     }
 
@@ -76,56 +76,29 @@ impl Resolver<'_> {
         Some(Entry { key: name.clone(), key_span: *span, value: Value::Scalar(Scalar::Null, *span) })
     }
 
-    /// One node: its own keys over its groups' over the defaults.
-    fn node(&mut self, entry: &Entry, groups: &Map, defaults: Option<&Value>) -> Option<Node> {
-        let empty = Value::Map(Map { entries: Vec::new(), span: entry.key_span });
-        let own = match &entry.value {
-            Value::Scalar(Scalar::Null, _) => empty.clone(),
-            // `a: router` is `a: {kind: router}`.
-            Value::Scalar(Scalar::Text(_), span) => Value::Map(Map {
-                entries: vec![Entry { key: "kind".to_owned(), key_span: *span, value: entry.value.clone() }],
-                span: *span,
-            }),
-            value => value.clone(),
+    /// One node: its own keys over its groups' over the defaults. One with faults is still a node, so that links to it
+    /// are not at fault too.
+    fn node(&mut self, entry: &Entry, groups: &Groups, defaults: Option<&Value>) -> Node {
+        let own = self.own_keys("node", entry);
+        let under = match defaults {
+            Some(Value::Map(defaults)) => defaults.clone(),
+            _ => Map::default(),
         };
-        let mut under = defaults.cloned().unwrap_or(empty);
-        if let Value::Map(map) = &own
-            && let Some(named) = map.get("groups")
-        {
-            for group in self.keep(decode::<Vec<Spanned<String>>>(named))? {
-                match groups.get(&group) {
-                    Some(keys) => under = keys.clone().over(under),
-                    None => {
-                        let known = groups.entries.iter().map(|entry| entry.key.as_str());
-                        self.fault(
-                            Diagnostic::new(group.span, format!("unknown group `{}`", group.value))
-                                .help(suggest(&group, known)),
-                        );
-                    }
-                }
-            }
-        }
-        let Value::Map(merged) = own.over(under) else {
-            self.fault(
-                Diagnostic::new(
-                    entry.value.span(),
-                    format!("a node is a map of keys, not {}", entry.value.describe()),
-                )
-                .help(format!("write `{}: {{kind: host}}`", entry.key)),
-            );
-            return None;
-        };
-        let (file, extra) = self.keep(decode_open::<NodeFile>(&merged))?;
+        let named = self.named_groups(own.get("groups").or(under.get("groups")));
+        let under = self.inherit(&named, groups, groups.keys().map(String::as_str), under);
+        let merged = own.over(under);
+        let (file, extra) = decode_open::<NodeFile>(&merged);
+        let file = self.keep(file).unwrap_or_default();
         let (kind, kind_span) =
             file.kind.map_or(("host".to_owned(), entry.key_span), |kind| (kind.value, kind.span));
         let vocabulary = self.vocabulary;
-        let Some(known) = vocabulary.kind_named(&kind) else {
+        let known = vocabulary.kind_named(&kind);
+        if known.is_none() {
             self.fault(
                 Diagnostic::new(kind_span, format!("unknown kind `{kind}`"))
                     .help(suggest(&kind, vocabulary.kinds().map(|(name, _)| name))),
             );
-            return None;
-        };
+        }
         let mut interfaces = Vec::new();
         for (name, interface) in file.interfaces {
             self.check_interface(&name, name.span);
@@ -136,9 +109,9 @@ impl Resolver<'_> {
                 attachment: UNPLUGGED,
             });
         }
-        Some(Node {
+        Node {
             name: entry.key.clone(),
-            role: known.role,
+            role: known.map_or(Role::Host, |kind| kind.role),
             kind,
             interfaces,
             commands: file.commands,
@@ -151,7 +124,7 @@ impl Resolver<'_> {
             routes: file.routes.into_iter().filter_map(|route| self.route(route)).collect(),
             extra,
             span: entry.key_span,
-        })
+        }
     }
 
     fn file(
@@ -196,7 +169,8 @@ impl Resolver<'_> {
         let mut seen: HashMap<IpAddr, (usize, Span)> = HashMap::new();
         for (index, node) in network.nodes.iter().enumerate() {
             for interface in &node.interfaces {
-                if interface.attachment == UNPLUGGED {
+                let named = || self.named_ports.contains(&(node.name.clone(), interface.name.clone()));
+                if interface.attachment == UNPLUGGED && !named() {
                     self.fault(
                         Diagnostic::new(
                             node.span,

@@ -3,9 +3,10 @@
 use super::Resolver;
 use super::nodes::UNPLUGGED;
 use crate::diagnostic::{Diagnostic, suggest};
-use crate::document::{Map, Scalar, Span, Spanned, Value, decode_open};
+use crate::document::{Entry, Map, Scalar, Span, Spanned, Value, decode_open};
 use crate::file::{EndpointFile, LanFile, LinkFile};
 use crate::network::{Attachment, Interface, Lan, Link, Network, Port};
+use crate::vocabulary::Place;
 use std::collections::{HashMap, HashSet};
 
 /// The keys of a link that the core knows.
@@ -43,6 +44,7 @@ impl Resolver<'_> {
         }
     }
 
+    /// A link of the network; nothing if no two ends are known.
     fn link(
         &mut self,
         network: &mut Network,
@@ -55,28 +57,41 @@ impl Resolver<'_> {
         let (own, short) = match item {
             Value::Map(map) => (map.clone(), None),
             Value::Scalar(Scalar::Text(text), span) => {
-                (Map { entries: Vec::new(), span: *span }, Some(self.short_link(text, *span, names)?))
+                let own = Map { entries: Vec::new(), span: *span };
+                (own, Some(self.short_link(text, *span, names)))
             }
             other => {
                 self.fault(
                     Diagnostic::new(span, format!("a link is `a-b` or a map, not {}", other.describe()))
                         .help("write `a-b`, or `{endpoints: [a, b], rate: 10Mbit}`"),
                 );
+                self.incomplete = true;
                 return None;
             }
         };
         let merged = lay_over(own, defaults);
-        let (file, keys) = self.keep(decode_open::<LinkFile>(&merged))?;
+        let (file, keys) = decode_open::<LinkFile>(&merged);
+        let file = self.keep(file).unwrap_or_default();
+        let both = self.conditions(&keys, file.reverse, file.preset.as_ref(), span);
+        let cost = self.cost(file.cost);
         let ends = match (short, file.endpoints) {
             (Some(ends), _) => ends,
-            (None, Some(ends)) => ends.value.0,
+            (None, Some(ends)) => Some(ends.value.0),
             (None, None) => {
-                self.fault(Diagnostic::new(span, "`endpoints` is missing").help("add `endpoints: [a, b]`"));
-                return None;
+                // Ends that are written and missing here were at fault.
+                if merged.get("endpoints").is_none() {
+                    self.fault(
+                        Diagnostic::new(span, "`endpoints` is missing").help("add `endpoints: [a, b]`"),
+                    );
+                }
+                None
             }
         };
-        let both = self.conditions(&keys, file.reverse, file.preset.as_ref(), span)?;
-        let nodes = [self.endpoint(&ends[0], names)?, self.endpoint(&ends[1], names)?];
+        let nodes = ends.as_ref().map(|ends| [0, 1].map(|end| self.endpoint(&ends[end], names)));
+        let (Some(ends), Some([Some(first), Some(second)])) = (ends, nodes) else {
+            self.left_out(Place::Link, &both.rest, network, &link_keys());
+            return None;
+        };
         let name = match file.name {
             Some(name) => {
                 self.check_name("link", &name.value, name.span);
@@ -103,15 +118,15 @@ impl Resolver<'_> {
         let mut ports = [Port { node: 0, interface: 0 }; 2];
         for end in 0..2 {
             let attachment = Attachment::Link { link: index, end };
-            ports[end] = self.plug(network, nodes[end], &ends[end], attachment)?;
+            ports[end] = self.plug(network, [first, second][end], &ends[end], attachment);
         }
         Some(Link {
             name,
             ends: ports,
             conditions: both.conditions,
             specs: both.specs,
-            cost: self.cost(file.cost),
-            mtu: file.mtu.map(|mtu| mtu.0),
+            cost,
+            mtu: self.mtu(file.mtu, &ports),
             prefix: file.prefix.map(|prefix| prefix.value.trunc()),
             extra: both.rest,
             span,
@@ -173,6 +188,7 @@ impl Resolver<'_> {
     }
 
     fn endpoint(&mut self, end: &Spanned<EndpointFile>, names: &HashMap<String, usize>) -> Option<usize> {
+        self.named_ports.extend(end.interface.clone().map(|interface| (end.node.clone(), interface)));
         let found = names.get(&end.node).copied();
         if found.is_none() {
             self.unknown_node(&end.node, end.span, names);
@@ -180,36 +196,37 @@ impl Resolver<'_> {
         found
     }
 
-    /// Takes an interface of a node for an end: the one named, or a new one that is named when all are known.
+    /// Takes an interface of a node for an end: the one named, or a new one that is named when all are known. One that
+    /// is taken is a fault, and stays where it is.
     fn plug(
         &mut self,
         network: &mut Network,
         node: usize,
         end: &Spanned<EndpointFile>,
         attachment: Attachment,
-    ) -> Option<Port> {
+    ) -> Port {
         let interfaces = &mut network.nodes[node].interfaces;
         let Some(name) = &end.interface else {
             interfaces.push(Interface { name: String::new(), addresses: Vec::new(), attachment });
-            return Some(Port { node, interface: interfaces.len() - 1 });
+            return Port { node, interface: interfaces.len() - 1 };
         };
         match interfaces.iter().position(|interface| interface.name == *name) {
             Some(interface) if interfaces[interface].attachment == UNPLUGGED => {
                 interfaces[interface].attachment = attachment;
-                Some(Port { node, interface })
+                Port { node, interface }
             }
-            Some(_) => {
+            Some(interface) => {
                 self.fault(
                     Diagnostic::new(end.span, format!("`{}:{name}` is plugged in twice", end.node))
                         .help("give one of them another interface, or leave the interface out"),
                 );
-                None
+                Port { node, interface }
             }
             None => {
                 interfaces.push(Interface { name: name.clone(), addresses: Vec::new(), attachment });
                 let interface = interfaces.len() - 1;
                 self.check_interface(name, end.span);
-                Some(Port { node, interface })
+                Port { node, interface }
             }
         }
     }
@@ -247,7 +264,7 @@ impl Resolver<'_> {
             let own = match &entry.value {
                 Value::Map(map) => map.clone(),
                 list => Map {
-                    entries: vec![crate::document::Entry {
+                    entries: vec![Entry {
                         key: "members".to_owned(),
                         key_span: entry.key_span,
                         value: list.clone(),
@@ -256,35 +273,45 @@ impl Resolver<'_> {
                 },
             };
             let merged = lay_over(own, defaults);
-            let lan = self
-                .keep(decode_open::<LanFile>(&merged))
-                .and_then(|(file, keys)| self.lan(network, &names, entry, file, keys));
+            let lan = self.lan(network, &names, entry, &merged);
             network.lans.extend(lan);
         }
     }
 
+    /// A LAN of the network; nothing if a member is not known.
     fn lan(
         &mut self,
         network: &mut Network,
         names: &HashMap<String, usize>,
-        entry: &crate::document::Entry,
-        file: LanFile,
-        keys: Map,
+        entry: &Entry,
+        merged: &Map,
     ) -> Option<Lan> {
-        let both = self.conditions(&keys, file.reverse, file.preset.as_ref(), entry.key_span)?;
+        let (file, keys) = decode_open::<LanFile>(merged);
+        let Some(file) = self.keep(file) else {
+            let rest = self.conditions(&keys, None, None, entry.key_span).rest;
+            self.left_out(Place::Lan, &rest, network, &lan_keys());
+            return None;
+        };
+        let both = self.conditions(&keys, file.reverse, file.preset.as_ref(), entry.key_span);
+        let cost = self.cost(file.cost);
+        let nodes: Vec<_> = file.members.iter().map(|end| self.endpoint(end, names)).collect();
+        let Some(nodes) = nodes.into_iter().collect::<Option<Vec<usize>>>() else {
+            self.left_out(Place::Lan, &both.rest, network, &lan_keys());
+            return None;
+        };
         let lan = network.lans.len();
-        let mut members = Vec::new();
-        for (member, end) in file.members.iter().enumerate() {
-            let node = self.endpoint(end, names)?;
-            members.push(self.plug(network, node, end, Attachment::Lan { lan, member })?);
-        }
+        let plugs = nodes.into_iter().zip(file.members.iter()).enumerate();
+        let members: Vec<Port> = plugs
+            .map(|(member, (node, end))| self.plug(network, node, end, Attachment::Lan { lan, member }))
+            .collect();
+        let mtu = self.mtu(file.mtu, &members);
         Some(Lan {
             name: entry.key.clone(),
             members,
             conditions: both.conditions,
             specs: both.specs,
-            cost: self.cost(file.cost),
-            mtu: file.mtu.map(|mtu| mtu.0),
+            cost,
+            mtu,
             prefix: file.prefix.map(|prefix| prefix.value.trunc()),
             extra: both.rest,
             span: entry.key_span,

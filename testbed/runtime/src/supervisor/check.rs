@@ -4,7 +4,7 @@ use super::Supervisor;
 use super::names::resolve;
 use crate::kernel::files::Doing;
 use crate::plan::{LinkState, Realisation};
-use plait_dataplane_links::probe::{At, Measured, Path};
+use plait_dataplane_links::probe::{Allowance, At, Measured, Path};
 use plait_model_link::{Conditions, Loss, Rate, tbf_burst};
 use plait_model_quantity::{ByteCount, Probability, TimeSpan};
 use serde_json::{Value, json};
@@ -55,7 +55,8 @@ impl Supervisor {
                 "to": format!("{}:{}", link.ends[1 - direction].0, link.ends[1 - direction].1),
                 "asked": link.conditions[direction].to_string(),
                 "burst": burst(&link, direction),
-                "within": measured.iter().all(|measured| measured.within),
+                // Nothing measured is not the same as all well.
+                "within": (!measured.is_empty()).then(|| measured.iter().all(|measured| measured.within)),
                 "measured": measured,
             }));
         }
@@ -95,7 +96,9 @@ fn measure(
     let serialisation = rate.map_or(TimeSpan::ZERO, |rate| rate.time_for(ByteCount::new(64)));
     let spacing = TimeSpan::from_nanos((2 * serialisation.as_nanos()).clamp(1_000_000, 50_000_000));
     let asks_delay = conditions.delay.as_nanos() > 0 || matches!(link.realisation, Realisation::Engine(_));
-    if asks_delay && conditions.jitter.is_none() && conditions.reorder == Probability::ZERO {
+    if conditions.delay_varies() {
+        measured.extend(measure_spread(path, conditions, serialisation, effort, thorough)?);
+    } else if asks_delay {
         let asked = TimeSpan::from_nanos(conditions.delay.as_nanos() + serialisation.as_nanos());
         // At most a few seconds for a slow link, unless all of it was asked for.
         let most = if thorough { u64::MAX } else { 2_000_000_000 / spacing.as_nanos() };
@@ -136,6 +139,25 @@ fn measure(
         }
     }
     Ok(measured)
+}
+
+/// Delay that varies, with probes far enough apart not to meet.
+fn measure_spread(
+    path: &mut Path,
+    conditions: &Conditions,
+    serialisation: TimeSpan,
+    effort: &Effort,
+    thorough: bool,
+) -> io::Result<[Measured; 2]> {
+    let asked = conditions.delays();
+    // Probes that overtake or catch up with each other would wait at the rate: one in twenty may be there.
+    let apart = 20 * serialisation.as_nanos();
+    let spacing = TimeSpan::from_nanos((asked.spacing() as u64).max(apart).max(1_000_000));
+    // A look takes a few seconds, the published accuracy a minute.
+    let time = if thorough { 60_000_000_000 } else { 3_000_000_000 };
+    let count = effort.delays.min(time / spacing.as_nanos()).max(30);
+    let tolerance = delay_tolerance(TimeSpan::from_nanos(asked.mean() as u64));
+    path.measure_spread(&asked, Allowance { serialisation, tolerance }, count, spacing)
 }
 
 /// How much a packet's fate depends on that of the one before.

@@ -1,5 +1,6 @@
 //! From a network to the state that realises it.
 
+mod hosts;
 mod link;
 mod node;
 mod routes;
@@ -14,7 +15,6 @@ use plait_model_topology::network::{Attachment, Network, Port, Routing};
 use plait_model_topology::vocabulary::Role;
 use plait_model_topology::{ReadFile, section as decode_section};
 use std::collections::{BTreeMap, HashSet};
-use std::net::IpAddr;
 
 /// What is asked for beyond the file.
 #[derive(Clone, Default)]
@@ -93,31 +93,9 @@ pub fn desired(
         }
         state.nodes.insert(hub, node::switch(interfaces));
     }
-    state.hosts = hosts(network, assignment);
+    state.hosts = hosts::hosts(network, assignment);
     state.assignment = serde_json::to_value(assignment).ok();
     if faults.is_empty() { Ok(state) } else { Err(faults) }
-}
-
-/// Every node by its name, in both versions of IP where it has both, and every address of a node that has several
-/// interfaces as `NODE-INTERFACE`.
-fn hosts(network: &Network, assignment: &Assignment) -> Vec<(IpAddr, String)> {
-    let mut hosts = Vec::new();
-    for (index, node) in network.nodes.iter().enumerate() {
-        // A name has one address of each version, so that `ping -6` finds one too.
-        for ipv6 in [false, true] {
-            let first = assignment.all(index).find(|net| net.addr().is_ipv6() == ipv6);
-            hosts.extend(first.map(|net| (net.addr(), node.name.clone())));
-        }
-        if node.interfaces.len() < 2 {
-            continue;
-        }
-        for (position, interface) in node.interfaces.iter().enumerate() {
-            for net in assignment.addresses(Port { node: index, interface: position }) {
-                hosts.push((net.addr(), format!("{}-{}", node.name, interface.name)));
-            }
-        }
-    }
-    hosts
 }
 
 fn flag(map: &Map, key: &str) -> bool {

@@ -1,0 +1,111 @@
+//! Commands on network files, without a testbed.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct ValidateArguments {
+    /// The network files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct GenerateArguments {
+    /// The shape
+    #[command(subcommand)]
+    pub shape: ShapeArguments,
+    /// Kind of the nodes that are not hosts anyway; `router` when not given
+    #[arg(long, global = true)]
+    pub kind: Option<String>,
+    /// Hosts attached to each of those nodes
+    #[arg(long, global = true, default_value_t = 0)]
+    pub hosts: usize,
+}
+
+#[derive(Subcommand)]
+pub enum ShapeArguments {
+    /// k-ary fat-tree of switches, with hosts
+    FatTree {
+        /// Ports of a switch; even
+        #[arg(long)]
+        k: usize,
+    },
+    /// Every node linked to every other
+    FullMesh {
+        /// How many
+        #[arg(long)]
+        nodes: usize,
+    },
+    /// Rows and columns
+    Grid {
+        #[arg(long)]
+        rows: usize,
+        #[arg(long)]
+        columns: usize,
+    },
+    /// A chain
+    Line {
+        #[arg(long)]
+        nodes: usize,
+    },
+    /// Random regular graph (Jellyfish)
+    RandomRegular {
+        #[arg(long)]
+        nodes: usize,
+        #[arg(long)]
+        degree: usize,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// A closed chain
+    Ring {
+        #[arg(long)]
+        nodes: usize,
+    },
+    /// One router, hosts around it
+    Star {
+        #[arg(long)]
+        leaves: usize,
+    },
+    /// Rows and columns, closed both ways
+    Torus {
+        #[arg(long)]
+        rows: usize,
+        #[arg(long)]
+        columns: usize,
+    },
+    /// A tree
+    Tree {
+        #[arg(long)]
+        arity: usize,
+        #[arg(long)]
+        depth: usize,
+    },
+}
+
+#[derive(Args)]
+pub struct GraphArguments {
+    /// The network file
+    pub file: PathBuf,
+    /// The form
+    #[arg(long, value_enum, default_value = "dot")]
+    pub format: GraphFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum GraphFormat {
+    /// Graphviz
+    Dot,
+    /// A picture
+    Svg,
+}
+
+#[derive(Args)]
+pub struct ImportArguments {
+    /// The file, or with `--check` a folder
+    pub path: PathBuf,
+    /// Import every file of a folder and print a table
+    #[arg(long)]
+    pub check: bool,
+}

@@ -1,0 +1,37 @@
+//! Commands on runs and their results.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// The network file
+    pub file: PathBuf,
+    /// Where the results go; `results/NAME-NUMBER` when not given
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Name of the testbed while it runs
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Go on with an experiment in the folder where it was begun
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "cell"])]
+    pub resume: Option<PathBuf>,
+    /// Say which runs an experiment has, and run none
+    #[arg(long, conflicts_with = "cell")]
+    pub dry: bool,
+    /// Run one cell of an experiment, counted from 1
+    #[arg(long)]
+    pub cell: Option<usize>,
+    /// Which repeat of the cell, counted from 1: its seed is the file's plus what is beyond the first
+    #[arg(long, requires = "cell")]
+    pub repeat: Option<usize>,
+    /// End when the parent does
+    #[arg(long, hide = true)]
+    pub with_parent: bool,
+}
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// A results folder
+    pub folder: PathBuf,
+}
