@@ -57,7 +57,7 @@ pub enum Command {
     Graph(GraphArguments),
     /// Read a network from another tool's file
     #[command(
-        after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import --check zoo/"
+        after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import lab.clab.yml --scale 0.1 > lab.yaml\n  plait import --check zoo/"
     )]
     Import(ImportArguments),
     /// Say what a running testbed consists of
@@ -351,6 +351,15 @@ pub struct ImportArguments {
     /// Import every file of a folder and print a table
     #[arg(long)]
     pub check: bool,
+    /// The file's format, where neither its content nor its name tells
+    #[arg(long, value_parser = crate::commands::import::format())]
+    pub format: Option<String>,
+    /// Multiply all rates, such as by `0.1`: a link engine holds 1 Gbit/s a link
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = crate::commands::import::factor)]
+    pub scale: f64,
+    /// What one unit of a drawing stands for, where nodes have no coordinates
+    #[arg(long, value_name = "KILOMETRES", value_parser = crate::commands::import::factor)]
+    pub kilometres_per_unit: Option<f64>,
 }
 
 #[derive(Args)]
