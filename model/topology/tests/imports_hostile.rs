@@ -2,7 +2,9 @@
 
 mod imports_common;
 
-use imports_common::{DRAWN, GML, MAP, MESH, NETWORKX, REPETITA, ROCKETFUEL, YED, ZOO, import, read};
+use imports_common::{
+    BARE_LAB, DRAWN, GML, LAB, MAP, MESH, NETWORKX, REPETITA, ROCKETFUEL, YED, ZOO, import, read,
+};
 use plait_model_topology::document::Source;
 use plait_model_topology::import::{Options, importers};
 use proptest::prelude::*;
@@ -59,6 +61,11 @@ fn config() -> ProptestConfig {
 
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn whatever_is_read_as_containerlab_is_a_network(text in mutated(&[BARE_LAB, LAB])) {
+        ask("containerlab", &text)?;
+    }
 
     #[test]
     fn whatever_is_read_as_gml_is_a_network(text in mutated(&[GML, NETWORKX, YED])) {

@@ -2,6 +2,7 @@
 //!
 //! | name | files |
 //! |---|---|
+//! | `containerlab` | containerlab's `*.clab.yml`, as far as no vendor's image is needed ([`Containerlab`]) |
 //! | `gml` | GML as in the Internet Topology Zoo, from NetworkX or as drawn in yEd ([`Gml`]) |
 //! | `graphml` | GraphML as in the Internet Topology Zoo, published or as drawn in yEd ([`GraphMl`]) |
 //! | `netjson` | NetJSON's `NetworkGraph`, alone or in a `NetworkCollection` ([`NetJson`]) |
@@ -10,6 +11,7 @@
 //! An importer gives the text of a network file, so that what was read can be looked at, kept and changed like any other.
 
 mod chart;
+mod containerlab;
 mod draft;
 mod geography;
 mod gml;
@@ -21,9 +23,11 @@ mod netjson;
 mod pairs;
 mod repetita;
 mod speed;
+mod values;
 mod xml;
 mod yaml;
 
+pub use containerlab::Containerlab;
 pub use gml::Gml;
 pub use graphml::GraphMl;
 pub use netjson::NetJson;
@@ -93,7 +97,13 @@ pub trait Importer: Send + Sync {
 
 /// All importers.
 pub fn importers() -> Vec<Box<dyn Importer>> {
-    vec![Box::new(Gml), Box::new(GraphMl), Box::new(NetJson), Box::new(Repetita)]
+    vec![
+        Box::new(Containerlab),
+        Box::new(Gml),
+        Box::new(GraphMl),
+        Box::new(NetJson),
+        Box::new(Repetita),
+    ]
 }
 
 /// The importer for a source: by what the text looks like, else by how its name ends.

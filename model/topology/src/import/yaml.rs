@@ -64,7 +64,9 @@ pub(super) fn flow(value: &Value) -> String {
 
 /// What stands between the braces of a map on one line.
 fn pairs(map: &Map<String, Value>) -> String {
-    let pair = |(key, value): (&String, &Value)| format!("{}: {}", text(key), flow(value));
+    // `on` is a key that everybody writes without quotes, though YAML 1.1 has another meaning for it.
+    let key = |key: &str| if key == "on" { key.to_owned() } else { text(key) };
+    let pair = |(name, value): (&String, &Value)| format!("{}: {}", key(name), flow(value));
     map.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 

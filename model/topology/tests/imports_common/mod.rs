@@ -1,10 +1,12 @@
 //! Files in the dialects of others, and how an import of them is looked at.
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
 
+mod containerlab;
 mod gml;
 mod maps;
 mod netjson;
 
+pub use containerlab::{BARE_LAB, LAB};
 pub use gml::{GML, NETWORKX, YED};
 pub use maps::{DRAWN, REPETITA, ROCKETFUEL, ZOO};
 pub use netjson::{MAP, MESH};
