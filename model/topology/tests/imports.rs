@@ -2,7 +2,7 @@
 
 mod imports_common;
 
-use imports_common::{DRAWN, LAB, MAP, REPETITA, ROCKETFUEL, ZOO, import, loses, names, rate, read};
+use imports_common::{DRAWN, HYBRID, LAB, MAP, REPETITA, ROCKETFUEL, ZOO, import, loses, names, rate, read};
 use plait_model_topology::document::Source;
 use plait_model_topology::import::{GraphMl, Importer, Options, importer_for, importers};
 
@@ -97,10 +97,11 @@ fn importers_are_known_by_content_and_by_ending() {
     assert_eq!(known("x.GRAPHML", ""), Some("graphml"));
     assert_eq!(known("net.yaml", "plait: 1\n"), None);
     assert_eq!(known("x.GML", ""), Some("gml"));
+    assert_eq!(known("x.xml", HYBRID), Some("vito"));
     assert_eq!(known("x.txt", LAB), Some("containerlab"));
     assert_eq!(known("x.clab.yml", ""), Some("containerlab"));
     assert_eq!(known("x.txt", MAP), Some("netjson"));
-    assert_eq!(importers().len(), 5);
+    assert_eq!(importers().len(), 6);
 }
 
 #[test]

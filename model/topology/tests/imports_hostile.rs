@@ -3,7 +3,7 @@
 mod imports_common;
 
 use imports_common::{
-    BARE_LAB, DRAWN, GML, LAB, MAP, MESH, NETWORKX, REPETITA, ROCKETFUEL, YED, ZOO, import, read,
+    BARE_LAB, DRAWN, GML, HYBRID, LAB, MAP, MESH, NETWORKX, REPETITA, ROCKETFUEL, YED, ZOO, import, read,
 };
 use plait_model_topology::document::Source;
 use plait_model_topology::import::{Options, importers};
@@ -85,6 +85,11 @@ proptest! {
     #[test]
     fn whatever_is_read_as_repetita_is_a_network(text in mutated(&[REPETITA, ROCKETFUEL])) {
         ask("repetita", &text)?;
+    }
+
+    #[test]
+    fn whatever_is_read_as_vito_is_a_network(text in mutated(&[HYBRID])) {
+        ask("vito", &text)?;
     }
 
     #[test]

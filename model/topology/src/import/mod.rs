@@ -7,6 +7,7 @@
 //! | `graphml` | GraphML as in the Internet Topology Zoo, published or as drawn in yEd ([`GraphMl`]) |
 //! | `netjson` | NetJSON's `NetworkGraph`, alone or in a `NetworkCollection` ([`NetJson`]) |
 //! | `repetita` | REPETITA's `.graph`, in which Rocketfuel's maps are passed on ([`Repetita`]) |
+//! | `vito` | VITO's experiments in XML ([`Vito`]) |
 //!
 //! An importer gives the text of a network file, so that what was read can be looked at, kept and changed like any other.
 
@@ -24,6 +25,7 @@ mod pairs;
 mod repetita;
 mod speed;
 mod values;
+mod vito;
 mod xml;
 mod yaml;
 
@@ -32,6 +34,7 @@ pub use gml::Gml;
 pub use graphml::GraphMl;
 pub use netjson::NetJson;
 pub use repetita::Repetita;
+pub use vito::Vito;
 
 use crate::diagnostic::Report;
 use crate::document::Source;
@@ -103,6 +106,7 @@ pub fn importers() -> Vec<Box<dyn Importer>> {
         Box::new(GraphMl),
         Box::new(NetJson),
         Box::new(Repetita),
+        Box::new(Vito),
     ]
 }
 

@@ -5,11 +5,13 @@ mod containerlab;
 mod gml;
 mod maps;
 mod netjson;
+mod vito;
 
 pub use containerlab::{BARE_LAB, LAB};
 pub use gml::{GML, NETWORKX, YED};
 pub use maps::{DRAWN, REPETITA, ROCKETFUEL, ZOO};
 pub use netjson::{MAP, MESH};
+pub use vito::HYBRID;
 
 use plait_model_link::{Conditions, Rate};
 use plait_model_topology::diagnostic::Report;
