@@ -18,6 +18,23 @@ fn deep_nesting_is_refused_or_read_but_no_harm() {
     }
 }
 
+#[test]
+fn many_of_one_name_and_names_without_end_cost_no_more_than_their_length() {
+    let nodes: String = (0..50_000).map(|id| format!("node [ id {id} label \"None\" ]\n")).collect();
+    assert_eq!(import("same.gml", &format!("graph [\n{nodes}]")).unwrap().nodes, 50_000);
+    let long = "n".repeat(1_000_000);
+    let edge = format!("graph [\nnode [ id {long} ]\nedge [ source {long}1 target {long} ]\n]");
+    assert!(import("long.gml", &edge).unwrap_err().contains("is no node"));
+}
+
+#[test]
+fn what_many_nodes_inherit_is_bounded() {
+    let execs: String = (0..2_000).map(|_| "      - \"true\"\n").collect();
+    let nodes: String = (0..2_000).map(|index| format!("    n{index}: {{kind: linux}}\n")).collect();
+    let lab = format!("topology:\n  defaults:\n    exec:\n{execs}  nodes:\n{nodes}");
+    assert!(import("fat.clab.yml", &lab).unwrap_err().contains("inherits too much"));
+}
+
 /// One of the samples with pieces cut out, doubled or replaced, and lines moved.
 fn mutated(samples: &'static [&'static str]) -> impl Strategy<Value = String> {
     let new = "\\PC{0,6}|[<>&\"'0-9 .:\\[\\]{}-]{0,6}|-?[0-9]{1,22}(e[0-9]{1,3})?(ms|Mbit|%|/[0-9]{1,3})?";
@@ -93,7 +110,9 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_a_network_and_whatever_is_not_is_a_report(text in "(graph \\[|<graphml>|NODES |\\{|topology:|<experiment)?\\PC{0,80}") {
+    fn whatever_is_read_is_a_network_and_whatever_is_not_is_a_report(
+        text in "(graph \\[|<graphml>|NODES |\\{|topology:|<experiment)?\\PC{0,80}"
+    ) {
         for importer in importers() {
             ask(importer.name(), &text)?;
         }

@@ -1,18 +1,19 @@
 //! A map of nodes with places and links with speeds, as GraphML and GML both hold.
 //!
-//! Both are read alike: coordinates become the delay of fibre, speeds and labels become rates, every edge becomes a link,
-//! parallel ones included, and what is left is reported.
+//! Both are read alike: coordinates become the delay of fibre, speeds and labels become rates, every edge
+//! becomes a link, parallel ones included, and what is left is reported.
 
 use super::draft::{Draft, DraftLink, Way};
 use super::geography::delay;
+use super::hint::near;
 use super::lines::Lines;
 use super::location::Location;
 use super::{Options, speed};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::document::Span;
 use crate::generate::MOST;
 use indexmap::{IndexMap, IndexSet};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Gives an attribute by its name in small letters.
 pub(super) type Attribute<'r, 'a> = &'r dyn Fn(&str) -> Option<&'a str>;
@@ -149,8 +150,7 @@ impl<'a> Chart<'a> {
 
     fn end(&self, id: &str, span: Span) -> Result<(usize, Option<Location>), Diagnostic> {
         self.nodes.get(id).copied().ok_or_else(|| {
-            let known: BTreeSet<&str> = self.nodes.keys().copied().collect();
-            let help = match nearest(id, known) {
+            let help = match near(id, self.nodes.keys().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "add the node, or remove the edge".to_owned(),
             };

@@ -139,8 +139,8 @@ impl Draft {
         let count = self.links.iter().filter(|link| link.ways.iter().any(above)).count();
         if count > 0 {
             let why = format!(
-                "of {count} links are above the 1Gbit that a link engine holds; they are kept, and limited by the \
-                 machine when built; `--scale 0.1` makes all smaller"
+                "of {count} links are above the 1Gbit that a link engine holds; they are kept, and limited by \
+                 the machine when built; `--scale 0.1` makes all smaller"
             );
             self.lose("rates", why, None);
         }

@@ -1,4 +1,5 @@
-//! Networks from others' files: one [`Importer`] a format, each with a report of what it could not carry over.
+//! Networks from others' files: one [`Importer`] a format, each with a report of what it could not carry
+//! over.
 //!
 //! | name | files |
 //! |---|---|
@@ -9,7 +10,8 @@
 //! | `repetita` | REPETITA's `.graph`, in which Rocketfuel's maps are passed on ([`Repetita`]) |
 //! | `vito` | VITO's experiments in XML ([`Vito`]) |
 //!
-//! An importer gives the text of a network file, so that what was read can be looked at, kept and changed like any other.
+//! An importer gives the text of a network file, so that what was read can be looked at, kept and changed
+//! like any other.
 
 mod chart;
 mod containerlab;
@@ -17,6 +19,7 @@ mod draft;
 mod geography;
 mod gml;
 mod graphml;
+mod hint;
 mod lines;
 mod location;
 mod names;
@@ -94,7 +97,8 @@ pub trait Importer: Send + Sync {
     /// Reads a text.
     ///
     /// # Errors
-    /// What is malformed, with its line and the remedy. Text that is malformed in one place is refused as a whole.
+    /// What is malformed, with its line and the remedy. Text that is malformed in one place is refused as a
+    /// whole.
     fn import(&self, source: &Source, options: &Options) -> Result<Imported, Report>;
 }
 

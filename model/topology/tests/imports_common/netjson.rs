@@ -1,6 +1,7 @@
 //! NetJSON in two dialects.
 
-/// As a routing daemon's plugin writes it: both directions, costs with fractions, on lines that begin with tabs.
+/// As a routing daemon's plugin writes it: both directions, costs with fractions, on lines that begin with
+/// tabs.
 pub const MESH: &str = "{\n\t\"type\": \"NetworkGraph\",\n\t\"protocol\": \"OLSR\",\n\t\"version\": \"0.6.6\",\n\
 \t\"metric\": \"ETX\",\n\t\"label\": \"Roofs \\ud83d\\ude00 of \\u0052ome\\/North\",\n\t\"nodes\": [\n\
 \t\t{\"id\": \"10.150.0.1\", \"label\": \"Trastevere\", \"local_addresses\": [\"10.151.0.1\"]},\n\

@@ -36,8 +36,8 @@ impl Command {
     }
 }
 
-/// The commands that a line holds. `sh -c '…'` is looked into, and joins by `&&` are undone, where all that is inside is
-/// understood; any other line stays whole.
+/// The commands that a line holds. `sh -c '…'` is looked into, and joins by `&&` are undone, where all that
+/// is inside is understood; any other line stays whole.
 pub(super) fn commands(line: &str) -> Vec<String> {
     let line = line.trim();
     let inner = ["sh", "ash", "bash", "/bin/sh", "/bin/bash"].iter().find_map(|shell| {

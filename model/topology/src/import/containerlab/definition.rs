@@ -1,10 +1,11 @@
 //! What a node is, from its own keys, its group's, its kind's and the defaults.
 //!
-//! The nearest wins: node, group, kind, defaults. Lists (`exec`, `binds`) are joined and maps (`sysctls`) are merged, the
-//! farthest first.
+//! The nearest wins: node, group, kind, defaults. Lists (`exec`, `binds`) are joined and maps (`sysctls`) are
+//! merged, the farthest first.
 
+use super::super::hint::remedy;
 use super::super::values::word;
-use crate::diagnostic::{Diagnostic, suggest};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Entry, Map, Span, Value};
 use std::collections::HashMap;
 
@@ -59,7 +60,7 @@ impl<'a> Definitions<'a> {
             None => None,
             Some((name, span)) => Some(self.groups.get(name).ok_or_else(|| {
                 Diagnostic::new(span, format!("unknown group `{name}`"))
-                    .help(suggest(name, self.groups.keys().copied().collect::<Vec<_>>()))
+                    .help(remedy(name, self.groups.keys().copied()))
             })?),
         };
         let layers = [Some(&own), group, Some(&self.defaults)];

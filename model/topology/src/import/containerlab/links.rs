@@ -1,10 +1,11 @@
 //! Links: `endpoints: ["a:eth1", "b:eth1"]`, and the long form with a type.
 
 use super::super::draft::{DraftLink, Way};
+use super::super::hint::near;
 use super::super::values::{items, word, word_of};
 use super::lose_others;
 use super::nodes::Lab;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Map, Span, Value};
 use crate::generate::MOST;
 use ipnet::IpNet;
@@ -127,9 +128,7 @@ fn outside(end: &End<'_>, line: usize, lab: &mut Lab<'_>) -> Result<(), Diagnost
 }
 
 fn unknown(end: &End<'_>, lab: &Lab<'_>) -> Diagnostic {
-    let mut known: Vec<&str> = lab.names.keys().copied().collect();
-    known.sort_unstable();
-    let help = match nearest(end.node, known) {
+    let help = match near(end.node, lab.names.keys().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "add the node under `nodes`, or remove the link".to_owned(),
     };

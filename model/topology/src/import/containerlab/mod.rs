@@ -1,5 +1,5 @@
-//! containerlab's topology files, `*.clab.yml` (containerlab.dev, "Topology definition"), as far as no vendor's image is
-//! needed.
+//! containerlab's topology files, `*.clab.yml` (containerlab.dev, "Topology definition"), as far as no
+//! vendor's image is needed.
 //!
 //! | there | here |
 //! |---|---|
@@ -9,12 +9,12 @@
 //! | `exec` lines that give addresses and routes | `interfaces` and `routes`; others become `commands` |
 //! | `binds` of single files | `files`; an `frr.conf` becomes `frr: {config: …}` |
 //!
-//! - Choice: a kind that needs a vendor's image becomes a router without its configuration, and that is reported, because its
-//!   links are most of what such a file says.
-//! - Choice: containerlab gives links no addresses. Where the lab gives some itself, Plait assigns none and sets no routes;
-//!   where it gives none, Plait assigns and routes, so that the network works.
-//! - Choice: nothing is read from the disk, so bound files are named and not looked at, and with a bound `frr.conf` every
-//!   router runs both `ospfd` and `bgpd`.
+//! - Choice: a kind that needs a vendor's image becomes a router without its configuration, and that is
+//!   reported, because its links are most of what such a file says.
+//! - Choice: containerlab gives links no addresses. Where the lab gives some itself, Plait assigns none and
+//!   sets no routes; where it gives none, Plait assigns and routes, so that the network works.
+//! - Choice: nothing is read from the disk, so bound files are named and not looked at, and with a bound
+//!   `frr.conf` every router runs both `ospfd` and `bgpd`.
 
 mod binds;
 mod command;

@@ -242,6 +242,7 @@ impl<'a> Lab<'a> {
                     .addresses
                     .values()
                     .flatten()
+                    .take(256)
                     .any(|own| own.contains(via) && own.addr() != *via)
             };
             match Command::read(&text) {

@@ -8,11 +8,11 @@
 //! ]
 //! ```
 //!
-//! What GraphML says, GML says under the same names, and it is read alike. The grammar is this crate's own: 1997's has
-//! five rules, and no crate for it gives places of faults.
+//! What GraphML says, GML says under the same names, and it is read alike. The grammar is this crate's own:
+//! 1997's has five rules, and no crate for it gives places of faults.
 //!
-//! - Choice: texts may be longer than a line, may hold other characters than ASCII, and keys may begin with `_`, because
-//!   yEd and NetworkX write such.
+//! - Choice: texts may be longer than a line, may hold other characters than ASCII, and keys may begin with
+//!   `_`, because yEd and NetworkX write such.
 //! - Choice: a group of yEd (`isGroup 1`) becomes a router like any other node, because edges may lead to it.
 
 mod text;

@@ -1,4 +1,5 @@
-//! GML's grammar: keys with values, and lists of them in brackets (Himsolt, "GML: a portable graph file format", 1997).
+//! GML's grammar: keys with values, and lists of them in brackets (Himsolt, "GML: a portable graph file
+//! format", 1997).
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Span;
@@ -143,7 +144,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// A text with its character entities resolved: the named ones of ISO 8859-1 that names of places use, and numbers.
+/// A text with its character entities resolved: the named ones of ISO 8859-1 that names of places use, and
+/// numbers.
 fn entities(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);

@@ -1,15 +1,17 @@
 //! GraphML as in the Internet Topology Zoo (Knight, Nguyen, Falkner, Bowden, Roughan, JSAC 2011).
 //!
-//! The Zoo's files come in two dialects. The published one has node attributes `label`, `Latitude` and `Longitude` and edge
-//! attributes `LinkSpeedRaw`, or `LinkSpeed` with `LinkSpeedUnits`. The one drawn in yEd has the labels in the drawing and
-//! speeds in edge labels, and no coordinates beyond those on the page. Both are read.
+//! The Zoo's files come in two dialects. The published one has node attributes `label`, `Latitude` and
+//! `Longitude` and edge attributes `LinkSpeedRaw`, or `LinkSpeed` with `LinkSpeedUnits`. The one drawn in yEd
+//! has the labels in the drawing and speeds in edge labels, and no coordinates beyond those on the page. Both
+//! are read.
 //!
-//! - Coordinates become propagation delay at two thirds of the speed of light. Choice: places on a page do so only when
-//!   [`Options::kilometres_per_unit`] gives their scale, since no file says it; their absence is reported.
-//! - Choice: every edge is a link for both directions, whatever `edgedefault` says, because the Zoo's edges are cables and
-//!   stand once. Parallel edges are kept.
-//! - Choice: a node that stands for a hyper-edge becomes a router like any other. GraphML's own hyper-edges do not become
-//!   anything.
+//! - Coordinates become propagation delay at two thirds of the speed of light. Choice: places on a page do so
+//!   only when [`Options::kilometres_per_unit`] gives their scale, since no file says it; their absence is
+//!   reported.
+//! - Choice: every edge is a link for both directions, whatever `edgedefault` says, because the Zoo's edges
+//!   are cables and stand once. Parallel edges are kept.
+//! - Choice: a node that stands for a hyper-edge becomes a router like any other. GraphML's own hyper-edges
+//!   do not become anything.
 
 mod drawing;
 mod keys;

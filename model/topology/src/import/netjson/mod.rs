@@ -1,32 +1,36 @@
-//! NetJSON's `NetworkGraph` (RFC draft at netjson.org, section 4), alone or as the first of a `NetworkCollection`.
+//! NetJSON's `NetworkGraph` (RFC draft at netjson.org, section 4), alone or as the first of a
+//! `NetworkCollection`.
 //!
 //! ```text
 //! {"type": "NetworkGraph", "protocol": "OLSR", "version": "0.6", "metric": "ETX", "label": "mesh",
-//!  "nodes": [{"id": "10.0.0.1", "label": "roof"}, {"id": "10.0.0.2", "properties": {"location": {"lat": 41.9, "lng": 12.5}}}],
+//!  "nodes": [{"id": "10.0.0.1", "label": "roof"},
+//!            {"id": "10.0.0.2", "properties": {"location": {"lat": 41.9, "lng": 12.5}}}],
 //!  "links": [{"source": "10.0.0.1", "target": "10.0.0.2", "cost": 1.5}]}
 //! ```
 //!
-//! - Choice: the k-th link from a to b and the k-th from b to a are one, since routing protocols tell of both directions; one
-//!   that stands alone leads both ways, as programs that draw these files have it.
-//! - Choice: costs are numbers of any kind there and whole numbers here, so costs with fractions are all multiplied by 100
-//!   where the highest stays below the highest there is, and those above it are all divided.
-//! - Choice: `location` with `lat` and `lng` gives the delay of fibre, in `properties` or beside them, where netjsongraph.js
-//!   looks for it.
+//! - Choice: the k-th link from a to b and the k-th from b to a are one, since routing protocols tell of both
+//!   directions; one that stands alone leads both ways, as programs that draw these files have it.
+//! - Choice: costs are numbers of any kind there and whole numbers here, so costs with fractions are all
+//!   multiplied by 100 where the highest stays below the highest there is, and those above it are all
+//!   divided.
+//! - Choice: `location` with `lat` and `lng` gives the delay of fibre, in `properties` or beside them, where
+//!   netjsongraph.js looks for it.
 
 mod cost;
 mod text;
 
 use super::draft::{Draft, DraftLink, Way};
 use super::geography::{Place, delay};
+use super::hint::near;
 use super::lines::Lines;
 use super::pairs::Pairs;
 use super::{Imported, Importer, Options};
-use crate::diagnostic::{Diagnostic, Report, nearest};
+use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{Map, Scalar, Source, Value};
 use crate::generate::MOST;
 use cost::Costs;
 use indexmap::IndexSet;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Reads NetJSON.
 pub struct NetJson;
@@ -199,8 +203,7 @@ impl<'a> Reader<'a> {
                 .help(format!("add `\"{key}\": \"…\"` with the id of a node")));
         };
         self.nodes.get(id).copied().ok_or_else(|| {
-            let known: BTreeSet<&str> = self.nodes.keys().copied().collect();
-            let help = match nearest(id, known) {
+            let help = match near(id, self.nodes.keys().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "add the node, or remove the link".to_owned(),
             };

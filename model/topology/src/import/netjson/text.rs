@@ -5,9 +5,9 @@ use crate::document::{Source, Span, Value, parse};
 
 /// Reads a text as JSON. The source that comes back is the one that places of values and faults belong to.
 ///
-/// Every JSON text but one is YAML, and this crate's reader of YAML gives places; so JSON is checked first, and then
-/// written so that it is YAML too, each line staying what it was: tabs become spaces, and a character that JSON writes as
-/// two surrogates becomes one escape.
+/// JSON is YAML but for tabs and surrogates, and this crate's reader of YAML gives places. So the text is
+/// checked to be JSON, and then written so that it is YAML too, each line staying what it was: tabs become
+/// spaces, and a character that JSON writes as two surrogates becomes one escape.
 pub(super) fn read(source: &Source) -> Result<(Source, Value), Report> {
     let text = source.text.trim_start_matches('\u{feff}');
     if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {

@@ -1,8 +1,9 @@
 //! Elements and their attributes, as the schema allows them.
 
+use super::super::hint::remedy;
 use super::super::lines::Lines;
 use super::super::xml::{elements, opening};
-use crate::diagnostic::{Diagnostic, suggest};
+use crate::diagnostic::Diagnostic;
 use crate::document::Span;
 use roxmltree::Node;
 use std::str::FromStr;
@@ -112,13 +113,13 @@ fn check(node: Node<'_, '_>) -> Result<(), Diagnostic> {
     else {
         let inside = above.map_or(String::new(), |above| format!(" in `{above}`"));
         return Err(Diagnostic::new(opening(node), format!("`{tag}` has no place{inside}"))
-            .help(suggest(tag, children.iter().copied())));
+            .help(remedy(tag, children.iter().copied())));
     };
     for attribute in node.attributes() {
         if !attributes.contains(&attribute.name()) {
             let what = format!("`{tag}` has no attribute `{}`", attribute.name());
             return Err(Diagnostic::new(opening(node), what)
-                .help(suggest(attribute.name(), attributes.iter().copied())));
+                .help(remedy(attribute.name(), attributes.iter().copied())));
         }
     }
     Ok(())

@@ -1,13 +1,17 @@
 //! Bridges, and the links they make.
 
 use super::super::draft::{Draft, DraftLink, Way};
+use super::super::hint::remedy;
 use super::element::Element;
 use super::nodes::{Lab, Plug};
 use super::value::Factors;
-use crate::diagnostic::{Diagnostic, suggest};
+use crate::diagnostic::Diagnostic;
 use indexmap::IndexMap;
 use plait_model_quantity::{Bandwidth, ByteCount, Probability, TimeSpan};
 use serde_json::{Value, json};
+
+/// The ports that a bridge of Linux may have.
+pub(super) const MOST_PORTS: usize = 1023;
 
 /// What an interface does to the packets that leave it.
 #[derive(Default)]
@@ -114,7 +118,7 @@ impl<'a> Bridges<'a> {
     pub fn get(&mut self, interface: Element<'a, '_>, name: &str) -> Result<&mut Vec<Plug>, Diagnostic> {
         if !self.0.contains_key(name) {
             let known: Vec<&str> = self.0.keys().copied().collect();
-            return Err(interface.fault(format!("unknown bridge `{name}`"), suggest(name, known)));
+            return Err(interface.fault(format!("unknown bridge `{name}`"), remedy(name, known)));
         }
         Ok(&mut self.0[name].1)
     }

@@ -1,8 +1,8 @@
 //! VITO's experiments in XML (A. Stockmayer, dissertation, Tübingen 2023, section 3.1).
 //!
-//! VITO describes an experiment by nodes, bridges, link properties and timed commands in an XML file, and prints no schema.
-//! Choice: the one read here has an element or an attribute for every field that its text names; it is written down in
-//! `docs/src/reference/vito-xml.md`.
+//! VITO describes an experiment by nodes, bridges, link properties and timed commands in an XML file, and
+//! prints no schema. Choice: the one read here has an element or an attribute for every field that its text
+//! names; it is written down in `docs/src/reference/vito-xml.md`.
 //!
 //! | there | here |
 //! |---|---|
@@ -15,7 +15,8 @@
 //! | `log` | `collect` |
 //! | `factor`, `repeats` | `experiment` |
 //!
-//! Values are written as in a network file. Everything is checked, and what the schema does not know is refused.
+//! Values are written as in a network file. Everything is checked, and what the schema does not know is
+//! refused.
 
 mod element;
 mod links;

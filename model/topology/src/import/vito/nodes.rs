@@ -2,7 +2,7 @@
 
 use super::super::draft::Draft;
 use super::element::Element;
-use super::links::{Bridges, Shape};
+use super::links::{Bridges, MOST_PORTS, Shape};
 use super::value::Factors;
 use crate::diagnostic::Diagnostic;
 use crate::generate::MOST;
@@ -121,6 +121,10 @@ fn interfaces<'a>(
                 format!("`{}` has two interfaces on bridge `{bridge}`", draft.name(node)),
                 "give one of them another bridge",
             ));
+        }
+        if plugs.len() >= MOST_PORTS {
+            let what = format!("bridge `{bridge}` has more than {MOST_PORTS} interfaces");
+            return Err(interface.fault(what, "give it fewer"));
         }
         plugs.push(Plug { node, interface: name.to_owned(), shape });
         let Some(ip) = interface.attribute("ip") else { continue };

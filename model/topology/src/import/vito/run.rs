@@ -1,11 +1,12 @@
 //! Timed commands, logs and repeats.
 
 use super::super::draft::Draft;
+use super::super::hint::remedy;
 use super::element::Element;
 use super::links::port;
 use super::nodes::Lab;
 use super::value::Factors;
-use crate::diagnostic::{Diagnostic, suggest};
+use crate::diagnostic::Diagnostic;
 use plait_model_quantity::TimeSpan;
 use serde_json::{Map, Value, json};
 
@@ -61,7 +62,7 @@ fn event<'a>(
     let host = command.required("evm")?;
     let Some(node) = lab.hosts.get(host) else {
         let known: Vec<&str> = lab.hosts.keys().copied().collect();
-        return Err(command.fault(format!("unknown EVM `{host}`"), suggest(host, known)));
+        return Err(command.fault(format!("unknown EVM `{host}`"), remedy(host, known)));
     };
     let line = command.text();
     if line.is_empty() {
@@ -107,8 +108,8 @@ fn event<'a>(
     Ok(Some(Value::Object(event)))
 }
 
-/// What is logged. VITO logs the packets of every interface and the state of TCP unless told otherwise; Plait samples TCP in
-/// all nodes alike, so the shortest interval holds.
+/// What is logged. VITO logs the packets of every interface and the state of TCP unless told otherwise; Plait
+/// samples TCP in all nodes alike, so the shortest interval holds.
 fn collect<'a>(
     root: &Element<'a, '_>,
     lab: &Lab<'a>,

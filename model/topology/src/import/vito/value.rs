@@ -1,7 +1,8 @@
 //! Values that factors may stand for.
 
+use super::super::hint::remedy;
 use super::element::Element;
-use crate::diagnostic::{Diagnostic, suggest};
+use crate::diagnostic::Diagnostic;
 use indexmap::IndexMap;
 use plait_model_quantity::TimeSpan;
 use serde_json::{Value, json};
@@ -57,13 +58,14 @@ impl<'a> Factors<'a> {
         let Some(name) = text.strip_prefix('$') else { return Ok(vec![text]) };
         let Some((name, levels)) = self.levels.get_key_value(name) else {
             let known: Vec<&str> = self.levels.keys().copied().collect();
-            return Err(element.fault(format!("unknown factor `{name}`"), suggest(name, known)));
+            return Err(element.fault(format!("unknown factor `{name}`"), remedy(name, known)));
         };
         self.used.borrow_mut().insert(name);
         Ok(levels.clone())
     }
 
-    /// A quantity as it is written, each of its levels checked. What nothing here is made of asks by [`Factors::check`].
+    /// A quantity as it is written, each of its levels checked. What nothing here is made of asks by
+    /// [`Factors::check`].
     pub fn quantity<T>(&self, element: Element<'a, '_>, name: &str) -> Result<Option<Value>, Diagnostic>
     where
         T: FromStr<Err: Display>,
