@@ -79,7 +79,8 @@ pub(super) fn text(word: &str) -> String {
         && word.chars().all(fine)
         && matches!(Scalar::plain(word), Scalar::Text(_))
         && !reserved.contains(&word.to_ascii_lowercase().as_str());
-    let number_like = word.starts_with(|c: char| c.is_ascii_digit())
+    let number_like = word.matches('.').count() < 2
+        && word.starts_with(|c: char| c.is_ascii_digit())
         && word.chars().all(|c| c.is_ascii_digit() || "_.eExXabcdefABCDEF+-".contains(c));
     if plain && !number_like {
         return word.to_owned();

@@ -113,7 +113,7 @@ fn end<'a>(value: &'a Value, at: usize, link: &'a Map) -> Result<End<'a>, Diagno
             (node, word_of(map, "interface").ok_or_else(fault)?, own)
         }
         other => {
-            let (node, interface) = word(other).and_then(|text| text.rsplit_once(':')).ok_or_else(fault)?;
+            let (node, interface) = word(other).and_then(|text| text.split_once(':')).ok_or_else(fault)?;
             (node, interface, Vec::new())
         }
     };
