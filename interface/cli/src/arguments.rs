@@ -74,7 +74,7 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     Graph(GraphArguments),
     /// Read a network from another tool's file
     #[command(
-        after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import --check zoo/"
+        after_help = "Examples:\n  plait import Abilene.graphml > abilene.yaml\n  plait import lab.clab.yml --scale 0.1 > lab.yaml\n  plait import --check zoo/"
     )]
     Import(ImportArguments),
     /// Say what a running testbed consists of

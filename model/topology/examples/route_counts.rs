@@ -6,7 +6,7 @@
 use plait_model_topology::address::assign;
 use plait_model_topology::document::Source;
 use plait_model_topology::generate::{Generator, Shape};
-use plait_model_topology::import::importer_for;
+use plait_model_topology::import::{Options, importer_for};
 use plait_model_topology::route::TableBuilder;
 use plait_model_topology::{Vocabulary, parse_network};
 use std::time::Instant;
@@ -23,7 +23,7 @@ fn main() {
             let name = file.rsplit('/').next().unwrap_or(&file);
             match importer_for(&Source::new(name, text.as_str())) {
                 None => line(name, &text),
-                Some(importer) => match importer.import(&Source::new(name, text)) {
+                Some(importer) => match importer.import(&Source::new(name, text), &Options::default()) {
                     Ok(imported) => {
                         line(name, &imported.yaml);
                         let (losses, parts) = (imported.losses.len(), imported.parts);

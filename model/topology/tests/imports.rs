@@ -1,113 +1,10 @@
-//! What importers carry over, what they report, and what they refuse.
+//! What importers of maps carry over, what they report, and what they refuse: GraphML and REPETITA.
 
-use plait_model_link::{Conditions, Rate};
+mod imports_common;
+
+use imports_common::{DRAWN, HYBRID, LAB, MAP, REPETITA, ROCKETFUEL, ZOO, import, loses, names, rate, read};
 use plait_model_topology::document::Source;
-use plait_model_topology::import::{GraphMl, Imported, Importer, Loss, importer_for, importers};
-use plait_model_topology::vocabulary::Role;
-use plait_model_topology::{Network, Vocabulary, parse_network};
-use proptest::prelude::*;
-
-const ZOO: &str = r#"<?xml version="1.0" encoding="utf-8"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key attr.name="label" attr.type="string" for="node" id="d1" />
-  <key attr.name="Latitude" attr.type="double" for="node" id="d2" />
-  <key attr.name="Longitude" attr.type="double" for="node" id="d3" />
-  <key attr.name="Country" attr.type="string" for="node" id="d4" />
-  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d5" />
-  <key attr.name="LinkSpeed" attr.type="string" for="edge" id="d6" />
-  <key attr.name="LinkSpeedUnits" attr.type="string" for="edge" id="d7" />
-  <key attr.name="LinkLabel" attr.type="string" for="edge" id="d8" />
-  <graph edgedefault="undirected">
-    <node id="0"><data key="d1">New York</data><data key="d2">40.71427</data><data key="d3">-74.00597</data></node>
-    <node id="1"><data key="d1">London</data><data key="d2">51.50853</data><data key="d3">-0.12574</data><data key="d4">GB</data></node>
-    <node id="2"><data key="d1">Zürich</data><data key="d2">47.36667</data><data key="d3">8.55</data></node>
-    <node id="3"><data key="d1">london</data></node>
-    <node id="4"><data key="d1">  </data><data key="d2">91.0</data><data key="d3">0.0</data></node>
-    <node id="5"><data key="d1">no</data></node>
-    <node id="6"/>
-    <edge source="0" target="1"><data key="d5">10000000000.0</data></edge>
-    <edge source="0" target="1"><data key="d6">622</data><data key="d7">M</data></edge>
-    <edge source="1" target="2"><data key="d8">&lt; 10 Gbps</data></edge>
-    <edge source="1" target="3"><data key="d8">OC-3</data></edge>
-    <edge source="3" target="4"/>
-    <edge source="4" target="4"/>
-    <edge source="5" target="6"/>
-  </graph>
-</graphml>
-"#;
-
-const DRAWN: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="no"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
-  <key attr.name="hyperedge" attr.type="boolean" for="node" id="d0"/>
-  <key for="node" id="d7" yfiles.type="nodegraphics"/>
-  <key attr.name="label" attr.type="string" for="edge" id="d33"/>
-  <graph edgedefault="directed" id="G">
-    <node id="n0"><data key="d7"><y:ShapeNode><y:Geometry x="0.0" y="0.0"/><y:NodeLabel>Seattle</y:NodeLabel></y:ShapeNode></data></node>
-    <node id="n1"><data key="d7"><y:ShapeNode><y:Geometry x="300.0" y="400.0"/><y:NodeLabel>Los Angeles</y:NodeLabel></y:ShapeNode></data></node>
-    <node id="n2"><data key="d0">true</data><data key="d7"><y:ShapeNode><y:Geometry x="9.0" y="0.0"/><y:NodeLabel/></y:ShapeNode></data></node>
-    <edge id="e0" source="n0" target="n1"><data key="d33"><![CDATA[OC-192c]]></data></edge>
-    <edge id="e1" source="n0" target="n1"><data key="d33"><![CDATA[45 Mbps DS-3]]></data></edge>
-    <edge id="e2" source="n1" target="n2"><data key="d33"><![CDATA[Lit Fibre]]></data></edge>
-    <edge id="e3" source="n0" target="n2"><data key="d33"><![CDATA[Lit Fibre]]></data></edge>
-  </graph>
-</graphml>
-"#;
-
-const REPETITA: &str = "NODES 4
-label x y
-0_London -0.13 51.51
-1_Paris 2.35 48.86
-2_Rome 12.5 41.9
-2_Rome 12.5 41.9
-
-EDGES 9
-label src dest weight bw delay
-edge_0 0 1 10 10000000 1720
-edge_1 1 0 10 10000000 1720
-edge_2 1 2 20 2500000 5540
-edge_3 2 1 30 622000 6000
-edge_4 0 1 5 10000000 1720
-edge_5 1 0 5 10000000 1720
-edge_6 2 0 1 10000000 0
-edge_7 3 3 1 1000 1
-edge_8 0 3 1.5 0 7000
-";
-
-const ROCKETFUEL: &str = "NODES 3\nlabel x y\nNew+York,+NY236 0.0 0.0\nLondon217 0.0 0.0\nParis1 0.0 0.0\n\nEDGES 4\nlabel src dest weight bw delay\nLink_0 0 1 131070 10000000 29\nLink_1 1 0 131070 10000000 29\nLink_2 1 2 200 2400000 3\nLink_3 2 1 200 2400000 3\n";
-
-fn import(name: &str, text: &str) -> Result<Imported, String> {
-    let source = Source::new(name, text);
-    let importer = importer_for(&source).ok_or("no importer knows it")?;
-    importer.import(&source).map_err(|report| report.to_string())
-}
-
-fn read(imported: &Imported) -> Network {
-    let network =
-        parse_network(&Source::new("net.yaml", imported.yaml.as_str()), &Vocabulary::core(), &|_| {
-            Err(String::new())
-        })
-        .unwrap_or_else(|report| panic!("{report}\n{}", imported.yaml));
-    assert_eq!((network.nodes.len(), network.links.len()), (imported.nodes, imported.links));
-    assert!(network.nodes.iter().all(|node| node.role == Role::Router));
-    network
-}
-
-fn names(network: &Network) -> Vec<&str> {
-    network.nodes.iter().map(|node| node.name.as_str()).collect()
-}
-
-fn rate(conditions: &Conditions) -> String {
-    match &conditions.rate {
-        Rate::Constant(rate) => rate.to_string(),
-        Rate::Unlimited => "unlimited".to_owned(),
-        Rate::Trace(_) => "a trace".to_owned(),
-    }
-}
-
-fn loses(imported: &Imported, what: &str, why: &str, line: Option<usize>) {
-    let found = |loss: &Loss| loss.what == what && loss.why.contains(why) && loss.line == line;
-    assert!(imported.losses.iter().any(found), "{what}, {why}, {line:?} is not in {:#?}", imported.losses);
-}
+use plait_model_topology::import::{GraphMl, Importer, Options, importer_for, importers};
 
 #[test]
 fn coordinates_become_the_delay_of_fibre() {
@@ -155,8 +52,8 @@ fn a_drawing_gives_labels_and_speeds_and_delays_once_its_scale_is_known() {
     loses(&imported, "node n2", "hyper-edge", Some(9));
     loses(&imported, "label `Lit Fibre` of 2 links", "no one rate", Some(12));
     loses(&imported, "direction of edges", "both directions", Some(6));
-    let scaled =
-        GraphMl { kilometres_per_unit: Some(4.0) }.import(&Source::new("Drawn.graphml", DRAWN)).unwrap();
+    let scaled = Options { kilometres_per_unit: Some(4.0), ..Options::default() };
+    let scaled = GraphMl.import(&Source::new("Drawn.graphml", DRAWN), &scaled).unwrap();
     let delay = read(&scaled).links[0].conditions[0].delay.as_nanos();
     assert!((10_000_000..10_010_000).contains(&delay), "500 units are 2000 km and 10 ms: {delay}");
 }
@@ -199,7 +96,12 @@ fn importers_are_known_by_content_and_by_ending() {
     assert_eq!(known("x.graph", ""), Some("repetita"));
     assert_eq!(known("x.GRAPHML", ""), Some("graphml"));
     assert_eq!(known("net.yaml", "plait: 1\n"), None);
-    assert_eq!(importers().len(), 2);
+    assert_eq!(known("x.GML", ""), Some("gml"));
+    assert_eq!(known("x.xml", HYBRID), Some("vito"));
+    assert_eq!(known("x.txt", LAB), Some("containerlab"));
+    assert_eq!(known("x.clab.yml", ""), Some("containerlab"));
+    assert_eq!(known("x.txt", MAP), Some("netjson"));
+    assert_eq!(importers().len(), 6);
 }
 
 #[test]
@@ -234,15 +136,6 @@ fn malformed_graphml_is_refused_with_line_and_remedy() {
 }
 
 #[test]
-fn deep_nesting_is_refused_or_read_but_no_harm() {
-    for depth in [1_000, 200_000] {
-        let text = format!("<graphml>{}{}</graphml>", "<graph>".repeat(depth), "</graph>".repeat(depth));
-        assert!(import("deep.graphml", &text).is_err());
-        let _ = import("cut.graphml", &"<graph>".repeat(depth));
-    }
-}
-
-#[test]
 fn malformed_graphs_are_refused_with_line_and_remedy() {
     for (from, to, expected, line) in [
         ("NODES 3", "NODES three", "is not a count", 1),
@@ -270,43 +163,5 @@ fn malformed_graphs_are_refused_with_line_and_remedy() {
     }
     for text in ["", "NODES", "NODES 1\n"] {
         assert!(import("bad.graph", text).unwrap_err().contains("help"));
-    }
-}
-
-/// A valid sample with a piece cut out, doubled or replaced.
-fn mutated() -> impl Strategy<Value = String> {
-    let sample = prop::sample::select(vec![ZOO, DRAWN, REPETITA, ROCKETFUEL]);
-    let pieces = prop::collection::vec(
-        (any::<prop::sample::Index>(), 0..30usize, 0..4u8, "\\PC{0,6}|[<>&\"'0-9 .-]{0,6}"),
-        1..4,
-    );
-    (sample, pieces).prop_map(|(sample, pieces)| {
-        let mut text: Vec<char> = sample.chars().collect();
-        for (at, length, how, new) in pieces {
-            let start = at.index(text.len().max(1)).min(text.len());
-            let end = (start + length).min(text.len());
-            let piece: Vec<char> = text[start..end].to_vec();
-            match how {
-                0 => drop(text.splice(start..end, [])),
-                1 => drop(text.splice(start..start, piece)),
-                2 => drop(text.splice(start..end, new.chars())),
-                _ => text.truncate(end),
-            }
-        }
-        text.into_iter().collect()
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn whatever_is_read_is_a_network_and_whatever_is_not_is_a_report(text in mutated()) {
-        for importer in importers() {
-            match importer.import(&Source::new("some.file", text.as_str())) {
-                Ok(imported) => drop(read(&imported)),
-                Err(report) => prop_assert!(report.to_string().contains("some.file:")),
-            }
-        }
     }
 }

@@ -108,4 +108,13 @@ pub struct ImportArguments {
     /// Import every file of a folder and print a table
     #[arg(long)]
     pub check: bool,
+    /// The file's format, where neither its content nor its name tells
+    #[arg(long, value_parser = crate::commands::import::format())]
+    pub format: Option<String>,
+    /// Multiply all rates, such as by `0.1`: a link engine holds 1 Gbit/s a link
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = crate::commands::import::factor)]
+    pub scale: f64,
+    /// What one unit of a drawing stands for, where nodes have no coordinates
+    #[arg(long, value_name = "KILOMETRES", value_parser = crate::commands::import::factor)]
+    pub kilometres_per_unit: Option<f64>,
 }

@@ -3,8 +3,9 @@
 use crate::arguments::ImportArguments;
 use crate::load::{read_text, vocabulary};
 use crate::output::{Failure, Output, table};
+use clap::builder::PossibleValuesParser;
 use plait_model_topology::document::Source;
-use plait_model_topology::import::{Imported, importer_for, importers};
+use plait_model_topology::import::{Imported, Options, importer_for, importers};
 use plait_model_topology::parse_network;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -12,9 +13,9 @@ use std::process::ExitCode;
 
 pub fn import(arguments: ImportArguments, output: &Output) -> Result<ExitCode, Failure> {
     if arguments.check {
-        return check(&arguments.path, output);
+        return check(&arguments, output);
     }
-    let imported = one(&arguments.path)?;
+    let imported = one(&arguments.path, &arguments)?;
     for loss in &imported.losses {
         let line = loss.line.map(|line| format!(":{line}")).unwrap_or_default();
         output.note(&format!("{}{line}: {}: {}", arguments.path.display(), loss.what, loss.why));
@@ -23,9 +24,23 @@ pub fn import(arguments: ImportArguments, output: &Output) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-fn one(path: &Path) -> Result<Imported, Failure> {
+/// The formats that `--format` takes.
+pub fn format() -> PossibleValuesParser {
+    PossibleValuesParser::new(importers().iter().map(|importer| importer.name()).collect::<Vec<_>>())
+}
+
+/// A number above nought that something can be multiplied by.
+pub fn factor(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    let fine = |value: &f64| *value >= 1e-9 && *value <= 1e9;
+    value.filter(fine).ok_or_else(|| "write a number above 0, such as 0.1".to_owned())
+}
+
+fn one(path: &Path, arguments: &ImportArguments) -> Result<Imported, Failure> {
     let source = Source::new(path.display().to_string(), read_text(path)?);
-    let Some(importer) = importer_for(&source) else {
+    let options = Options { scale: arguments.scale, kilometres_per_unit: arguments.kilometres_per_unit };
+    let named = |name: &String| importers().into_iter().find(|importer| importer.name() == name);
+    let Some(importer) = arguments.format.as_ref().map_or_else(|| importer_for(&source), named) else {
         let known: Vec<_> = importers().iter().map(|importer| importer.name()).collect();
         return Err(Failure {
             code: 3,
@@ -36,7 +51,7 @@ fn one(path: &Path) -> Result<Imported, Failure> {
             ))
         });
     };
-    Ok(importer.import(&source)?)
+    Ok(importer.import(&source, &options)?)
 }
 
 fn value(path: &Path, imported: &Imported) -> Value {
@@ -50,7 +65,8 @@ fn value(path: &Path, imported: &Imported) -> Value {
 }
 
 /// Imports every file of a folder and reads the result back.
-fn check(folder: &Path, output: &Output) -> Result<ExitCode, Failure> {
+fn check(arguments: &ImportArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let folder = &arguments.path;
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -62,7 +78,7 @@ fn check(folder: &Path, output: &Output) -> Result<ExitCode, Failure> {
     let mut all = true;
     for path in &files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let checked = one(path).and_then(|imported| {
+        let checked = one(path, arguments).and_then(|imported| {
             let source = Source::new(format!("{name} as imported"), imported.yaml.clone());
             parse_network(&source, &vocabulary(), &|path| Err(format!("no file {path}")))?;
             Ok(imported)

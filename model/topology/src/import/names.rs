@@ -1,6 +1,6 @@
 //! Names that nodes may have, from labels that people wrote on maps.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Longest name of a node; RFC 1123's longest host name label.
 const LONGEST: usize = 63;
@@ -9,6 +9,8 @@ const LONGEST: usize = 63;
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: HashSet<String>,
+    /// How often a name that is shared was asked for, so that the next of a thousand is found at once.
+    asked: HashMap<String, usize>,
 }
 
 /// A name, and what is lost with the label.
@@ -33,7 +35,9 @@ impl Names {
         let base = name.clone();
         let mut count = 1;
         while !self.taken.insert(name.to_ascii_lowercase()) {
-            count += 1;
+            let asked = self.asked.entry(base.to_ascii_lowercase()).or_insert(1);
+            *asked += 1;
+            count = *asked;
             let suffix = format!("_{count}");
             name = base.clone();
             name.truncate(LONGEST - suffix.len());

@@ -17,13 +17,13 @@
 //! microseconds. Choice: where no node has coordinates and no delay reaches 1000, delays are milliseconds, because those
 //! files hold Rocketfuel's estimates as they were (New York to London is 29); that is reported.
 
-use super::draft::{Draft, DraftLink, Way};
-use super::{Imported, Importer};
+use super::draft::{Draft, DraftLink, HIGHEST_COST, Way};
+use super::pairs::Pairs;
+use super::{Imported, Importer, Options};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::document::{Source, Span};
 use crate::generate::MOST;
 use plait_model_quantity::{Bandwidth, TimeSpan};
-use std::collections::HashMap;
 
 /// Reads REPETITA's `.graph`.
 pub struct Repetita;
@@ -41,10 +41,10 @@ impl Importer for Repetita {
         text.trim_start_matches('\u{feff}').split_ascii_whitespace().next() == Some("NODES")
     }
 
-    fn import(&self, source: &Source) -> Result<Imported, Report> {
+    fn import(&self, source: &Source, options: &Options) -> Result<Imported, Report> {
         let mut lines = Lines::new(&source.text);
         read(&mut lines)
-            .map(|draft| draft.finish(source))
+            .map(|draft| draft.finish(source, options))
             .map_err(|fault| Report::new(source.clone(), vec![fault]))
     }
 }
@@ -226,13 +226,10 @@ fn arc(line: &Line<'_>, nodes: usize, draft: &mut Draft) -> Result<Option<Arc>, 
     Ok(Some(Arc { ends, weight: libm::round(weight).max(1.0) as u64, rate, delay, line: line.number }))
 }
 
-/// The highest routing cost of a link (OSPF's, RFC 2328, A.4.2).
-const HIGHEST: u64 = 65535;
-
 /// Makes links of the directions: the first of each pair gives the forward conditions and the cost.
 fn join(arcs: Vec<Arc>, nanoseconds: f64, draft: &mut Draft) {
     let highest = arcs.iter().map(|arc| arc.weight).max().unwrap_or(1);
-    let divisor = highest.div_ceil(HIGHEST);
+    let divisor = highest.div_ceil(HIGHEST_COST);
     if divisor > 1 {
         draft.lose(
             "weights",
@@ -241,13 +238,13 @@ fn join(arcs: Vec<Arc>, nanoseconds: f64, draft: &mut Draft) {
         );
     }
     let cost = |weight: u64| u32::try_from(((weight + divisor / 2) / divisor).max(1)).unwrap_or(u32::MAX);
-    // Links that wait for their other direction, by the ends it would have.
-    let mut waiting: HashMap<(usize, usize), std::collections::VecDeque<(usize, usize)>> = HashMap::new();
+    let mut pairs = Pairs::default();
     for arc in arcs {
         let delay = TimeSpan::from_nanos(libm::round(arc.delay * nanoseconds) as u64);
-        let way = Way { rate: arc.rate, delay: Some(delay).filter(|delay| delay.as_nanos() > 0) };
+        let delay = Some(delay).filter(|delay| delay.as_nanos() > 0);
+        let way = Way { rate: arc.rate, delay, ..Way::default() };
         let (a, b) = arc.ends;
-        if let Some((link, _)) = waiting.get_mut(&(a, b)).and_then(std::collections::VecDeque::pop_front) {
+        if let Some(link) = pairs.meet(a, b) {
             draft.links[link].ways[1] = way;
             let forward = draft.links[link].cost.unwrap_or(1);
             if forward != cost(arc.weight) {
@@ -260,12 +257,10 @@ fn join(arcs: Vec<Arc>, nanoseconds: f64, draft: &mut Draft) {
             }
             continue;
         }
-        draft.links.push(DraftLink { ends: [a, b], ways: [way, way], cost: Some(cost(arc.weight)) });
-        waiting.entry((b, a)).or_default().push_back((draft.links.len() - 1, arc.line));
+        draft.links.push(DraftLink { cost: Some(cost(arc.weight)), ..DraftLink::new([a, b], way) });
+        pairs.wait(a, b, draft.links.len() - 1, arc.line);
     }
-    let mut alone: Vec<(usize, usize)> = waiting.into_values().flatten().collect();
-    alone.sort_unstable();
-    for (link, line) in alone {
+    for (link, line) in pairs.alone() {
         let [a, b] = draft.links[link].ends;
         let what = format!("link {}-{}", draft.name(a), draft.name(b));
         draft.lose(what, "is given in one direction only; the other is like it", Some(line));

@@ -1,9 +1,6 @@
 //! Where nodes are: on the globe, or on a page whose scale is known.
 
-use super::super::geography::Place;
-use super::xml::descendants;
-use roxmltree::Node;
-use std::collections::HashMap;
+use super::geography::Place;
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy)]
@@ -14,20 +11,20 @@ pub(super) enum Location {
 }
 
 impl Location {
-    /// The place that a node's attributes give, else its place on the page.
-    pub fn of(node: Node<'_, '_>, attributes: &HashMap<&str, &str>, scale: Option<f64>) -> Option<Self> {
-        let number = |key: &str| attributes.get(key).and_then(|text| text.parse::<f64>().ok());
+    /// The place that a node's attributes give, else its place on the page, where that has a scale.
+    pub fn of<'a>(
+        attribute: impl Fn(&str) -> Option<&'a str>,
+        page: Option<[f64; 2]>,
+        scale: Option<f64>,
+    ) -> Option<Self> {
+        let number = |key: &str| attribute(key).and_then(|text| text.parse::<f64>().ok());
         let place = number("latitude").zip(number("longitude"));
         let place = place.and_then(|(latitude, longitude)| Place::new(latitude, longitude));
-        place.map(Self::Globe).or_else(|| Self::on_page(node, scale))
+        place.map(Self::Globe).or_else(|| Self::on_page(page?, scale?))
     }
 
-    /// The place of a drawn node, where the page has a scale.
-    fn on_page(node: Node<'_, '_>, scale: Option<f64>) -> Option<Self> {
-        let scale = scale.filter(|scale| scale.is_finite())?;
-        let geometry = descendants(node, "Geometry").next()?;
-        let coordinate = |key: &str| geometry.attribute(key)?.parse::<f64>().ok().map(|value| value * scale);
-        let place = [coordinate("x")?, coordinate("y")?];
+    fn on_page(page: [f64; 2], scale: f64) -> Option<Self> {
+        let place = page.map(|coordinate| coordinate * scale);
         // Nothing on the Earth is further apart than half its circumference.
         place.iter().all(|value| value.abs() < 20_000.0).then_some(Self::Page(place))
     }
