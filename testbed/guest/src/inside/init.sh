@@ -53,7 +53,7 @@ while read -r number seconds script input <&3; do
         cd /root || exit
         exec 3>&-
         # Whoever finishes leaves its code: a program may well end with the code that `timeout` would give.
-        timeout -k 1 "$seconds" sh -c 'sh "$0/script"; echo $? >"$0/code"' $here \
+        timeout -s KILL "$seconds" sh -c 'sh "$0/script"; echo $? >"$0/code"' $here \
             <$here/input >$here/out 2>$here/err
     )
     code=timeout

@@ -32,10 +32,12 @@ while [ "$1" != -- ]; do
 done
 shift
 
-# Files that lose their name at once: memory of the node, gone with QEMU.
-folder=$(mktemp -d /run/guest.XXXXXX)
-head -c "$kernel_size" >"$folder/kernel"
-cat >"$folder/root"
-exec 3<"$folder/kernel" 4<"$folder/root" </dev/null
-rm -r "$folder"
-exec qemu-system-x86_64 -kernel /proc/self/fd/3 -initrd /proc/self/fd/4 "$@"
+# Files without a name: memory of the node, gone with QEMU.
+folder=/run/guest.$$
+trap 'rm -rf $folder; exit 1' TERM
+mkdir $folder
+exec 3<>$folder/kernel 4<>$folder/root
+rm -r $folder
+head -c "$kernel_size" >&3
+cat >&4
+exec </dev/null qemu-system-x86_64 -kernel /proc/self/fd/3 -initrd /proc/self/fd/4 "$@"
