@@ -33,8 +33,8 @@ fn a_guest_is_a_node_with_a_kernel_of_its_own() {
     a_command_that_hangs_is_stopped(&mut guest);
     it_stands_in_its_nodes_place(&testbed, &mut guest);
     netem_and_the_token_bucket_stand_in_both_orders(&testbed, &mut guest);
-    the_kernel_makes_plaits_links(&mut guest);
     it_has_what_other_kernels_lack(&mut guest);
+    the_kernel_makes_plaits_links(&mut guest);
 
     // What it is told by its host ends with it.
     guest.stop();
@@ -145,6 +145,8 @@ fn netem_and_the_token_bucket_stand_in_both_orders(testbed: &Testbed, guest: &mu
 }
 
 /// Plait itself, in the guest: what its plan says of netem and auxiliary nodes is what packets meet.
+///
+/// By now its kernel puts a device for each kind of tunnel into every new namespace.
 fn the_kernel_makes_plaits_links(guest: &mut Guest) {
     guest.shell("plait up /root/inner.yaml").unwrap();
     let text = guest.shell("plait inspect").unwrap();
