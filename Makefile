@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed study-real-networks package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed study-guests study-real-networks package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,11 @@ bench-testbed: build ## Hold building and teardown against Mininet and `ip -batc
 	@setup/install demo test bench
 	@studies/testbed-speed/run
 	@studies/link-throughput/run
+
+study-guests: build ## Say what guests cost and carry (root)
+	@setup/install demo test bench
+	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
+	@studies/guests/run $(RELEASE)/examples/guest
 
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
 	@setup/install demo test bench

@@ -35,8 +35,11 @@ pub struct Node {
 
 /// Whether a network namespace forwards IPv4, below `/proc/sys`.
 pub(super) const FORWARDING: &str = "net/ipv4/ip_forward";
-/// The bridge of a switch, always the first device after the loopback.
-pub(super) const BRIDGE_INDEX: u32 = 2;
+/// The first number of a device of ours. Below are the loopback and what modules of tunnels, once loaded, put
+/// into every new namespace: `tunl0`, `gre0`, `gretap0`, `ip6tnl0`, …
+const FIRST_INDEX: u32 = 100;
+/// The bridge of a switch, always its first device.
+pub(super) const BRIDGE_INDEX: u32 = FIRST_INDEX;
 
 impl Builder {
     /// Makes namespaces, on two threads: the kernel does most of this work outside its network lock.
@@ -95,7 +98,8 @@ impl Builder {
             let gate =
                 self.gate.as_ref().ok_or_else(|| io::Error::other("this testbed has no gate for uplinks"))?;
             // Devices made later are numbered after it.
-            node.next_index = gate.lead_out(name, node.network.as_fd())? + 1;
+            let uplink = gate.lead_out(name, node.network.as_fd())?;
+            node.next_index = node.next_index.max(uplink + 1);
         }
         Ok(node)
     }
@@ -185,7 +189,7 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
         uts: Arc::new(namespace::current(Kind::Uts)?),
         view: None,
         indices: HashMap::new(),
-        next_index: 2,
+        next_index: FIRST_INDEX,
         groups: Vec::new(),
     };
     let mut batch = Batch::default();

@@ -34,7 +34,14 @@ impl Testbed {
     /// # Errors
     /// When there is none, none of that name, or more than one to choose from.
     pub fn find(name: Option<&str>) -> io::Result<Self> {
-        let directory = Directory::open()?;
+        Self::find_in(Directory::open()?, name)
+    }
+
+    /// Like [`find`](Self::find), in another folder of control sockets.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_in(directory: Directory, name: Option<&str>) -> io::Result<Self> {
         let list = directory.list()?;
         let names = || list.iter().map(|found| found.name.as_str());
         let found = match (name, &list[..]) {

@@ -1,0 +1,48 @@
+//! A guest by hand: `guest [PATH=FILE]... TESTBED NODE [COMMAND...]` boots a guest in the place of a node,
+//! with some files of the host, runs the commands in it, and then lines from standard input until that ends.
+
+use plait_testbed_guest::{Equipment, Guest, Image};
+use plait_testbed_runtime::control::{Exited, Testbed};
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// An hour a command.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let files = arguments.iter().map_while(|word| word.split_once('=')).collect::<Vec<_>>();
+    let [testbed, node, commands @ ..] = &arguments[files.len()..] else {
+        eprintln!("usage: guest [PATH=FILE]... TESTBED NODE [COMMAND...]");
+        return ExitCode::from(2);
+    };
+    match live(&files, testbed, node, commands) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn live(files: &[(&str, &str)], testbed: &str, node: &str, commands: &[String]) -> io::Result<()> {
+    let started = Instant::now();
+    let image = Image::prepare(&[])?;
+    eprintln!("image ready in {:.1} s", started.elapsed().as_secs_f64());
+    let equipment = files
+        .iter()
+        .fold(Equipment::new(image), |equipment, (inside, file)| equipment.with_file(inside, file));
+    let mut guest = Guest::start(&Testbed::find(Some(testbed))?, node, &equipment)?;
+    eprintln!("{node} runs Linux {}, up in {:.1} s", guest.kernel(), guest.booted_in().as_secs_f64());
+    let typed = io::stdin().lock().lines();
+    for command in commands.iter().cloned().map(Ok).chain(typed) {
+        let ended = guest.run(&command?, &[], LIMIT)?;
+        io::stdout().write_all(&ended.stdout)?;
+        io::stderr().write_all(&ended.stderr)?;
+        if ended.exited != Exited::Code(0) {
+            eprintln!("{:?}", ended.exited);
+        }
+    }
+    Ok(())
+}
