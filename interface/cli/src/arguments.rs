@@ -12,7 +12,7 @@ pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
 pub use link::{LinkCommand, Way};
-pub use run::{ReportArguments, RunArguments};
+pub use run::{CompareArguments, ReportArguments, RunArguments};
 pub use shell::{CompletionArguments, ManArguments};
 pub use testbed::{
     CaptureArguments, Choice, DownArguments, ExecArguments, FileArguments, InspectArguments, ShellArguments,
@@ -47,6 +47,11 @@ pub enum Command {
 plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and how many it missed"
     )]
     Capture(CaptureArguments),
+    /// Set two results side by side
+    #[command(
+        after_help = "Example:\n  plait compare results/bufferbloat-1 results/bufferbloat-2 -o compared.html"
+    )]
+    Compare(CompareArguments),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  plait completions bash > /etc/bash_completion.d/plait")]
     Completions(CompletionArguments),

@@ -35,6 +35,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
     match command {
         Command::Apply(arguments) => commands::apply::apply(arguments, output),
         Command::Capture(arguments) => commands::capture::capture(arguments, output),
+        Command::Compare(arguments) => commands::compare::compare(arguments, output),
         Command::Completions(arguments) => commands::complete::completions(arguments),
         Command::Doctor => commands::doctor::doctor(output),
         Command::Down(arguments) => commands::down::down(arguments, output),

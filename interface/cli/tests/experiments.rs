@@ -184,3 +184,96 @@ fn a_flow_has_a_mean_and_an_interval_over_runs() {
         }
     }
 }
+
+#[test]
+fn figures_are_taken_asserted_and_set_beside_others() {
+    let text = |least: &str| {
+        format!(
+            "plait: 1\nname: figures\nexperiment:\n  factors: {{size: [1, 3]}}\n  repeats: 2\nwarmup: 100ms\n\
+             metrics:\n  said: {{output: say, field: a.0, take: max, unit: ms}}\n\
+             \x20 sent: {{interface: 'a:eth0', column: tx_packets, take: max}}\n\
+             assert: ['said >= {least}', sent > 0]\n\
+             nodes: [a, b]\nlinks: [a-b]\ncollect: {{interfaces: 50ms}}\n\
+             run:\n- {{at: 0s, on: a, name: say, exec: 'echo \"{{\\\"a\\\": [$size]}}\"'}}\n\
+             - {{at: 0s, on: a, name: ping, exec: ping -c 5 -i 0.1 b}}\n"
+        )
+    };
+    as_root_and_as_user(|person| {
+        person.file("figures.yaml", text("1ms"));
+        person.plait(&["run", "figures.yaml", "--output", "one", "--junit", "one.xml"]).fine();
+        let summary = std::fs::read_to_string(person.work().join("one/summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!((&summary["plait_experiment"], &summary["metrics"]["said"]), (&1.into(), &"ms".into()));
+        for (cell, value) in [(0, 1.0), (1, 3.0)] {
+            let said = &summary["cells"][cell]["metrics"]["said"];
+            assert_eq!(
+                (&said["mean"]["value"], &said["mean"]["n"]),
+                (&value.into(), &2.into()),
+                "{summary:#}"
+            );
+            assert!(summary["cells"][cell]["metrics"]["sent"]["mean"]["value"].as_f64().unwrap() >= 5.0);
+        }
+        let effect = &summary["effects"]["said"][0];
+        assert_eq!((&effect["share"], &effect["levels"][1]["value"]), (&1.0.into(), &1.0.into()));
+        let page = std::fs::read_to_string(person.work().join("one/report.html")).unwrap();
+        for words in ["said &gt;= 1ms", "runs/c2-r2-a1/report.html", "Main effects", "<circle"] {
+            assert!(page.contains(words), "{words}");
+        }
+        assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"));
+        std::fs::remove_file(person.work().join("one/report.html")).unwrap();
+        person.plait(&["report", "one"]).fine();
+        assert_eq!(std::fs::read_to_string(person.work().join("one/report.html")).unwrap(), page);
+        let junit = std::fs::read_to_string(person.work().join("one.xml")).unwrap();
+        assert!(junit.contains("tests=\"12\" failures=\"0\""), "{junit}");
+
+        // An assertion that does not hold fails the experiment, and each run that it does not hold in.
+        person.file("figures.yaml", text("2ms"));
+        let failed = person.plait(&["run", "figures.yaml", "--output", "two", "--junit", "two.xml"]);
+        failed.fails_saying(1, &["not so: said >= 2ms"]);
+        let junit = std::fs::read_to_string(person.work().join("two.xml")).unwrap();
+        assert!(
+            junit.contains("failures=\"2\"") && junit.contains("c1-r1-a1 size=1: said &gt;= 2ms"),
+            "{junit}"
+        );
+        person.plait(&["run", "figures.yaml", "--output", "single", "--cell", "1"]).fails(1);
+
+        let compared = person.plait(&["compare", "one", "two", "-o", "compared.html", "--json"]).json();
+        assert_eq!(compared["compared"].as_array().unwrap().len(), 4);
+        assert_eq!(compared["compared"][0]["difference"]["value"], 0.0);
+        assert!(std::fs::read_to_string(person.work().join("compared.html")).unwrap().contains("size=3"));
+        person.plait(&["compare", "one", "nowhere"]).fails_saying(1, &["nowhere"]);
+        person.assert_nothing_runs();
+    });
+}
+
+#[test]
+fn figures_that_make_no_sense_are_refused_with_their_place() {
+    let Some(person) = Person::user() else { return };
+    let wrong = |line: &str, words: &[&str]| {
+        let text = format!(
+            "plait: 1\nnodes: [a, b]\nlinks: [a-b]\nrun:\n- {{at: 0s, on: a, name: say, exec: echo}}\n\
+             metrics: {{m: {{link: a-b, column: bytes, take: rate}}, rtt: {{tcp: srtt_ms}}}}\n{line}\n"
+        );
+        let text = if line.starts_with("metrics") {
+            text.replacen("metrics: {m", "x: {m", 1)
+                .replace("x: {m: {link: a-b, column: bytes, take: rate}, rtt: {tcp: srtt_ms}}\n", "")
+        } else {
+            text
+        };
+        person.file("wrong.yaml", text);
+        person.plait(&["validate", "wrong.yaml"]).fails_saying(3, words);
+    };
+    wrong("assert: ['rtt > 5']", &["wrong.yaml:7:10", "`5` cannot be compared", "in ms"]);
+    wrong("assert: ['rtt > 5Mbit']", &["with `rtt`, which is in ms", "`120ms`"]);
+    wrong("assert: ['rt > 5ms']", &["there is no metric `rt`", "rtt"]);
+    wrong("assert: ['rtt about 5ms']", &["`about` is no comparison"]);
+    wrong("assert: [rtt]", &["no assertion"]);
+    wrong("metrics: {m: {output: sya}}", &["wrong.yaml:6:23", "no command is called `sya`", "say"]);
+    wrong("metrics: {m: {tcp: srtt}}", &["no column `srtt`", "srtt_ms"]);
+    wrong("metrics: {m: {link: a-c, column: bytes}}", &["unknown link `a-c`"]);
+    wrong("metrics: {m: {link: a-b}}", &["`column` is missing"]);
+    wrong("metrics: {m: {interface: 'a:eth7', column: rx_bytes}}", &["no interface `a:eth7`"]);
+    wrong("metrics: {m: {unit: ms}}", &["where does `m` come from?"]);
+    wrong("metrics: {m: {tcp: srtt_ms, field: a}}", &["`field` has a meaning beside `output` only"]);
+    wrong("metrics: {m: {tcp: srtt_ms, take: p101}}", &["p101", "p95"]);
+}

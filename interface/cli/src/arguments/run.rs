@@ -25,6 +25,9 @@ pub struct RunArguments {
     /// Which repeat of the cell, counted from 1: its seed is the file's plus what is beyond the first
     #[arg(long, requires = "cell")]
     pub repeat: Option<usize>,
+    /// Write a JUnit file too, with a test case for each run and each assertion of it
+    #[arg(long, value_name = "FILE", conflicts_with = "dry")]
+    pub junit: Option<PathBuf>,
     /// End when the parent does
     #[arg(long, hide = true)]
     pub with_parent: bool,
@@ -34,4 +37,15 @@ pub struct RunArguments {
 pub struct ReportArguments {
     /// A results folder
     pub folder: PathBuf,
+}
+
+#[derive(Args)]
+pub struct CompareArguments {
+    /// A results folder, of a run or of an experiment
+    pub first: PathBuf,
+    /// Another
+    pub second: PathBuf,
+    /// Write the comparison as an HTML page too
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }

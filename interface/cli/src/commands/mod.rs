@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod capture;
+pub mod compare;
 pub mod complete;
 pub mod doctor;
 pub mod down;

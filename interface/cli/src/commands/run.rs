@@ -4,7 +4,7 @@ use crate::arguments::{ReportArguments, RunArguments};
 use crate::commands::sweep::{short, sweep};
 use crate::load::{Loaded, load};
 use crate::output::{Failure, Output, Progress as Line, counted};
-use plait_testbed_experiment::report::{render, render_experiment};
+use plait_testbed_experiment::report::{junit_of_run, render, render_experiment};
 use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
 use plait_testbed_experiment::section::{Action, Script};
@@ -101,6 +101,10 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     let outcome = outcome.map_err(|error| Failure::new(error.to_string()))?;
     torn_down?;
     let results = &outcome.results;
+    if let Some(place) = &arguments.junit {
+        std::fs::write(place, junit_of_run(results))
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+    }
     let report = outcome.folder.join("report.html");
     let value = json!({ "folder": outcome.folder, "report": report, "passed": results.passed,
         "metrics": results.metrics, "assertions": results.assertions,

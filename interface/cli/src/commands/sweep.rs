@@ -5,7 +5,7 @@ use crate::commands::run::next_place;
 use crate::load::Loaded;
 use crate::output::{Failure, Output, counted, table};
 use plait_testbed_experiment::analysis::Estimate;
-use plait_testbed_experiment::report::render_experiment;
+use plait_testbed_experiment::report::{junit_of_experiment, render_experiment};
 use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Experiment, Repeats};
 use plait_testbed_experiment::sweep::{Attempt, Summary, Sweep, SweepError};
@@ -62,6 +62,10 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     let report = sweep.folder().join("report.html");
     std::fs::write(&report, render_experiment(&summary))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", report.display())))?;
+    if let Some(place) = &arguments.junit {
+        std::fs::write(place, junit_of_experiment(&summary))
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+    }
     let (done, all) = sweep.progress();
     let finished = sweep.next_attempt().is_none();
     let value = json!({ "folder": sweep.folder(), "report": report, "finished": finished, "done": done, "runs": all,

@@ -11,8 +11,10 @@
 //!
 //! What comes from outside (names, commands, their output) passes through [`text::escape`] before it is markup.
 
+mod comparison;
 mod data;
 mod drawing;
+mod junit;
 mod layout;
 mod levels;
 mod marks;
@@ -26,9 +28,11 @@ mod text;
 mod timeline;
 
 use crate::results::{NetworkSummary, Results, ResultsError};
-use crate::sweep::Summary;
+use crate::sweep::{Comparison, Summary};
 use plait_model_topology::Network;
 use std::path::Path;
+
+pub use junit::{junit_of_experiment, junit_of_run};
 
 /// A network as a picture that stands by itself: SVG with its own style. None for more nodes than can be told apart.
 pub fn draw(network: &Network) -> Option<String> {
@@ -44,6 +48,11 @@ pub fn draw(network: &Network) -> Option<String> {
 /// The report of an experiment as one HTML page. Links lead to the reports of its runs, and nowhere else.
 pub fn render_experiment(summary: &Summary) -> String {
     sweep::page(summary)
+}
+
+/// Two results side by side as one HTML page.
+pub fn render_comparison(comparison: &Comparison) -> String {
+    comparison::page(comparison)
 }
 
 /// The report of a results folder as one HTML page.

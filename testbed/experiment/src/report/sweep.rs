@@ -3,7 +3,7 @@
 use super::levels::{COLOURS, LevelPlot, Point, Series};
 use super::page::{FOOT, add, facts, figure, head};
 use super::tables::{state, table};
-use super::text::{escape, measured, plural, short};
+use super::text::{escape, measured, plural, range, short};
 use crate::analysis::{Effect, Estimate};
 use crate::sweep::{CellSummary, Summary};
 use crate::world::VerdictWord;
@@ -194,9 +194,7 @@ fn series<'a>(
 
 fn interval(estimate: Option<Estimate>, unit: &str) -> String {
     let ends = estimate.and_then(|estimate| estimate.interval);
-    ends.map_or("–".to_owned(), |(low, high)| {
-        format!("{} to {}", measured(low, unit), measured(high, unit))
-    })
+    ends.map_or("–".to_owned(), |(low, high)| range(low, high, unit))
 }
 
 fn cells(summary: &Summary, metric: &str, unit: &str) -> String {
@@ -314,7 +312,7 @@ fn runs(html: &mut String, summary: &Summary) {
             passed,
             if run.counts { "yes" } else { "no" }.to_owned(),
             format!("{} s", short(run.duration_s)),
-            escape(&run.failures.join("; ")),
+            escape(&run.complaints().join("; ")),
         ]
     });
     let headings = ["Run", "Cell", "Links", "Commands", "Counts", "#Lasted", "What failed"];

@@ -73,6 +73,27 @@ pub(super) fn measured(value: f64, unit: &str) -> String {
     }
 }
 
+/// Two values of a metric with as many digits as tell them apart: `18.80 to 18.97 Mbit/s`.
+pub(super) fn range(low: f64, high: f64, unit: &str) -> String {
+    let size = low.abs().max(high.abs());
+    let (divisor, name) = match unit {
+        "bit/s" => [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")]
+            .into_iter()
+            .find(|(divisor, _)| size >= *divisor)
+            .unwrap_or((1.0, "bit/s")),
+        "B" => [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")]
+            .into_iter()
+            .find(|(divisor, _)| size >= *divisor)
+            .unwrap_or((1.0, "B")),
+        unit => (1.0, unit),
+    };
+    // Two digits of the distance between them.
+    let step = ((high - low).abs() / divisor).log10().floor();
+    let decimals = if step.is_finite() { (1.0 - step).clamp(0.0, 6.0) as usize } else { 2 };
+    let text = |value: f64| format!("{:.decimals$}", value / divisor).replace('-', "−");
+    format!("{} to {} {}", text(low), text(high), escape(name)).trim_end().to_owned()
+}
+
 fn bytes_of(value: f64) -> String {
     if value < 0.0 { format!("−{}", bytes(-value as u64)) } else { bytes(value as u64) }
 }
@@ -128,6 +149,9 @@ mod tests {
             assert_eq!(short(value), text);
         }
         assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(range(17.86e6, 17.89e6, "bit/s"), "17.860 to 17.890 Mbit/s");
+        assert_eq!(range(-9370.0, 44339.0, "B"), "−9 to 43 KiB");
+        assert_eq!(range(1.0, 1.0, ""), "1.00 to 1.00");
         assert_eq!(rate(9_431_000.0), "9.43 Mbit/s");
         assert_eq!(count(1234567), "1\u{202f}234\u{202f}567");
     }

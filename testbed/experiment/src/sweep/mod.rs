@@ -11,10 +11,12 @@
 //! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done: [`Sweep::next_attempt`] looks there
 //! and nowhere else, and a sweep that was killed goes on where it was.
 
+mod comparison;
 mod folder;
 mod order;
 mod summary;
 
+pub use comparison::{Compared, Comparison, Side};
 pub use folder::{EXPERIMENT_VERSION, Sweep, SweepError};
 pub use order::{Attempt, RunId};
 pub use summary::{AssertionSummary, CellSummary, FactorSummary, MetricSummary, RunSummary, Summary};

@@ -3,7 +3,7 @@
 use super::folder::{Done, EXPERIMENT_VERSION, Sweep};
 use super::order::RunId;
 use crate::analysis::{CellValues, Effect, Estimate, bootstrap, effects, mean, median, rank_correlation};
-use crate::results::{Machine, ResultsError};
+use crate::results::{AssertionRecord, Machine, ResultsError};
 use crate::section::Question;
 use crate::world::{AccuracyClass, VerdictWord};
 use serde::{Deserialize, Serialize};
@@ -134,8 +134,18 @@ pub struct RunSummary {
     pub duration_s: f64,
     /// Each metric.
     pub metrics: BTreeMap<String, f64>,
-    /// Why it did not pass, and which assertions did not hold.
+    /// Why it did not pass.
     pub failures: Vec<String>,
+    /// What was asserted of it.
+    pub assertions: Vec<AssertionRecord>,
+}
+
+impl RunSummary {
+    /// Why it did not pass, and which assertions do not hold.
+    pub fn complaints(&self) -> Vec<String> {
+        let broken = self.assertions.iter().filter(|assertion| !assertion.held);
+        self.failures.iter().cloned().chain(broken.map(|broken| format!("not so: {}", broken.text))).collect()
+    }
 }
 
 impl Summary {
@@ -346,8 +356,6 @@ fn assertions(counting: &[&Done]) -> Vec<AssertionSummary> {
 
 fn run(sweep: &Sweep<'_>, done: &Done) -> RunSummary {
     let results = &done.results;
-    let broken = results.assertions.iter().filter(|assertion| !assertion.held);
-    let broken = broken.map(|assertion| format!("not so: {}", assertion.text));
     RunSummary {
         run: done.attempt.to_string(),
         cell: done.attempt.run.cell,
@@ -359,6 +367,7 @@ fn run(sweep: &Sweep<'_>, done: &Done) -> RunSummary {
         counts: sweep.counts(done),
         duration_s: results.duration_s,
         metrics: done.metrics.clone(),
-        failures: results.failures.iter().cloned().chain(broken).collect(),
+        failures: results.failures.clone(),
+        assertions: results.assertions.clone(),
     }
 }

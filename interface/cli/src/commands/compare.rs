@@ -1,0 +1,50 @@
+//! `plait compare`.
+
+use crate::arguments::CompareArguments;
+use crate::commands::sweep::short;
+use crate::output::{Failure, Output, counted, table};
+use plait_testbed_experiment::report::render_comparison;
+use plait_testbed_experiment::sweep::{Comparison, Side};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub fn compare(arguments: CompareArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let read = |folder: &Path| Side::read(folder).map_err(|error| Failure::new(error.to_string()));
+    let comparison = Comparison::of(read(&arguments.first)?, read(&arguments.second)?);
+    if comparison.compared.is_empty() {
+        return Err(Failure::new(format!(
+            "{} and {} have no metric of the same cell in common",
+            arguments.first.display(),
+            arguments.second.display()
+        )));
+    }
+    if let Some(place) = &arguments.output {
+        std::fs::write(place, render_comparison(&comparison))
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+    }
+    output.result(&serde_json::json!(comparison), || text(&comparison))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(comparison: &Comparison) -> String {
+    let head = ["CELL", "METRIC", "FIRST", "SECOND", "DIFFERENCE", "95 % INTERVAL", ""];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for row in &comparison.compared {
+        let side = |side: Option<(f64, usize)>| side.map(|(mean, _)| short(mean)).unwrap_or_default();
+        let interval = row.difference.and_then(|found| found.interval);
+        rows.push(vec![
+            row.levels.join(" "),
+            row.metric.clone(),
+            side(row.first),
+            side(row.second),
+            row.difference.map(|found| short(found.value)).unwrap_or_default(),
+            interval.map(|(low, high)| format!("{} to {}", short(low), short(high))).unwrap_or_default(),
+            if row.differs() { "differ" } else { "" }.to_owned(),
+        ]);
+    }
+    let alone = match comparison.alone.len() {
+        0 => String::new(),
+        count => format!("{} in one of them only\n", counted(count, "cell")),
+    };
+    format!("{}{alone}", table(&rows))
+}
