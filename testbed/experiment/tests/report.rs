@@ -2,8 +2,13 @@
 
 mod support;
 
-use plait_testbed_experiment::report::render;
+use plait_model_topology::document::{Source, parse};
+use plait_model_topology::{Vocabulary, resolve_network};
+use plait_testbed_experiment::report::{render, render_experiment};
 use plait_testbed_experiment::results::{LinkSummary, NodeSummary, RESULTS_VERSION, Results, ResultsError};
+use plait_testbed_experiment::runner::Input;
+use plait_testbed_experiment::section::{Experiment, register};
+use plait_testbed_experiment::sweep::{EXPERIMENT_VERSION, Summary, Sweep};
 use plait_testbed_experiment::world::Ended;
 use std::fs;
 use std::path::Path;
@@ -231,4 +236,38 @@ proptest::proptest! {
         fs::write(home.path().join("results.json"), &nothing).unwrap();
         let _ = render(home.path());
     }
+}
+
+#[test]
+fn an_experiment_of_version_1_is_read_and_gone_on_with() {
+    let golden = golden().with_file_name("experiment-1");
+    let summary = Summary::read(&golden).unwrap();
+    assert_eq!((summary.plait_experiment, summary.cells.len(), summary.attempts), (1, 2, 4));
+    let text = fs::read(golden.join("summary.json")).unwrap();
+    let written = serde_json::to_value(&summary).unwrap();
+    assert_eq!(written, serde_json::from_slice::<serde_json::Value>(&text).unwrap());
+    assert!(render_experiment(&summary).contains("Main effects"));
+
+    let home = tempfile::tempdir().unwrap();
+    for name in ["experiment.json", "network.yaml"] {
+        fs::copy(golden.join(name), home.path().join(name)).unwrap();
+    }
+    fs::create_dir(home.path().join("runs")).unwrap();
+    let text = fs::read_to_string(golden.join("network.yaml")).unwrap();
+    let source = Source::new("network.yaml", text.clone());
+    let document = parse(&source).unwrap();
+    let experiment = Experiment::of(&document).unwrap().unwrap();
+    let filled = experiment.document(&document, &experiment.cells[0]);
+    let mut vocabulary = Vocabulary::core();
+    register(&mut vocabulary);
+    let network = resolve_network(&source, &filled, &vocabulary, &|name| Err(name.to_owned())).unwrap();
+    let input = Input { network: &network, file: "network.yaml", text: text.as_bytes(), named: &[] };
+    let sweep = Sweep::resume(&experiment, &input, home.path()).unwrap();
+    assert_eq!(sweep.progress(), (0, 4));
+    drop(sweep);
+
+    let path = home.path().join("summary.json");
+    fs::write(&path, r#"{"plait_experiment": 2, "everything": "else"}"#).unwrap();
+    let error = Summary::read(home.path()).unwrap_err();
+    assert!(matches!(error, ResultsError::Newer { found: 2, known: EXPERIMENT_VERSION, .. }), "{error}");
 }

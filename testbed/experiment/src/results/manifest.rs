@@ -44,13 +44,13 @@ pub struct Results {
     /// Whether the links did what was asked of them.
     pub verdict: Verdict,
     /// Samples of the first seconds that are in no metric.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_nought")]
     pub warmup_s: f64,
     /// The figures of the run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, MetricValue>,
     /// What was asserted of them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assertions: Vec<AssertionRecord>,
     /// What link measurements at the start found.
     #[serde(default)]
@@ -294,6 +294,10 @@ impl NetworkSummary {
             None => link.to_owned(),
         }
     }
+}
+
+fn is_nought(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 fn node_summary(node: &Node) -> NodeSummary {
