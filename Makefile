@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed study-guests study-real-networks package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment study-guests study-real-networks package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,10 @@ bench-testbed: build ## Hold building and teardown against Mininet and `ip -batc
 	@setup/install demo test bench
 	@studies/testbed-speed/run
 	@studies/link-throughput/run
+
+bench-experiment: build ## Say what experiments cost beyond their commands' own time (root)
+	@setup/install demo test bench
+	@studies/experiment-cost/run
 
 study-guests: build ## Say what guests cost and carry (root)
 	@setup/install demo test bench
