@@ -118,7 +118,7 @@ impl Loaded {
         let script = Script::of(&self.network).map_err(|faults| self.faulty(faults))?;
         let changed = script.events.into_iter().filter_map(|event| match event.action {
             Action::Set { link, .. } | Action::Link { link, .. } => Some(link),
-            Action::Start(_) | Action::Node { .. } => None,
+            Action::Start(_) | Action::Node { .. } | Action::Wait(_) => None,
         });
         Ok(changed.collect())
     }

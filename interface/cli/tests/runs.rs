@@ -141,6 +141,58 @@ fn ctrl_c_ends_a_run_early_and_keeps_what_was_measured() {
     });
 }
 
+/// A server that opens its port a little after it was started, and a client that would not try again.
+const PATIENT: &str = "plait: 1\nname: patient\nnodes: {a: host, r: router, b: host}\nlinks: [a-r, r-b]\n\
+    collect: {tcp: off, links: off, interfaces: off}\n\
+    run:\n\
+    - {at: 0s, on: b, name: server, exec: 'sleep 0.3; exec python3 -m http.server 80', background: true}\n\
+    - {until: port 80 open on b, timeout: 20s}\n\
+    - {until: passes, on: a, exec: 'ping -c 1 -W 1 b', timeout: 20s}\n\
+    - {until: routes stable, timeout: 20s}\n\
+    - {at: 0s, on: a, name: client, exec: 'python3 -c \"import socket; socket.create_connection((\\\"b\\\", 80))\"'}\n";
+
+#[test]
+fn a_run_goes_on_when_what_it_waits_for_is_so() {
+    if !installed("python3") {
+        return;
+    }
+    as_root_and_as_user(|person| {
+        person.file("patient.yaml", PATIENT);
+        person.plait(&["run", "patient.yaml", "--output", "out"]).fine();
+        let results = std::fs::read(person.work().join("out/results.json")).unwrap();
+        let results: Value = serde_json::from_slice(&results).unwrap();
+        let events = results["events"].as_array().unwrap();
+        let kinds: Vec<_> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["command", "wait", "wait", "wait", "command"], "{results:#}");
+        let seconds = |event: usize, key: &str| events[event][key].as_f64().unwrap();
+        assert!(seconds(1, "actual_s") >= 0.3, "the port was not open before: {results:#}");
+        assert!(seconds(3, "actual_s") - seconds(3, "asked_s") >= 2.0, "{results:#}");
+        assert!(seconds(4, "asked_s") >= seconds(3, "actual_s") - 0.05, "{results:#}");
+        let page = std::fs::read_to_string(person.work().join("out/report.html")).unwrap();
+        assert!(page.contains("wait for port 80 open on b"));
+        person.assert_nothing_runs();
+    });
+}
+
+#[test]
+fn a_wait_in_vain_fails_the_run() {
+    as_root_and_as_user(|person| {
+        let text = "plait: 1\nname: vain\nnodes: [a]\n\
+            run: [{at: 0s, on: a, exec: sleep 600, background: true},\n\
+            \x20 {until: udp port 53 open on a, timeout: 700ms}, {at: 0s, on: a, name: never, exec: 'true'}]\n";
+        person.file("vain.yaml", text);
+        let ended = person.plait(&["run", "vain.yaml", "--output", "out"]);
+        assert_eq!(ended.code(), Some(1), "{ended:#?}");
+        assert!(ended.stderr.contains("waited 0.7 s for udp port 53 open on a"), "{ended:#?}");
+        let results = std::fs::read(person.work().join("out/results.json")).unwrap();
+        let results: Value = serde_json::from_slice(&results).unwrap();
+        let failures = serde_json::json!(["at 0 s, waited 0.7 s for udp port 53 open on a"]);
+        assert_eq!(results["failures"], failures, "{results:#}");
+        assert_eq!(results["commands"].as_array().map(Vec::len), Some(1), "nothing follows: {results:#}");
+        person.assert_nothing_runs();
+    });
+}
+
 #[test]
 fn a_direction_that_fails_and_recovers_loses_what_it_lost_before() {
     let Some(person) = Person::root() else { return };

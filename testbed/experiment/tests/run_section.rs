@@ -3,7 +3,7 @@
 use plait_model_topology::diagnostic::Report;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, json_schema, parse_network};
-use plait_testbed_experiment::section::{Action, Collect, Expect, Script, register};
+use plait_testbed_experiment::section::{Action, Collect, Condition, Expect, Script, register};
 use plait_testbed_experiment::world::Direction;
 use std::time::Duration;
 
@@ -52,6 +52,48 @@ fn events_fire_in_the_order_of_their_instants_and_then_of_the_file() {
     assert!(matches!(&script.events[3].action, Action::Set { link, .. } if link == "a-r"));
     assert!(matches!(&script.events[4].action, Action::Link { up: false, .. }));
     assert_eq!(script.last_event().to_string(), "5s");
+}
+
+#[test]
+fn a_wait_without_an_instant_follows_the_event_before_it() {
+    let script = script(
+        "run:
+  - {until: routes stable, timeout: 60s}
+  - {at: 5s, on: a, exec: ls}
+  - {until: udp port 53 open on b}
+  - {at: 1s, on: a, exec: date}
+  - {until: passes, on: [a, b], exec: ping -c 1 r}
+  - {at: 5s, until: port 80 open on b}
+",
+    );
+    let events = script.events.iter().map(|event| match &event.action {
+        Action::Wait(wait) => format!("{} {} at most {}", event.at, wait.condition, wait.timeout),
+        Action::Start(command) => format!("{} {}", event.at, command.name),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(
+        events.collect::<Vec<_>>(),
+        [
+            "0ns routes stable at most 1min",
+            "1s date",
+            "1s `ping -c 1 r` to pass on a at most 30s",
+            "1s `ping -c 1 r` to pass on b at most 30s",
+            "5s ls",
+            "5s udp port 53 open on b at most 30s",
+            "5s port 80 open on b at most 30s",
+        ]
+    );
+    let Action::Wait(wait) = &script.events[0].action else { panic!("a wait") };
+    let Condition::Routes { routers, quiet } = &wait.condition else { panic!("{:?}", wait.condition) };
+    assert_eq!((routers.as_slice(), quiet.to_string()), (&["r".to_owned()][..], "2s".to_owned()), "no hosts");
+}
+
+#[test]
+fn only_a_network_with_routers_waits_for_routes() {
+    let text = "plait: 1\nnodes: [a]\nrun: [{until: routes stable}]\n";
+    let report = parse_network(&Source::new("net.yaml", text), &vocabulary(), &|_| Err(String::new()));
+    let report = report.expect_err("there is nothing to wait for").to_string();
+    assert!(report.contains("no router") && report.contains("net.yaml:3:15"), "{report}");
 }
 
 #[test]
@@ -106,6 +148,31 @@ fn a_fault_in_a_run_names_its_place_and_the_remedy() {
             "run: [{at: 9s, on: a, exec: x}]\nduration: 5s\n",
             vec!["after the run's end at 5s", "net.yaml:5:12"],
         ),
+        ("run: [{on: a, exec: x}]\n", vec!["`at` is missing", "only a wait", "net.yaml:5:7"]),
+        (
+            "run: [{until: tea}]\n",
+            vec!["`tea` is nothing to wait for", "`port 80 open on NODE`", "`udp port 53 open on NODE`"],
+        ),
+        ("run: [{until: port 80 on b}]\n", vec!["`routes stable`, or `passes` with `on` and `exec`"]),
+        ("run: [{until: port 0 open on b}]\n", vec!["`0` is no port", "1 to 65535", "net.yaml:5:15"]),
+        ("run: [{until: udp port 65536 open on b}]\n", vec!["`65536` is no port"]),
+        (
+            "run: [{until: port 0 open on bb}]\n",
+            vec!["`0` is no port", "unknown node `bb`", "did you mean `b`?", "net.yaml:5:15"],
+        ),
+        ("run: [{until: passes, on: a}]\n", vec!["`exec` is missing"]),
+        ("run: [{until: passes, exec: x}]\n", vec!["`on` is missing"]),
+        ("run: [{until: passes, on: q, exec: ''}]\n", vec!["unknown node `q`", "`exec` is empty"]),
+        ("run: [{until: routes stable, on: a}]\n", vec!["`on` has no meaning for this wait"]),
+        ("run: [{until: passes, on: a, exec: x, expect: 1}]\n", vec!["`expect` has no meaning for a wait"]),
+        ("run: [{until: port 80 open on b, link: a-r}]\n", vec!["`link` has no meaning for a wait"]),
+        ("run: [{until: routes stable, timeout: 2s}]\n", vec!["stable after 2s", "a longer timeout"]),
+        (
+            "run: [{until: routes stable, timeout: 6s}]\nrouting: {protocol: frr}\n",
+            vec!["stable after 6s", "a longer timeout", "net.yaml:5:39"],
+        ),
+        ("run: [{until: port 80 open on b, timeout: 0s}]\n", vec!["a wait of no time", "net.yaml:5:43"]),
+        ("run: [{at: 9s, until: routes stable}]\nduration: 5s\n", vec!["after the run's end at 5s"]),
         ("collect: {tcp: 100}\n", vec!["no unit"]),
         ("collect: {tcp: 1us}\n", vec!["shorter than samplers can keep"]),
         ("collect: {capture: ['a:eth9']}\n", vec!["`a` has no interface `eth9`"]),

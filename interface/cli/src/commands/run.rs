@@ -5,7 +5,7 @@ use crate::commands::sweep::{short, sweep};
 use crate::load::{Loaded, load};
 use crate::output::{Failure, Output, Progress as Line, counted};
 use plait_testbed_experiment::report::{junit_of_run, render, render_experiment};
-use plait_testbed_experiment::results::Results;
+use plait_testbed_experiment::results::{EventKind, Results};
 use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
 use plait_testbed_experiment::section::{Action, Script};
 use plait_testbed_experiment::sweep::Summary;
@@ -188,16 +188,28 @@ impl Progress for Told<'_> {
                 self.line.line(&format!("running, {at:.0}{until} s"));
                 return;
             }
+            Moment::Waiting { what } => {
+                self.line.line(&format!("running, {at:.0} s: waiting for {what}"));
+                return;
+            }
             _ => self.line.pause(),
         }
         let text = match moment {
             Moment::Started { .. } => format!("{at:7.2} s  loggers are on"),
+            Moment::Fired(event) if event.kind == EventKind::Wait => {
+                // The end moves on by as much.
+                self.until = self.until.map(|until| until + event.lateness_s());
+                match &event.error {
+                    None => format!("{at:7.2} s  {}: {:.2} s", event.label, event.lateness_s()),
+                    Some(error) => format!("{at:7.2} s  {error}: FAILED"),
+                }
+            }
             Moment::Fired(event) => format!("{at:7.2} s  {}", event.label),
             Moment::Ended { name, node, passed } => {
                 format!("{at:7.2} s  {name} on {node} {}", if passed { "ended" } else { "FAILED" })
             }
             Moment::Collecting => format!("{at:7.2} s  collecting"),
-            Moment::Stopping | Moment::Writing | Moment::Passing => return,
+            Moment::Stopping | Moment::Writing | Moment::Passing | Moment::Waiting { .. } => return,
         };
         self.output.note(&text);
     }

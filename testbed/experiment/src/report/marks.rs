@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Everything that plots mark.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Marks {
-    /// Changes of links and nodes, numbered as in the table of events.
+    /// Changes of links and nodes and the ends of waits, numbered as in the table of events.
     pub changes: Vec<Change>,
     /// Times in which a link or node was down: from, to.
     pub outages: Vec<(f64, f64)>,
@@ -14,7 +14,7 @@ pub(super) struct Marks {
     pub taints: Vec<f64>,
 }
 
-/// A change of a link or node.
+/// A change of a link or node, or the end of a wait.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub seconds: f64,
@@ -47,7 +47,7 @@ impl Marks {
                 EventKind::Recover => {
                     outages.extend(down.remove(&what).map(|from| (from, event.actual_s)));
                 }
-                EventKind::Command | EventKind::Set => {}
+                EventKind::Command | EventKind::Set | EventKind::Wait => {}
             }
         }
         outages.extend(down.into_values().map(|from| (from, results.duration_s)));

@@ -128,13 +128,16 @@ pub(super) fn links(results: &Results, data: &Data) -> String {
     )
 }
 
-/// Changes of links and nodes, numbered as on the plots.
+/// Changes of links and nodes, and waits, numbered as on the plots.
 pub(super) fn events(results: &Results) -> Option<String> {
     let changes = results.events.iter().filter(|event| event.kind != EventKind::Command);
     let rows: Vec<Vec<String>> = changes
         .enumerate()
         .map(|(position, event)| {
             let done = match &event.error {
+                None if event.kind == EventKind::Wait => {
+                    state(true, &format!("after {} s", short(event.lateness_s())))
+                }
                 None => state(true, "done"),
                 Some(error) => state(false, &escape(error)),
             };
@@ -142,7 +145,10 @@ pub(super) fn events(results: &Results) -> Option<String> {
                 super::plot::circled(position + 1),
                 escape(&event.label),
                 format!("{} s", short(event.asked_s)),
-                format!("{} ms", short(1e3 * event.lateness_s())),
+                match event.kind {
+                    EventKind::Wait => "–".to_owned(),
+                    _ => format!("{} ms", short(1e3 * event.lateness_s())),
+                },
                 done,
             ]
         })

@@ -161,9 +161,9 @@ pub struct AssertionRecord {
 /// An event that fired.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
-    /// When it was to happen.
+    /// When it was to happen, the waits before it counted.
     pub asked_s: f64,
-    /// When it was done.
+    /// When it was done; of a wait, when it was over.
     pub actual_s: f64,
     /// What kind of event it is.
     pub kind: EventKind,
@@ -202,6 +202,8 @@ pub enum EventKind {
     Fail,
     /// A link or node recovered.
     Recover,
+    /// The run waited from when it was asked to until it was done.
+    Wait,
 }
 
 /// What the loggers kept and missed.

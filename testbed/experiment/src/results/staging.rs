@@ -2,7 +2,7 @@
 
 use super::{Results, ResultsError};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A results folder while it is being written: beside its place, under a name that says it is not whole.
@@ -48,6 +48,15 @@ impl Staging {
         let path = self.folder.join(relative);
         fs::create_dir_all(&path).map_err(|error| ResultsError::write(&path, error))?;
         Ok(path)
+    }
+
+    /// Removes a folder in it that was for a while only.
+    pub fn remove(&self, relative: &str) -> Result<(), ResultsError> {
+        let path = self.folder.join(relative);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(ResultsError::write(&path, error)),
+            _ => Ok(()),
+        }
     }
 
     /// Writes a file into it.

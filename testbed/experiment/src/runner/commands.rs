@@ -5,7 +5,6 @@ use crate::results::records::seconds;
 use crate::results::{CommandRecord, ResultsError, Staging};
 use crate::section::{DEFAULT_TIMEOUT, Expect};
 use crate::world::{Ended, Launch, Outcome, Running, Stop, World, WorldError};
-use plait_model_quantity::TimeSpan;
 use std::time::Duration;
 
 pub(super) struct Commands<'a> {
@@ -15,9 +14,21 @@ pub(super) struct Commands<'a> {
     all: Vec<Started>,
 }
 
+/// What ended a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// All was done.
+    Reached,
+    /// The user.
+    Interrupted,
+    /// A wait that was in vain.
+    Waited,
+}
+
 struct Started {
     command: Command,
-    asked: TimeSpan,
+    /// When it was to start, seconds from the start of the run.
+    asked_s: f64,
     folder: String,
     /// None when it could not be started, or is gone.
     running: Option<Box<dyn Running>>,
@@ -31,12 +42,8 @@ impl<'a> Commands<'a> {
         Self { world, staging, start, all: Vec::new() }
     }
 
-    /// Starts a command. What the world refuses is that command's failure and the inner error.
-    pub fn start(
-        &mut self,
-        command: &Command,
-        asked: TimeSpan,
-    ) -> Result<Result<(), WorldError>, ResultsError> {
+    /// Starts a command that was to start at a second of the run. What the world refuses is that command's failure and the inner error.
+    pub fn start(&mut self, command: &Command, asked_s: f64) -> Result<Result<(), WorldError>, ResultsError> {
         let folder = format!("commands/{:02}-{}", self.all.len() + 1, file_name(&command.name));
         let launch = Launch {
             node: &command.node,
@@ -53,7 +60,7 @@ impl<'a> Commands<'a> {
             Err(error) => (None, Some(error)),
         };
         let refused = error.clone().map_or(Ok(()), Err);
-        self.all.push(Started { command: command.clone(), asked, folder, running, outcome: None, error });
+        self.all.push(Started { command: command.clone(), asked_s, folder, running, outcome: None, error });
         Ok(refused)
     }
 
@@ -107,15 +114,15 @@ impl<'a> Commands<'a> {
     }
 
     /// Every command as the results tell it, and why any did not do what it had to, which for those that were stopped
-    /// depends on whether the user stopped the run.
-    pub fn records(&self, interrupted: bool) -> (Vec<CommandRecord>, Vec<String>) {
+    /// depends on what stopped the run.
+    pub fn records(&self, end: End) -> (Vec<CommandRecord>, Vec<String>) {
         let at = |instant: Duration| seconds(instant, self.start);
         let records = self.all.iter().map(|started| CommandRecord {
             name: started.command.name.clone(),
             node: started.command.node.clone(),
             exec: started.command.exec.clone(),
             folder: started.folder.clone(),
-            asked_s: started.asked.as_secs_f64(),
+            asked_s: started.asked_s,
             started_s: started.outcome.map(|outcome| at(outcome.started)),
             finished_s: started.outcome.map(|outcome| at(outcome.finished)),
             ended: started.outcome.map(|outcome| outcome.ended),
@@ -124,7 +131,7 @@ impl<'a> Commands<'a> {
             passed: started.passed(),
         });
         let failures =
-            self.all.iter().filter(|started| !started.passed()).map(|started| started.failure(interrupted));
+            self.all.iter().filter(|started| !started.passed()).map(|started| started.failure(end));
         (records.collect(), failures.collect())
     }
 }
@@ -154,7 +161,7 @@ impl Started {
         }
     }
 
-    fn failure(&self, interrupted: bool) -> String {
+    fn failure(&self, end: End) -> String {
         let Command { name, node, expect, .. } = &self.command;
         let wanted = match expect {
             Expect::Code(code) => format!("exit code {code} was expected"),
@@ -166,12 +173,13 @@ impl Started {
             (None, Some(Ended::Exit(code))) => format!("it exited with {code}, {wanted}"),
             (None, Some(Ended::Signal(signal))) => format!("signal {signal} ended it, {wanted}"),
             (None, Some(Ended::TimedOut)) => "it was not done within its timeout".to_owned(),
-            (None, Some(Ended::Stopped)) if interrupted => {
-                "it still ran when the run was interrupted".to_owned()
-            }
-            (None, Some(Ended::Stopped)) => {
-                "it still ran when the run ended: mark it `background: true` if it should".to_owned()
-            }
+            (None, Some(Ended::Stopped)) => match end {
+                End::Interrupted => "it still ran when the run was interrupted".to_owned(),
+                End::Waited => "it still ran when a wait ended the run".to_owned(),
+                End::Reached => {
+                    "it still ran when the run ended: mark it `background: true` if it should".to_owned()
+                }
+            },
         };
         format!("{name} on {node}: {what}")
     }

@@ -8,11 +8,16 @@
 //!
 //! Whatever happens on the way (a command that fails or hangs, a world that refuses, Ctrl-C), the steps to the right
 //! still follow: commands are always stopped, and what there is of results is always written.
+//!
+//! A wait is an event, too. While it lasts the run's clock stands still, so that the instants of later events, of the end
+//! and of the warm-up's end count as if it took no time; records and samples have real seconds. A wait in vain ends the
+//! run, because what follows rests on it.
 
 mod commands;
 mod loggers;
 mod provenance;
 mod timeline;
+mod wait;
 
 pub use provenance::Input;
 
@@ -22,12 +27,14 @@ use crate::results::{
     AssertionRecord, EventKind, EventRecord, Iperf3Rows, Machine, NetworkSummary, RESULTS_VERSION, Results,
     ResultsError, SamplesSummary, Staging, measure, usual_metrics,
 };
-use crate::section::{Action, Command, Event, Script};
-use crate::world::{Direction, Stop, World};
-use commands::Commands;
+use crate::section::{Action, Command, Condition, Event, Script};
+use crate::world::{Direction, Stop, World, WorldError};
+use commands::{Commands, End};
 use loggers::Loggers;
+use plait_model_quantity::TimeSpan;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use wait::Waited;
 
 /// How long commands that were asked to stop may take; a world kills them after a second.
 const GRACE: Duration = Duration::from_secs(5);
@@ -56,12 +63,17 @@ pub trait Progress {
 pub enum Moment<'a> {
     /// Loggers are on; the run lasts until about this second, where that is known.
     Started {
-        /// Seconds from the start.
+        /// Seconds from the start, if no wait takes time.
         until: Option<f64>,
     },
     /// Time passes: about ten times a second.
     Passing,
-    /// An event was fired.
+    /// The run waits: about ten times a second.
+    Waiting {
+        /// For this.
+        what: &'a str,
+    },
+    /// An event was fired, or a wait is over.
     Fired(&'a EventRecord),
     /// A command is gone, and whether it did what it had to.
     Ended {
@@ -130,19 +142,23 @@ fn perform(
 
     let mut stage = Stage {
         world,
+        staging,
         start,
         commands: Commands::new(world, staging, start),
         events: Vec::new(),
+        waiting: None,
+        pauses: Vec::new(),
         next_word: start,
     };
-    let until = script.duration.map(Duration::from);
-    progress.moment(0.0, Moment::Started { until: until.map(|until| until.as_secs_f64()) });
-    let played = stage.play(&script.events, until, &Halt { stop, loggers: &loggers }, progress);
+    progress.moment(0.0, Moment::Started { until: script.duration.map(TimeSpan::as_secs_f64) });
+    let played = stage.play(&script.events, script.duration, &Halt { stop, loggers: &loggers }, progress);
     progress.moment(stage.elapsed(), Moment::Stopping);
     stage.commands.stop_all(GRACE, progress);
     let duration_s = stage.elapsed();
     let verdict = world.verdict(start);
     played?;
+    // At the end, because a slow disk would hold up what follows a wait.
+    staging.remove(wait::FOLDER)?;
 
     let mut failures = loggers.refusals();
     let (rows, packets, more) = loggers.stop()?;
@@ -152,19 +168,23 @@ fn perform(
 
     progress.moment(stage.elapsed(), Moment::Writing);
     let interrupted = stop.is_asked();
-    let (commands, more) = stage.commands.records(interrupted);
+    let in_vain = |event: &EventRecord| event.kind == EventKind::Wait && event.error.is_some();
+    let end = match interrupted {
+        true => End::Interrupted,
+        false if stage.events.iter().any(in_vain) => End::Waited,
+        false => End::Reached,
+    };
+    failures.extend(stage.events.iter().filter_map(timeline::failure));
+    let (commands, more) = stage.commands.records(end);
     failures.extend(more);
-    failures.extend(stage.events.iter().filter_map(|event| {
-        let error = event.error.as_ref().filter(|_| event.kind != EventKind::Command)?;
-        Some(format!("at {} s, {}: {error}", event.asked_s, event.label))
-    }));
     Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
-    let warmup_s = script.warmup.as_secs_f64();
+    let warmup_s = stage.real(script.warmup, |pause| pause.at < script.warmup).as_secs_f64();
     let metrics = match script.metrics.is_empty() {
         true => usual_metrics(&commands, staging.folder()),
         false => measure(&script.metrics, warmup_s, &commands, staging.folder())?,
     };
-    if !interrupted {
+    // Of a run that was cut short it goes without saying.
+    if end == End::Reached {
         let missing = metrics.iter().filter_map(|(name, metric)| {
             Some(format!("the metric {name} has no value: {}", metric.why.as_ref()?))
         });
@@ -223,14 +243,33 @@ impl Halt<'_> {
 /// A run while it happens.
 struct Stage<'a> {
     world: &'a dyn World,
+    staging: &'a Staging,
     start: Duration,
     commands: Commands<'a>,
     events: Vec<EventRecord>,
+    /// What the run waits for just now.
+    waiting: Option<String>,
+    /// The waits that are over.
+    pauses: Vec<Pause>,
     /// When progress hears next that time passes.
     next_word: Duration,
 }
 
+/// A time in which the run's clock stood still.
+struct Pause {
+    /// On the run's clock.
+    at: TimeSpan,
+    /// On the world's clock.
+    length: Duration,
+}
+
 impl Stage<'_> {
+    /// The real time from the start to an instant of the run's clock, where some pauses came before it.
+    fn real(&self, at: TimeSpan, before: impl Fn(&Pause) -> bool) -> Duration {
+        let pauses = self.pauses.iter().filter(|pause| before(pause));
+        Duration::from(at) + pauses.map(|pause| pause.length).sum::<Duration>()
+    }
+
     /// Seconds since the start.
     fn elapsed(&self) -> f64 {
         seconds(self.world.now(), self.start)
@@ -241,18 +280,35 @@ impl Stage<'_> {
     fn play(
         &mut self,
         events: &[Event],
-        until: Option<Duration>,
+        until: Option<TimeSpan>,
         halt: &Halt<'_>,
         progress: &mut dyn Progress,
     ) -> Result<(), ResultsError> {
         for event in events {
-            if !self.pass_until(self.start + Duration::from(event.at), halt, progress) {
+            let asked = self.start + self.real(event.at, |_| true);
+            if !self.pass_until(asked, halt, progress) {
                 return Ok(());
             }
-            self.fire(event, progress)?;
+            let asked_s = seconds(asked, self.start);
+            let error = match &event.action {
+                Action::Wait(wait) => match self.wait(wait, event.at, halt, progress)? {
+                    Waited::Held => None,
+                    Waited::Failed(why) => Some(why),
+                    Waited::Halted => return Ok(()),
+                },
+                _ => self.fire(&event.action, asked_s)?.err().map(|error| error.message),
+            };
+            let in_vain = error.is_some() && matches!(event.action, Action::Wait(_));
+            let record = timeline::record(event, asked_s, self.elapsed(), error);
+            progress.moment(record.actual_s, Moment::Fired(&record));
+            self.events.push(record);
+            if in_vain {
+                return Ok(());
+            }
         }
         if let Some(until) = until {
-            self.pass_until(self.start + until, halt, progress);
+            let end = self.start + self.real(until, |_| true);
+            self.pass_until(end, halt, progress);
             return Ok(());
         }
         while self.commands.awaited() && self.pass_until(self.world.now() + TICK, halt, progress) {}
@@ -272,7 +328,11 @@ impl Stage<'_> {
             }
             if now >= self.next_word {
                 self.next_word = now + WORD;
-                progress.moment(seconds(now, self.start), Moment::Passing);
+                let moment = match &self.waiting {
+                    Some(what) => Moment::Waiting { what },
+                    None => Moment::Passing,
+                };
+                progress.moment(seconds(now, self.start), moment);
             }
             // With nothing to look after there is nothing to wake up for but the instant and a word of progress.
             let nap = if self.commands.any_running() { TICK } else { WORD };
@@ -280,16 +340,13 @@ impl Stage<'_> {
         }
     }
 
-    fn fire(&mut self, event: &Event, progress: &mut dyn Progress) -> Result<(), ResultsError> {
-        let done = match &event.action {
-            Action::Start(command) => self.commands.start(command, event.at)?,
+    fn fire(&mut self, action: &Action, asked_s: f64) -> Result<Result<(), WorldError>, ResultsError> {
+        Ok(match action {
+            Action::Start(command) => self.commands.start(command, asked_s)?,
             Action::Set { link, direction, change } => self.world.set_link(link, *direction, change),
             Action::Link { link, direction, up } => self.world.set_link_up(link, *direction, *up),
             Action::Node { node, up } => self.world.set_node_up(node, *up),
-        };
-        let record = timeline::record(event, self.elapsed(), done.err().map(|error| error.message));
-        progress.moment(record.actual_s, Moment::Fired(&record));
-        self.events.push(record);
-        Ok(())
+            Action::Wait(_) => Ok(()),
+        })
     }
 }

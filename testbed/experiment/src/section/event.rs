@@ -1,5 +1,6 @@
-//! `run`: commands and changes at their instants.
+//! `run`: commands and changes at their instants, and waits between them.
 
+mod wait;
 mod written;
 
 use super::names::{Name, nodes, unknown_node};
@@ -9,6 +10,7 @@ use plait_model_quantity::TimeSpan;
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
+pub use wait::{Condition, DEFAULT_WAIT, Protocol, Wait};
 pub(super) use written::EventFile;
 
 /// Choice: a command that says nothing of its timeout may take ten minutes, so that one which hangs does not hold the
@@ -18,7 +20,7 @@ pub const DEFAULT_TIMEOUT: TimeSpan = TimeSpan::from_millis(600_000);
 /// Something that happens at an instant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When, from the start of the run.
+    /// When, from the start of the run, on the run's clock, which stands still while the run waits.
     pub at: TimeSpan,
     /// What.
     pub action: Action,
@@ -54,6 +56,8 @@ pub enum Action {
         /// Whether it works from now on.
         up: bool,
     },
+    /// The run goes on when something is so.
+    Wait(Wait),
 }
 
 /// A command on one node.
@@ -86,11 +90,16 @@ pub enum Expect {
 pub(super) fn resolve(run: &[Spanned<EventFile>], network: &Network) -> Result<Vec<Event>, Vec<Diagnostic>> {
     let mut events = Vec::new();
     let mut faults = Vec::new();
-    for written in run {
+    for (written, at) in run.iter().zip(instants(run)) {
+        if written.at.is_none() && written.until.is_none() {
+            faults.push(
+                Diagnostic::new(written.span, "`at` is missing: when should this happen?").help(
+                    "add `at:` here, a time from the start of the run; only a wait (`until`) needs none",
+                ),
+            );
+        }
         match one(written, network) {
-            Ok(actions) => {
-                events.extend(actions.into_iter().map(|action| Event { at: written.at.value, action }))
-            }
+            Ok(actions) => events.extend(actions.into_iter().map(|action| Event { at, action })),
             Err(more) => faults.extend(more),
         }
     }
@@ -99,14 +108,25 @@ pub(super) fn resolve(run: &[Spanned<EventFile>], network: &Network) -> Result<V
     if faults.is_empty() { Ok(events) } else { Err(faults) }
 }
 
+/// The instant of each event; one that says none follows the event written before it.
+fn instants(run: &[Spanned<EventFile>]) -> impl Iterator<Item = TimeSpan> {
+    run.iter().scan(TimeSpan::ZERO, |last, event| {
+        *last = event.at.as_ref().map_or(*last, |at| at.value);
+        Some(*last)
+    })
+}
+
 fn one(event: &Spanned<EventFile>, network: &Network) -> Result<Vec<Action>, Vec<Diagnostic>> {
+    if let Some(until) = &event.until {
+        return wait::wait(event, until, network);
+    }
     match (&event.exec, &event.link, &event.node) {
         (Some(exec), None, None) => command(event, exec, network),
         (None, Some(link), None) => link_change(event, link, network).map(|action| vec![action]),
         (None, None, Some(node)) => node_change(event, node, network).map(|action| vec![action]),
         (None, None, None) => Err(vec![
             Diagnostic::new(event.span, "this event does nothing")
-                .help("give it `on` and `exec`, or `link` with `set`, `fail` or `recover`"),
+                .help("give it `on` and `exec`, `link` with `set`, `fail` or `recover`, or `until`"),
         ]),
         _ => Err(vec![
             Diagnostic::new(event.span, "an event is one of `exec`, `link` and `node`")
@@ -129,12 +149,7 @@ fn command(
             ("recover", event.recover.as_ref().map(|value| value.span)),
         ],
     );
-    if exec.trim().is_empty() {
-        faults.push(Diagnostic::new(exec.span, "`exec` is empty").help("write a command line"));
-    }
-    if exec.contains('\0') {
-        faults.push(Diagnostic::new(exec.span, "a command line cannot hold a NUL character"));
-    }
+    faults.extend(unusable_line(exec));
     let on = match &event.on {
         Some(on) => nodes(on, network).unwrap_or_else(|more| {
             faults.extend(more);
@@ -165,6 +180,17 @@ fn command(
         })
     };
     Ok(on.into_iter().map(command).collect())
+}
+
+/// Why a text is no command line.
+fn unusable_line(exec: &Spanned<String>) -> Option<Diagnostic> {
+    if exec.trim().is_empty() {
+        return Some(Diagnostic::new(exec.span, "`exec` is empty").help("write a command line"));
+    }
+    let fault = || {
+        Diagnostic::new(exec.span, "a command line cannot hold a NUL character").help("remove the character")
+    };
+    exec.contains('\0').then(fault)
 }
 
 fn link_change(

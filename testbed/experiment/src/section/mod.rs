@@ -1,6 +1,6 @@
 //! The keys of a network file that say what happens in a run.
 //!
-//! [`register`] adds them to the vocabulary: `run` (timed commands and link changes), `collect` (what is measured and
+//! [`register`] adds them to the vocabulary: `run` (timed commands and link changes, and waits), `collect` (what is measured and
 //! kept), `duration`, `warmup`, `metrics` and `assert` (the figures, and what they must be), `report` (the question) and
 //! `experiment` (what varies between runs). [`Script::of`] reads what one run does from a checked network,
 //! [`Experiment::of`] reads which runs there are from a document.
@@ -15,7 +15,7 @@ mod question;
 
 pub use assertion::Assertion;
 pub use collect::{Capture, Collect, FileRequest};
-pub use event::{Action, Command, DEFAULT_TIMEOUT, Event, Expect};
+pub use event::{Action, Command, Condition, DEFAULT_TIMEOUT, DEFAULT_WAIT, Event, Expect, Protocol, Wait};
 pub use experiment::{Experiment, Repeats};
 pub use metric::{Metric, Source};
 pub use question::Question;
@@ -37,9 +37,9 @@ pub struct Script {
     pub events: Vec<Event>,
     /// What is measured and collected.
     pub collect: Collect,
-    /// How long the run lasts; without it, until the last event was fired and its commands have ended.
+    /// How long the run lasts, its waits not counted; without it, until the last event was fired and its commands have ended.
     pub duration: Option<TimeSpan>,
-    /// How long samples are in no metric.
+    /// How long samples are in no metric, waits not counted.
     pub warmup: TimeSpan,
     /// The figures of the run.
     pub metrics: Vec<Metric>,
@@ -101,7 +101,7 @@ impl Script {
         })
     }
 
-    /// When the last event fires.
+    /// When the last event fires, if no wait takes time.
     pub fn last_event(&self) -> TimeSpan {
         self.events.last().map_or(TimeSpan::ZERO, |event| event.at)
     }
@@ -146,9 +146,10 @@ fn check_duration(duration: &Spanned<TimeSpan>, network: &Network) -> Vec<Diagno
     let Ok(Some(run)) = section::<Vec<Spanned<EventFile>>>(&network.sections, "run") else {
         return Vec::new();
     };
-    let late = run.iter().find(|event| *event.at > duration.value);
-    let fault = late.map(|event| {
-        Diagnostic::new(event.at.span, format!("this event comes after the run's end at {}", duration.value))
+    // A wait that says no instant has that of an event before it.
+    let late = run.iter().filter_map(|event| event.at.as_ref()).find(|at| at.value > duration.value);
+    let fault = late.map(|at| {
+        Diagnostic::new(at.span, format!("this event comes after the run's end at {}", duration.value))
             .note(duration.span, "the run ends here")
             .help("lengthen `duration`, or move the event before its end")
     });

@@ -7,7 +7,6 @@ use plait_testbed_runtime::capture::{PcapNg, missed, receive};
 use plait_testbed_runtime::control::{Capture, Samples};
 use plait_testbed_runtime::sample::{InterfaceRow, TcpRow};
 use serde::Deserialize;
-use serde_json::Value;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::Shutdown;
@@ -46,8 +45,8 @@ struct SampledDirection {
     backlog_bytes: u64,
 }
 
-fn batch(row: &Value) -> Option<Batch> {
-    Some(match Sampled::deserialize(row).ok()? {
+fn batch(sampled: Sampled) -> Batch {
+    match sampled {
         Sampled::Interfaces(rows) => Batch::Interfaces(rows),
         Sampled::Tcp(rows) => Batch::Tcp(rows),
         Sampled::Links(links) => Batch::Links(
@@ -70,7 +69,7 @@ fn batch(row: &Value) -> Option<Batch> {
                 })
                 .collect(),
         ),
-    })
+    }
 }
 
 /// Samples of sockets, interfaces and links, until it is stopped.
@@ -81,17 +80,21 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Reads samples on a thread of their own until they end.
-    pub fn start(samples: Samples, mut deliver: Deliver) -> io::Result<Self> {
+    pub fn start(mut samples: Samples, mut deliver: Deliver) -> io::Result<Self> {
         let socket = samples.socket()?;
         let reading = thread::Builder::new().name("plait-samples".into()).spawn(move || {
             let mut summary = LoggerSummary::default();
-            for row in samples {
-                match row.ok().and_then(|row| batch(&row)) {
-                    Some(batch) => {
+            while let Some(rows) = samples.next_rows::<Sampled>() {
+                match rows.map(batch) {
+                    Ok(batch) => {
                         summary.kept += batch.rows() as u64;
                         deliver(batch);
                     }
-                    None => summary.missed += 1,
+                    // The line is broken or its other side is: nothing more will be understood.
+                    Err(_) => {
+                        summary.missed += 1;
+                        break;
+                    }
                 }
             }
             summary

@@ -8,6 +8,8 @@ use super::protocol::{
 use crate::plan::{State, Step};
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::diagnostic::suggest;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -292,12 +294,21 @@ impl Samples {
     }
 }
 
-impl Iterator for Samples {
-    type Item = io::Result<Value>;
-    fn next(&mut self) -> Option<Self::Item> {
-        match self.line.receive() {
-            Ok(Some(Reply::Row(row))) => Some(Ok(row)),
-            Ok(Some(Reply::Failed(reason))) => Some(Err(io::Error::other(reason))),
+impl Samples {
+    /// The next rows, read as a type; none at the end. There may be thousands a second, so no tree of values is made of
+    /// them.
+    pub fn next_rows<T: DeserializeOwned>(&mut self) -> Option<io::Result<T>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Received<T> {
+            Row(T),
+            Failed(String),
+            Done(serde::de::IgnoredAny),
+            Progress(serde::de::IgnoredAny),
+        }
+        match self.line.receive::<Received<T>>() {
+            Ok(Some(Received::Row(rows))) => Some(Ok(rows)),
+            Ok(Some(Received::Failed(reason))) => Some(Err(io::Error::other(reason))),
             Ok(_) => None,
             Err(error) => Some(Err(error)),
         }

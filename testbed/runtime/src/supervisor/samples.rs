@@ -1,15 +1,32 @@
 //! Samples of links, sockets and interfaces, as rows until the asker has enough.
 
 use super::Supervisor;
-use crate::control::{Line, Reply, SampleRequest};
+use crate::control::{Line, SampleRequest};
 use crate::kernel::socket::wait_readable;
 use crate::kernel::time::monotonic_nanos;
-use crate::sample::{InterfaceSampler, TcpSampler};
+use crate::sample::{InterfaceRow, InterfaceSampler, TcpRow, TcpSampler};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A [`Reply::Row`](crate::control::Reply::Row) that is written as it is, without a tree of values between: there may be
+/// thousands of rows a second.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Sent<'a> {
+    Row(Rows<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Rows<'a> {
+    Tcp(&'a [TcpRow]),
+    Links(&'a [Value]),
+    Interfaces(&'a [InterfaceRow]),
+}
 
 /// One kind of sample: when the next is due, and how often.
 struct Timer {
@@ -63,13 +80,13 @@ impl Supervisor {
             let [tcp, links, interfaces] =
                 timers.each_mut().map(|timer| timer.as_mut().is_some_and(|timer| timer.due(now)));
             if let (true, Some(sampler)) = (tcp, &mut tcp_sampler) {
-                line.send(&Reply::Row(json!({ "tcp": sampler.sample() })), &[])?;
+                line.send(&Sent::Row(Rows::Tcp(&sampler.sample())), &[])?;
             }
             if links {
-                line.send(&Reply::Row(json!({ "links": self.link_rows(now) })), &[])?;
+                line.send(&Sent::Row(Rows::Links(&self.link_rows(now))), &[])?;
             }
             if let (true, Some(sampler)) = (interfaces, &mut interface_sampler) {
-                line.send(&Reply::Row(json!({ "interfaces": sampler.sample() })), &[])?;
+                line.send(&Sent::Row(Rows::Interfaces(&sampler.sample())), &[])?;
             }
         }
         Ok(())

@@ -39,7 +39,7 @@ impl Notes {
                 let what = match event.kind {
                     EventKind::Fail => "fails",
                     EventKind::Recover => "recovers",
-                    EventKind::Set | EventKind::Command => "changes",
+                    EventKind::Set | EventKind::Command | EventKind::Wait => "changes",
                 };
                 format!("{what} at {} s", short(event.asked_s))
             })
