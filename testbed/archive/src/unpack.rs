@@ -16,7 +16,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tar::{Archive, Entry, EntryType};
 
-/// Choice: what is unpacked without being asked twice. A day of samples is a tenth of it, and a disk bears it.
+/// Choice: what is unpacked without being asked twice: far more than samples need, and what a disk of today bears.
 pub const USUAL_LIMIT: ByteCount = ByteCount::new(16 << 30);
 
 /// Choice: a file is counted with what it costs on a disk beside its bytes, so that the limit bounds their number too.
