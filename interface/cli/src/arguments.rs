@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 mod file;
 mod link;
+mod pack;
 mod run;
 mod shell;
 mod testbed;
@@ -12,6 +13,7 @@ pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
 pub use link::{LinkCommand, Way};
+pub use pack::{PackArguments, UnpackArguments};
 pub use run::{CompareArguments, ReportArguments, RunArguments};
 pub use shell::{CompletionArguments, ManArguments};
 pub use testbed::{
@@ -94,6 +96,12 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Write man pages into a folder
     #[command(hide = true)]
     Man(ManArguments),
+    /// Pack a results folder into one file to keep or to give away
+    #[command(
+        after_help = "Examples:\n  plait pack results/quickstart-1                 writes results/quickstart-1.tar.zst\n  \
+plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
+    )]
+    Pack(PackArguments),
     /// Print what `up` or `apply` would do, without doing it
     #[command(after_help = "Example:\n  plait plan net.yaml")]
     Plan(FileArguments),
@@ -109,6 +117,12 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Open a shell in a node
     #[command(visible_alias = "connect", after_help = "Example:\n  plait shell a")]
     Shell(ShellArguments),
+    /// Unpack a results folder that `plait pack` packed; safe with files of strangers
+    #[command(
+        after_help = "Examples:\n  plait unpack quickstart-1.tar.zst               writes the folder quickstart-1 beside it\n  \
+plait unpack quickstart-1.tar.zst --output results/theirs"
+    )]
+    Unpack(UnpackArguments),
     /// Build a testbed from a file
     #[command(visible_aliases = ["deploy", "start"], after_help = "Examples:\n  plait up net.yaml\n  plait up net.yaml --name second --live")]
     Up(UpArguments),

@@ -47,11 +47,13 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Link(arguments) => commands::link::link(arguments, output),
         Command::Ls => commands::ls::ls(output),
         Command::Man(arguments) => commands::complete::man(arguments),
+        Command::Pack(arguments) => commands::pack::pack(arguments, output),
         Command::Plan(arguments) => commands::apply::plan(arguments, output),
         Command::Report(arguments) => commands::run::report(arguments, output),
         Command::Run(arguments) => commands::run::run(arguments, output),
         Command::Schema => commands::complete::schema(),
         Command::Shell(arguments) => commands::exec::shell(arguments, output),
+        Command::Unpack(arguments) => commands::pack::unpack(arguments, output),
         Command::Up(arguments) => commands::up::up(arguments, output),
         Command::Validate(arguments) => commands::validate::validate(arguments, output),
     }

@@ -13,6 +13,7 @@ pub mod import;
 pub mod inspect;
 pub mod link;
 pub mod ls;
+pub mod pack;
 pub mod run;
 pub mod sweep;
 pub mod up;
