@@ -168,7 +168,8 @@ fn a_flow_has_a_mean_and_an_interval_over_runs() {
     let text = "plait: 1\nname: flow\nexperiment: {factors: {rate: [5Mbit, 10Mbit]}, repeats: 2}\n\
         nodes: [a, b]\nlinks: [{endpoints: [a, b], rate: $rate, queue: 50ms}]\nrun:\n\
         - {at: 0s, on: b, exec: iperf3 -s -1, background: true}\n\
-        - {at: 300ms, on: a, name: bulk, exec: iperf3 -J -c b -t 1, timeout: 20s}\n";
+        - {until: port 5201 open on b}\n\
+        - {at: 0s, on: a, name: bulk, exec: iperf3 -J -c b -t 1, timeout: 20s}\n";
     person.file("flow.yaml", text);
     let value: Value = serde_json::from_str(&person.plait(&["run", "flow.yaml", "--json"]).stdout).unwrap();
     for (cell, rate) in [(0, 5e6), (1, 10e6)] {

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{PATIENCE, Person, Pinged, Testbed, eventually, installed, skip};
+use plait_model_quantity::ByteCount;
 use plait_testbed_guest::{Equipment, Guest, Image};
 use plait_testbed_runtime::control::{self, Directory, Exited};
 use std::io::{BufRead, BufReader};
@@ -23,9 +24,11 @@ const INNER: &str = "plait: 1\nname: inner\nnodes: [a, b, c]\nlinks:\n\
 fn a_guest_is_a_node_with_a_kernel_of_its_own() {
     let Some((person, image)) = prepared() else { return };
     let testbed = person.up(LAB);
-    let equipment = Equipment::new(image)
+    let mut equipment = Equipment::new(image)
         .with_file("/usr/bin/plait", env!("CARGO_BIN_EXE_plait"))
         .with_file("/root/inner.yaml", person.file("inner.yaml", INNER));
+    // Room for a program with all that a debugger wants.
+    equipment.memory = ByteCount::new(1 << 30);
     let mut guest = Guest::start(&handle(&person, &testbed.name), "r", &equipment).unwrap();
     println!("Linux {} was up after {:?}", guest.kernel(), guest.booted_in());
 

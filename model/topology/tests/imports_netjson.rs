@@ -9,10 +9,10 @@ fn a_mesh_gives_links_with_whole_costs() {
     let imported = import("mesh.json", MESH).unwrap();
     let network = read(&imported);
     assert_eq!(network.name, "Roofs-of-Rome-North");
-    assert_eq!(names(&network), ["Trastevere", "10.150.0.2", "3"]);
+    assert_eq!(names(&network), ["Trastevere", "n10.150.0.2", "3"]);
     let links: Vec<_> = network.links.iter().map(|link| (link.name.as_str(), link.cost)).collect();
-    assert_eq!(links, [("Trastevere-10.150.0.2", 150), ("10.150.0.2-3", 1), ("3-Trastevere", 100)]);
-    loses(&imported, "link 10.150.0.2-Trastevere", "1.50390625 there and 1.75", Some(14));
+    assert_eq!(links, [("Trastevere-n10.150.0.2", 150), ("n10.150.0.2-3", 1), ("3-Trastevere", 100)]);
+    loses(&imported, "link n10.150.0.2-Trastevere", "1.50390625 there and 1.75", Some(14));
     loses(&imported, "link 3-3", "left out", Some(16));
     loses(&imported, "link 3-Trastevere", "has no cost", Some(17));
     loses(&imported, "costs", "multiplied by 100", None);

@@ -95,7 +95,6 @@ fn check(
         return Ok(ExitCode::SUCCESS);
     }
     let mut checked = Vec::new();
-    let mut unmeasured = Vec::new();
     let mut progress = output.progress("measuring");
     for (done, link) in links.iter().enumerate() {
         progress.update(done, links.len());
@@ -103,19 +102,16 @@ fn check(
         match testbed.check_link(link, thorough) {
             Ok(found) => checked.push(found),
             Err(error) if links.len() == 1 => return Err(error.into()),
-            Err(error) => {
-                unmeasured.push(link);
-                checked.push(json!({ "link": link, "error": error.to_string() }));
-            }
+            Err(error) => checked.push(json!({ "link": link, "error": error.to_string() })),
         }
     }
     drop(progress);
     let all = checked.iter().flat_map(directions).all(|direction| direction["within"] != false);
     output.result(&json!(checked), || verification(&checked))?;
-    for failed in checked.iter().filter(|found| found["error"].is_string()) {
-        output.note(&format!("{} was not measured: {}", failed["link"], failed["error"]));
-    }
-    Ok(if all && unmeasured.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let unmeasured =
+        || checked.iter().filter_map(|found| Some((found["link"].as_str()?, found["error"].as_str()?)));
+    unmeasured().for_each(|(link, error)| output.note(&format!("{link} was not measured: {error}")));
+    Ok(if all && unmeasured().next().is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn directions(link: &Value) -> impl Iterator<Item = &Value> {

@@ -1,5 +1,6 @@
 //! Names that nodes may have, from labels that people wrote on maps.
 
+use crate::resolve::is_no_host;
 use std::collections::{HashMap, HashSet};
 
 /// Longest name of a node; RFC 1123's longest host name label.
@@ -31,6 +32,14 @@ impl Names {
                 name = "node".to_owned();
             }
             loss = Some(format!("has no usable label and is called `{name}`"));
+        }
+        if is_no_host(&name) {
+            name = format!("n{name}");
+            if is_no_host(&name) {
+                name = name.replace('.', "-");
+            }
+            name.truncate(LONGEST);
+            plain = false;
         }
         let base = name.clone();
         let mut count = 1;

@@ -17,6 +17,7 @@ use crate::network::{AddressPools, FrrRouting, Network, Routing};
 use crate::vocabulary::{Place, Vocabulary};
 use ipnet::IpNet;
 use mtu::SmallMtu;
+pub(crate) use names::is_no_host;
 use plait_model_quantity::TimeSpan;
 use std::collections::HashSet;
 

@@ -5,6 +5,17 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Span;
 use std::net::Ipv4Addr;
 
+/// Whether every program means itself by a name (RFC 6761, section 6.3).
+fn is_local(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower == "localhost" || lower.ends_with(".localhost")
+}
+
+/// Whether programs take a name for something else before they look for a host.
+pub(crate) fn is_no_host(name: &str) -> bool {
+    is_local(name) || name.parse::<Ipv4Addr>().is_ok()
+}
+
 impl Resolver<'_> {
     /// A name becomes a hostname, a folder and part of link names (RFC 1123's letters, digits and hyphens, with `_`
     /// and `.` as people use them).
@@ -26,9 +37,7 @@ impl Resolver<'_> {
 
     /// A node's name must find the node: programs take some names for something else before they look for a host.
     pub(super) fn check_host(&mut self, name: &str, span: Span) {
-        let lower = name.to_ascii_lowercase();
-        // RFC 6761, section 6.3.
-        if lower == "localhost" || lower.ends_with(".localhost") {
+        if is_local(name) {
             self.fault(
                 Diagnostic::new(span, format!("by `{name}` every program means the node that it runs in"))
                     .help("give the node another name"),

@@ -3,11 +3,9 @@
 use super::dump::{NodeSocket, open};
 use super::tcp_info::TcpInfo;
 use super::{SampleError, TcpRow, TcpState};
-use netlink_packet_core::{Emitable, NlasIterator};
-use netlink_packet_sock_diag::constants::{
-    AF_INET, AF_INET6, INET_DIAG_CONG, INET_DIAG_INFO, IPPROTO_TCP, SOCK_DIAG_BY_FAMILY,
-};
-use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
+use netlink_packet_core::NlasIterator;
+use netlink_packet_sock_diag::constants::{AF_INET, INET_DIAG_CONG, INET_DIAG_INFO};
+use netlink_packet_sock_diag::inet::{ExtensionFlags, StateFlags};
 use rustix::fd::BorrowedFd;
 use rustix::net::netlink::SOCK_DIAG;
 use rustix::time::{ClockId, clock_gettime};
@@ -16,12 +14,16 @@ use std::time::Duration;
 
 /// Bytes of `struct inet_diag_msg` (`linux/inet_diag.h`): four of state, 48 of addresses, five words.
 const INET_DIAG_MSG: usize = 72;
+/// Bytes of `struct inet_diag_sockid`.
+const SOCKET_ID: usize = 48;
+/// `TCPDIAG_GETSOCK`.
+const GET_TCP: u16 = 18;
 
 /// Samples the TCP connections of all nodes.
 #[derive(Debug)]
 pub struct TcpSampler {
     sockets: Vec<NodeSocket>,
-    requests: [Vec<u8>; 2],
+    request: Vec<u8>,
     buffer: Vec<u8>,
     sequence: u32,
     missed: u64,
@@ -33,10 +35,9 @@ impl TcpSampler {
     /// # Errors
     /// A namespace that may not be entered, or a kernel without `sock_diag`.
     pub fn open(nodes: &[(String, BorrowedFd<'_>)]) -> Result<Self, SampleError> {
-        let requests = [request(AF_INET, SocketId::new_v4()), request(AF_INET6, SocketId::new_v6())];
         Ok(Self {
             sockets: open(nodes, Some(SOCK_DIAG))?,
-            requests,
+            request: request(),
             buffer: Vec::new(),
             sequence: 0,
             missed: 0,
@@ -50,15 +51,11 @@ impl TcpSampler {
         for socket in &self.sockets {
             // Each node has an instant of its own: with many nodes a round takes milliseconds.
             let at = now();
-            for request in &self.requests {
-                self.sequence = self.sequence.wrapping_add(1);
-                let take = |payload: &[u8]| rows.extend(row(payload, &socket.node, at));
-                if let Err(error) =
-                    socket.dump(SOCK_DIAG_BY_FAMILY, request, self.sequence, &mut self.buffer, take)
-                {
-                    self.missed += 1;
-                    tracing::debug!(node = %socket.node, %error, "TCP connections not sampled");
-                }
+            self.sequence = self.sequence.wrapping_add(1);
+            let take = |payload: &[u8]| rows.extend(row(payload, &socket.node, at));
+            if let Err(error) = socket.dump(GET_TCP, &self.request, self.sequence, &mut self.buffer, take) {
+                self.missed += 1;
+                tracing::debug!(node = %socket.node, %error, "TCP connections not sampled");
             }
         }
         rows
@@ -76,22 +73,22 @@ pub(super) fn now() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-fn request(family: u8, socket_id: SocketId) -> Vec<u8> {
-    let request = InetRequest {
-        family,
-        protocol: IPPROTO_TCP,
-        extensions: ExtensionFlags::INFO | ExtensionFlags::CONG,
-        // Connections with data to tell of: not those that listen, are being opened, or linger in TIME-WAIT.
-        states: StateFlags::ESTABLISHED
-            | StateFlags::FIN_WAIT1
-            | StateFlags::FIN_WAIT2
-            | StateFlags::CLOSE_WAIT
-            | StateFlags::LAST_ACK
-            | StateFlags::CLOSING,
-        socket_id,
-    };
-    let mut bytes = vec![0; request.buffer_len()];
-    request.emit(&mut bytes);
+/// Asks for connections of both address families at once, in the older form (`struct inet_diag_req`): the newer one asks
+/// for one family, and the kernel looks through a table of all its sockets for each request.
+fn request() -> Vec<u8> {
+    // Connections with data to tell of: not those that listen, are being opened, or linger in TIME-WAIT.
+    let states = StateFlags::ESTABLISHED
+        | StateFlags::FIN_WAIT1
+        | StateFlags::FIN_WAIT2
+        | StateFlags::CLOSE_WAIT
+        | StateFlags::LAST_ACK
+        | StateFlags::CLOSING;
+    let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
+    // Family, two lengths of addresses to match, extensions; any socket; states; nothing of the database.
+    let mut bytes = vec![0, 0, 0, extensions.bits()];
+    bytes.resize(4 + SOCKET_ID, 0);
+    bytes.extend_from_slice(&states.bits().to_ne_bytes());
+    bytes.extend_from_slice(&0u32.to_ne_bytes());
     bytes
 }
 
@@ -176,7 +173,7 @@ mod tests {
         #[test]
         fn no_answer_makes_the_reader_panic(bytes in proptest::collection::vec(0u8.., 0..600), state in 0u8..14) {
             let _ = row(&bytes, "a", Duration::ZERO);
-            let mut well_begun = vec![AF_INET6, state];
+            let mut well_begun = vec![netlink_packet_sock_diag::constants::AF_INET6, state];
             well_begun.resize(INET_DIAG_MSG, 7);
             well_begun.extend_from_slice(&[0xf0, 0, INET_DIAG_INFO as u8, 0]);
             well_begun.extend_from_slice(&bytes);

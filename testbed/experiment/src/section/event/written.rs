@@ -14,7 +14,7 @@ use std::fmt;
 /// A command (`on`, `exec`) or a change (`link` or `node`) at an instant, or a wait (`until`).
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Event")]
+#[schemars(rename = "Event", extend("anyOf" = [{ "required": ["at"] }, { "required": ["until"] }]))]
 pub(in crate::section) struct EventFile {
     /// When, from the start of the run: `2s`. The run's clock stands still while the run waits. A wait without it follows
     /// the event written before it; every other event needs it.
