@@ -5,6 +5,7 @@ use plait_model_topology::address::{Assignment, assign};
 use plait_model_topology::diagnostic::{Diagnostic, Report};
 use plait_model_topology::document::{Source, Value, parse};
 use plait_model_topology::{Network, Vocabulary, resolve_network};
+use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Action, Experiment, Script};
 use plait_testbed_runtime::obstacle::obstacles;
 use plait_testbed_runtime::plan::{State, Wishes, desired};
@@ -141,6 +142,12 @@ impl Loaded {
     /// The files it names, with their bytes.
     pub fn named(&self) -> Vec<(String, Vec<u8>)> {
         self.named.borrow().iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+    }
+
+    /// What a run keeps of the file, beside the files it names.
+    pub fn input<'a>(&'a self, named: &'a [(String, Vec<u8>)]) -> Input<'a> {
+        let (file, text) = (&self.source.name, self.source.text.as_bytes());
+        Input { network: &self.network, file, text, named }
     }
 
     /// A fault found after parsing, as a failure that points at the file.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Why a command failed, and its exit code.
@@ -142,6 +143,12 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.pause();
     }
+}
+
+/// Writes what a command was asked to leave in a file.
+pub fn write_file(place: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(place, text)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))
 }
 
 /// `1 link`, `2 links`.

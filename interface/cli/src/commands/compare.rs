@@ -1,8 +1,8 @@
 //! `plait compare`.
 
 use crate::arguments::CompareArguments;
-use crate::commands::sweep::short;
-use crate::output::{Failure, Output, counted, table};
+use crate::commands::sweep::{short, with_unit};
+use crate::output::{Failure, Output, counted, table, write_file};
 use plait_testbed_experiment::report::render_comparison;
 use plait_testbed_experiment::sweep::{Comparison, Side};
 use std::path::Path;
@@ -19,8 +19,7 @@ pub fn compare(arguments: CompareArguments, output: &Output) -> Result<ExitCode,
         )));
     }
     if let Some(place) = &arguments.output {
-        std::fs::write(place, render_comparison(&comparison))
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+        write_file(place, &render_comparison(&comparison))?;
     }
     output.result(&serde_json::json!(comparison), || text(&comparison))?;
     Ok(ExitCode::SUCCESS)
@@ -34,7 +33,7 @@ fn text(comparison: &Comparison) -> String {
         let interval = row.difference.and_then(|found| found.interval);
         rows.push(vec![
             row.levels.join(" "),
-            row.metric.clone(),
+            with_unit(&row.metric, &row.unit),
             side(row.first),
             side(row.second),
             row.difference.map(|found| short(found.value)).unwrap_or_default(),

@@ -3,10 +3,10 @@
 use crate::arguments::{ReportArguments, RunArguments};
 use crate::commands::sweep::{short, sweep};
 use crate::load::{Loaded, load};
-use crate::output::{Failure, Output, Progress as Line, counted};
+use crate::output::{Failure, Output, Progress as Line, counted, write_file};
 use plait_testbed_experiment::report::{junit_of_run, render, render_experiment};
 use plait_testbed_experiment::results::{EventKind, Results};
-use plait_testbed_experiment::runner::{Input, Moment, Progress, run as run_script};
+use plait_testbed_experiment::runner::{Moment, Progress, run as run_script};
 use plait_testbed_experiment::section::{Action, Script};
 use plait_testbed_experiment::sweep::Summary;
 use plait_testbed_experiment::testbed::RunningTestbed;
@@ -86,12 +86,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         output.note(&format!("measuring link {link}"))
     })?;
     let named = loaded.named();
-    let input = Input {
-        network: &loaded.network,
-        file: &loaded.source.name,
-        text: loaded.source.text.as_bytes(),
-        named: &named,
-    };
+    let input = loaded.input(&named);
     let mut told = Told { output, line: output.progress("running"), until: None };
     let outcome = run_script(&world, &input, &script, &place, &stop, &mut told);
     drop(told);
@@ -102,8 +97,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     torn_down?;
     let results = &outcome.results;
     if let Some(place) = &arguments.junit {
-        std::fs::write(place, junit_of_run(results))
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+        write_file(place, &junit_of_run(results))?;
     }
     let report = outcome.folder.join("report.html");
     let value = json!({ "folder": outcome.folder, "report": report, "passed": results.passed,
@@ -216,15 +210,20 @@ impl Progress for Told<'_> {
 }
 
 pub fn report(arguments: ReportArguments, output: &Output) -> Result<ExitCode, Failure> {
-    // An experiment's folder says so.
-    let html = match arguments.folder.join("summary.json").exists() {
+    let holds = |name: &str| arguments.folder.join(name).exists();
+    if holds("experiment.json") && !holds("summary.json") {
+        return Err(Failure::new(format!(
+            "the experiment in {0} was not brought to its end: go on by: plait run FILE --resume {0}",
+            arguments.folder.display()
+        )));
+    }
+    let html = match holds("summary.json") {
         true => Summary::read(&arguments.folder).map(|summary| render_experiment(&summary)),
         false => render(&arguments.folder),
     };
     let html = html.map_err(|error| Failure::new(error.to_string()))?;
     let place = arguments.folder.join("report.html");
-    std::fs::write(&place, html)
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+    write_file(&place, &html)?;
     output.result(&json!({ "report": place }), || format!("report: {}\n", place.display()))?;
     Ok(ExitCode::SUCCESS)
 }

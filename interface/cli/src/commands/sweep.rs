@@ -3,10 +3,9 @@
 use crate::arguments::RunArguments;
 use crate::commands::run::next_place;
 use crate::load::Loaded;
-use crate::output::{Failure, Output, counted, table};
+use crate::output::{Failure, Output, counted, table, write_file};
 use plait_testbed_experiment::analysis::Estimate;
 use plait_testbed_experiment::report::{junit_of_experiment, render_experiment};
-use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Experiment, Repeats};
 use plait_testbed_experiment::sweep::{Attempt, Summary, Sweep, SweepError};
 use plait_testbed_experiment::world::{Stop, VerdictWord};
@@ -27,12 +26,7 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
         return dry(experiment, output);
     }
     let named = loaded.named();
-    let input = Input {
-        network: &loaded.network,
-        file: &loaded.source.name,
-        text: loaded.source.text.as_bytes(),
-        named: &named,
-    };
+    let input = loaded.input(&named);
     let mut sweep = match (&arguments.resume, &arguments.output) {
         (Some(folder), _) => Sweep::resume(experiment, &input, folder)?,
         (None, Some(place)) => Sweep::begin(experiment, &input, place)?,
@@ -60,11 +54,9 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     let summary = Summary::of(&sweep);
     summary.write(&sweep).map_err(SweepError::from)?;
     let report = sweep.folder().join("report.html");
-    std::fs::write(&report, render_experiment(&summary))
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", report.display())))?;
+    write_file(&report, &render_experiment(&summary))?;
     if let Some(place) = &arguments.junit {
-        std::fs::write(place, junit_of_experiment(&summary))
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", place.display())))?;
+        write_file(place, &junit_of_experiment(&summary))?;
     }
     let (done, all) = sweep.progress();
     let finished = sweep.next_attempt().is_none();
@@ -201,7 +193,7 @@ fn text(summary: &Summary) -> String {
                     .into_iter()
                     .chain(cell.levels.iter().cloned())
                     .chain([
-                        name.clone(),
+                        with_unit(name, &summary.metrics[name]),
                         value(metric.mean),
                         interval.unwrap_or_default(),
                         value(metric.median),
@@ -223,6 +215,11 @@ fn text(summary: &Summary) -> String {
         })
         .collect();
     format!("{}{asserted}{attempts}, {} tainted, {} failed\n", table(&rows), summary.tainted, summary.failed)
+}
+
+/// A metric's name, and what its values are measured in.
+pub fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name} [{unit}]") }
 }
 
 /// Four digits and a prefix: `18.63M`.

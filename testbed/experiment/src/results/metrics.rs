@@ -1,6 +1,7 @@
 //! The figures of a run, from what stands in its folder.
 
 use super::{CommandRecord, ResultsError, iperf3};
+use crate::analysis::Take;
 use crate::section::{Metric, Source};
 use crate::world::Direction;
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufReader};
+use std::ops::Add;
 use std::path::Path;
 
 /// Choice: a connection that moved less than this part of what its node's largest moved talks about the transfer (iperf3's
@@ -40,15 +42,15 @@ pub fn measure(
 ) -> Result<BTreeMap<String, MetricValue>, ResultsError> {
     let mut found = BTreeMap::new();
     for metric in metrics {
-        let samples = samples(&metric.source, warmup_s, commands, folder)?;
-        let value = match &samples {
-            Ok(samples) => metric.take.of(samples),
-            Err(_) => None,
-        };
-        let why = match (samples, value) {
-            (Err(why), _) => Some(why),
-            (Ok(samples), None) => Some(format!("{} samples are too few", samples.len())),
-            _ => None,
+        let (value, why) = match samples(metric, warmup_s, commands, folder)? {
+            Err(why) => (None, Some(why)),
+            // Of several counters, each grows by itself.
+            Ok(series) => {
+                match series.iter().filter_map(|samples| metric.take.of(samples)).reduce(Add::add) {
+                    Some(value) => (Some(value), None),
+                    None => (None, Some("there are too few samples".to_owned())),
+                }
+            }
         };
         found.insert(metric.name.clone(), MetricValue { value, unit: metric.unit.clone(), why });
     }
@@ -65,17 +67,17 @@ pub fn usual(commands: &[CommandRecord], folder: &Path) -> BTreeMap<String, Metr
     commands.iter().filter_map(of).collect()
 }
 
-/// Samples with their seconds, or why there are none.
-type Samples = Result<Vec<(f64, f64)>, String>;
+/// Samples with their seconds, of one thing or of several that are counted apart, or why there are none.
+type Samples = Result<Vec<Vec<(f64, f64)>>, String>;
 
 fn samples(
-    source: &Source,
+    metric: &Metric,
     warmup_s: f64,
     commands: &[CommandRecord],
     folder: &Path,
 ) -> Result<Samples, ResultsError> {
     let file = |name: &str| folder.join("samples").join(name);
-    match source {
+    match &metric.source {
         Source::Output { command, field } => {
             let mut named = commands.iter().filter(|known| known.name == *command);
             let (Some(command), None) = (named.next(), named.next()) else {
@@ -88,7 +90,15 @@ fn samples(
             let mut rows =
                 read(&file("tcp.csv"), column, node.as_slice(), &["node", "local", "remote", "bytes_sent"])?;
             keep_largest(&mut rows);
-            Ok(after(rows, warmup_s))
+            rows.retain(|(time, ..)| *time >= warmup_s);
+            // The growth of a counter is that of one connection; any other value is of all samples together.
+            let mut connections: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+            for row in rows {
+                let key = if metric.take == Take::Rate { connection(&row.2) } else { String::new() };
+                connections.entry(key).or_default().push(row);
+            }
+            let series: Vec<_> = connections.into_values().map(plain).filter(|one| !one.is_empty()).collect();
+            Ok(if series.is_empty() { Err(NONE.to_owned()) } else { Ok(series) })
         }
         Source::Link { link, direction, column } => {
             let direction = if *direction == Direction::Reverse { "reverse" } else { "forward" };
@@ -105,10 +115,21 @@ fn samples(
 /// A row of samples: its second, its value where it has one, and other columns as text.
 type Row = (f64, Option<f64>, Vec<String>);
 
-fn after(rows: Vec<Row>, warmup_s: f64) -> Samples {
-    let rows = rows.into_iter().filter(|(time, ..)| *time >= warmup_s);
-    let samples: Vec<(f64, f64)> = rows.filter_map(|(time, value, _)| Some((time, value?))).collect();
-    if samples.is_empty() { Err("there are no such samples".to_owned()) } else { Ok(samples) }
+const NONE: &str = "there are no such samples; does `collect` turn them off?";
+
+fn after(mut rows: Vec<Row>, warmup_s: f64) -> Samples {
+    rows.retain(|(time, ..)| *time >= warmup_s);
+    let samples = plain(rows);
+    if samples.is_empty() { Err(NONE.to_owned()) } else { Ok(vec![samples]) }
+}
+
+fn plain(rows: Vec<Row>) -> Vec<(f64, f64)> {
+    rows.into_iter().filter_map(|(time, value, _)| Some((time, value?))).collect()
+}
+
+/// What tells a connection from others: its node and both addresses.
+fn connection(more: &[String]) -> String {
+    more[..3].join(" ")
 }
 
 /// One column of a file of samples, where the wanted columns have the wanted texts. A file that is not there has no rows.
@@ -145,7 +166,6 @@ fn read(path: &Path, column: &str, wanted: &[(&str, &str)], more: &[&str]) -> Re
 
 /// Keeps the rows of connections that moved most of the bytes.
 fn keep_largest(rows: &mut Vec<Row>) {
-    let connection = |more: &[String]| more[..3].join(" ");
     let mut sent: HashMap<String, f64> = HashMap::new();
     for (_, _, more) in rows.iter() {
         let most = sent.entry(connection(more)).or_default();
@@ -175,7 +195,7 @@ fn printed(stdout: &Path, field: Option<&str>) -> Samples {
         }
     };
     match (values.is_empty(), field) {
-        (false, _) => Ok((0u32..).map(f64::from).zip(values).collect()),
+        (false, _) => Ok(vec![(0u32..).map(f64::from).zip(values).collect()]),
         (true, Some(field)) => Err(format!("its command printed no JSON with a number at `{field}`")),
         (true, None) => Err("its command printed no number".to_owned()),
     }
@@ -200,8 +220,10 @@ mod tests {
         let path = folder.path().join("stdout");
         let of = |text: &str, field: Option<&str>| {
             fs::write(&path, text).unwrap();
-            printed(&path, field)
-                .map(|samples| samples.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+            let values = |samples: Vec<Vec<(f64, f64)>>| -> Vec<f64> {
+                samples.concat().into_iter().map(|(_, value)| value).collect()
+            };
+            printed(&path, field).map(values)
         };
         assert_eq!(of("17.5\n", None), Ok(vec![17.5]));
         assert_eq!(of("3\nwords\n4\n", None), Ok(vec![3.0, 4.0]));
@@ -209,5 +231,25 @@ mod tests {
         assert_eq!(of("{\"t\": 1}\n{\"t\": 2}\nnoise\n", Some("t")), Ok(vec![1.0, 2.0]));
         assert!(of("{\"t\": \"x\"}", Some("t")).unwrap_err().contains("at `t`"));
         assert!(of("", None).unwrap_err().contains("no number"));
+    }
+
+    #[test]
+    fn rates_of_connections_add_up_and_small_talk_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("samples")).unwrap();
+        let rows = "time_s,node,local,remote,bytes_sent,srtt_ms\n\
+            0.0,a,a:1,b:5,0,900\n1.0,a,a:1,b:5,1000,10\n1.0,a,a:2,b:5,500,20\n1.0,a,a:9,b:5,3,500\n\
+            3.0,a,a:1,b:5,5000,30\n3.0,a,a:2,b:5,1500,40\n3.0,a,a:9,b:5,5,500\n";
+        fs::write(folder.path().join("samples/tcp.csv"), rows).unwrap();
+        let metric = |name: &str, column: &str, take| Metric {
+            name: name.to_owned(),
+            source: Source::Tcp { node: Some("a".to_owned()), column: column.to_owned() },
+            take,
+            unit: String::new(),
+        };
+        let metrics = [metric("rate", "bytes_sent", Take::Rate), metric("rtt", "srtt_ms", Take::Mean)];
+        let found = measure(&metrics, 0.5, &[], folder.path()).unwrap();
+        assert_eq!(found["rate"].value, Some(2000.0 + 500.0));
+        assert_eq!(found["rtt"].value, Some(25.0), "what came in the warm-up is in no metric");
     }
 }

@@ -1,7 +1,8 @@
 //! The folder of a sweep: what is to run, what was run, what comes next.
 
 use super::order::{Attempt, RunId, block};
-use super::summary::Summary;
+use super::summary;
+use crate::analysis::mean;
 use crate::results::{MetricValue, Results, ResultsError};
 use crate::runner::Input;
 use crate::section::{Experiment, Repeats};
@@ -219,9 +220,9 @@ impl<'a> Sweep<'a> {
     /// Whether the intervals of a cell are still too wide.
     fn wants_more(&self, cell: usize) -> bool {
         let Repeats::Until(share) = self.experiment.repeats else { return false };
-        let metrics = Summary::of_cell(self, cell).metrics;
-        metrics.values().any(|metric| {
-            metric.mean.is_some_and(|mean| mean.relative_half_width().is_none_or(|width| width > share))
+        // Asked for every cell before every run, so no more is worked out than this.
+        summary::values(self, cell).values().any(|(valid, _)| {
+            mean(valid).is_some_and(|mean| mean.relative_half_width().is_none_or(|width| width > share))
         })
     }
 

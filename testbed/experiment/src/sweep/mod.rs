@@ -8,8 +8,8 @@
 //! folder/report.html               the same for people
 //! ```
 //!
-//! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done: [`Sweep::next_attempt`] looks there
-//! and nowhere else, and a sweep that was killed goes on where it was.
+//! A run's folder gets its name when it is whole, so what stands in `runs/` is what was done:
+//! [`Sweep::next_attempt`] looks there and nowhere else, and a sweep that was killed goes on where it was.
 
 mod comparison;
 mod folder;

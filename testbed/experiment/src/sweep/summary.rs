@@ -191,20 +191,9 @@ impl Summary {
         }
     }
 
-    pub(super) fn of_cell(sweep: &Sweep<'_>, cell: usize) -> CellSummary {
+    fn of_cell(sweep: &Sweep<'_>, cell: usize) -> CellSummary {
         let experiment = sweep.experiment();
-        let counting: Vec<&Done> = (1..=experiment.repeats.most())
-            .filter_map(|repeat| sweep.counting(RunId { cell, repeat }))
-            .collect();
-        let mut values: BTreeMap<String, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-        for done in &counting {
-            for (name, &value) in &done.metrics {
-                let (valid, tainted) = values.entry(name.clone()).or_default();
-                let into = if is_valid(done) { valid } else { tainted };
-                into.push(value);
-            }
-        }
-        let valid = counting.iter().filter(|done| is_valid(done)).count();
+        let (valid, tainted): (Vec<_>, Vec<_>) = counting(sweep, cell).partition(|done| is_valid(done));
         let average = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let summary = |(valid, tainted): (Vec<f64>, Vec<f64>)| MetricSummary {
             mean: mean(&valid),
@@ -216,9 +205,12 @@ impl Summary {
         CellSummary {
             cell,
             levels: experiment.cells[cell - 1].levels.iter().map(|level| level.text.clone()).collect(),
-            valid,
-            tainted: counting.len() - valid,
-            metrics: values.into_iter().map(|(name, values)| (name, summary(values))).collect(),
+            valid: valid.len(),
+            tainted: tainted.len(),
+            metrics: values(sweep, cell)
+                .into_iter()
+                .map(|(name, values)| (name.to_owned(), summary(values)))
+                .collect(),
         }
     }
 
@@ -282,6 +274,25 @@ impl Summary {
         }
         writer.flush().map_err(|error| ResultsError::write(&path, error))
     }
+}
+
+/// The attempts that count for the runs of a cell.
+fn counting<'a>(sweep: &'a Sweep<'_>, cell: usize) -> impl Iterator<Item = &'a Done> {
+    let repeats = 1..=sweep.experiment().repeats.most();
+    repeats.filter_map(move |repeat| sweep.counting(RunId { cell, repeat }))
+}
+
+/// What the valid runs of a cell gave, and what its tainted ones, by metric.
+pub(super) fn values<'a>(sweep: &'a Sweep<'_>, cell: usize) -> BTreeMap<&'a str, (Vec<f64>, Vec<f64>)> {
+    let mut values: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for done in counting(sweep, cell) {
+        for (name, &value) in &done.metrics {
+            let (valid, tainted) = values.entry(name).or_default();
+            let into = if is_valid(done) { valid } else { tainted };
+            into.push(value);
+        }
+    }
+    values
 }
 
 fn is_valid(done: &Done) -> bool {

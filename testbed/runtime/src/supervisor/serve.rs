@@ -61,7 +61,7 @@ impl Supervisor {
             },
             Err(error) => return line.send(&Reply::Failed(format!("not a request: {error}")), &[]),
         };
-        match self.answer(&mut line, envelope.request, end) {
+        match self.answer(&mut line, envelope.request) {
             Ok(Answer::Value(value)) => line.send(&Reply::Done(value), &[]),
             Ok(Answer::Descriptor(descriptor)) => line.send(&Reply::Done(Value::Null), &[descriptor.as_fd()]),
             Ok(Answer::Ending) => {
@@ -73,8 +73,7 @@ impl Supervisor {
         }
     }
 
-    fn answer(&self, line: &mut Line, request: Request, end: &End) -> io::Result<Answer> {
-        let _ = end;
+    fn answer(&self, line: &mut Line, request: Request) -> io::Result<Answer> {
         Ok(match request {
             Request::Apply { desired } => Answer::Value(self.apply(line, &desired)?),
             Request::Capture { node, interface } => {
