@@ -3,9 +3,10 @@
 mod common;
 
 use common::{Person, as_root_and_as_user, eventually, installed};
+use plait_testbed_experiment::sweep::Reproduction;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Four cells of two repeats. The levels stand in a link, in a command and in a text between others.
@@ -277,4 +278,49 @@ fn figures_that_make_no_sense_are_refused_with_their_place() {
     wrong("metrics: {m: {unit: ms}}", &["where does `m` come from?"]);
     wrong("metrics: {m: {tcp: srtt_ms, field: a}}", &["`field` has a meaning beside `output` only"]);
     wrong("metrics: {m: {tcp: srtt_ms, take: p101}}", &["p101", "p95"]);
+}
+
+/// Chance has its say in this link, and the metrics vary from run to run.
+const CHANCE: &str = "plait: 1\nname: chance\nseed: 5\n\
+    experiment: {factors: {delay: [1ms, 5ms]}, repeats: 2}\n\
+    nodes: [a, b]\n\
+    links: [{endpoints: [a, b], delay: $delay, jitter: 200us, loss: 5%}]\n\
+    collect: {tcp: off, links: off, interfaces: off, ping: [{from: a, to: b, every: 5ms}]}\n\
+    duration: 600ms\n\
+    metrics: {rtt: {ping: a to b}}\n";
+
+#[test]
+fn a_run_made_twice_is_built_and_fares_alike() {
+    as_root_and_as_user(|person| {
+        person.file("chance.yaml", CHANCE);
+        let ended = person.plait(&["run", "chance.yaml", "--twice", "--json"]);
+        let value: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:#?}"));
+        let twice = &value["twice"];
+        assert_eq!(twice["plan_differences"], 0, "{twice:#}");
+        for way in 0..2 {
+            let fates = &twice["fates"][way];
+            assert_eq!((&fates["alike"], fates["packets"].as_u64() >= Some(64)), (&true.into(), true), "{fates}");
+        }
+        let metric = &twice["metrics"][0];
+        assert!(metric["expected"].is_array() && metric["second"].is_number(), "{metric}");
+        let folder = person.work().join("results/chance-1");
+        assert!(folder.join("twice/c1-r1-a1/report.html").exists() && folder.join("twice.json").exists());
+
+        // Another seed is another plan and other fates: the comparison can fail.
+        let other = folder.join("runs/c1-r2-a1");
+        let reproduction = Reproduction::read(&folder.join("runs/c1-r1-a1"), &other, &BTreeMap::new()).unwrap();
+        let places: Vec<_> = reproduction.plan.iter().map(|place| place.place.as_str()).collect();
+        assert_eq!(places, ["links.a-b.seed"]);
+        assert!(reproduction.fates.iter().all(|fates| !fates.alike) && !reproduction.holds());
+
+        // One cell alone has no repeats to be compared with.
+        let words = ["run", "chance.yaml", "--cell", "2", "--twice", "--output", "cell"];
+        let said = person.plait(&words).fine();
+        assert!(said.contains("identical") && said.contains("no repeats to say"), "{said}");
+        person.plait(&["run", "chance.yaml", "--resume", "results/chance-1", "--cell", "2"]).fails_saying(
+            2,
+            &["`--twice`"],
+        );
+        person.assert_nothing_runs();
+    });
 }

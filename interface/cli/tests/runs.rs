@@ -13,7 +13,7 @@ const TINY: &str = "plait: 1\nname: tiny\nseed: 4\n\
     report: {title: A tiny run, question: Does everything arrive?}\n\
     nodes: {a: host, r: router, b: host}\n\
     links: [{endpoints: [a, r], rate: 20Mbit, delay: 2ms, verify: true}, r-b]\n\
-    collect: {tcp: 200ms, links: 200ms, files: [{node: a, path: /run/node/note}], capture: ['b:eth0']}\n\
+    collect: {tcp: 200ms, links: 200ms, ping: [{from: a, to: b, every: 20ms}], files: [{node: a, path: /run/node/note}], capture: ['b:eth0']}\n\
     run:\n\
     - {at: 0s, on: b, name: server, exec: iperf3 -s, background: true}\n\
     - {at: 500ms, on: a, name: flow, exec: iperf3 -J -c b -t 3, timeout: 30s}\n\
@@ -58,10 +58,13 @@ fn parts(folder: &Path) {
     assert_eq!(results["passed"], true, "{results:#}");
     assert_eq!(results["events"].as_array().map(Vec::len), Some(6), "{results:#}");
     assert_eq!(read("network.yaml"), TINY);
-    for samples in ["tcp", "links", "interfaces", "iperf3"] {
+    for samples in ["tcp", "links", "interfaces", "pings", "iperf3"] {
         let text = read(&format!("samples/{samples}.csv"));
         assert!(text.lines().count() > 3, "{samples}: {text}");
     }
+    round_trips(&read("samples/pings.csv"));
+    let plan: Value = serde_json::from_str(&read("plan.json")).unwrap();
+    assert_eq!(plan["nodes"]["r"]["role"], "router");
     let commands: Vec<String> = std::fs::read_dir(folder.join("commands"))
         .unwrap()
         .flatten()
@@ -73,6 +76,26 @@ fn parts(folder: &Path) {
     assert_eq!(read("nodes/a/run/node/note"), "noted\n");
     let capture = std::fs::read_dir(folder.join("captures")).unwrap().flatten().next().expect("a capture");
     assert!(capture.metadata().unwrap().len() > 1000);
+}
+
+/// The link waits 2 ms each way, then 20 ms, and then is down for half a second.
+fn round_trips(csv: &str) {
+    let (mut before, mut after, mut lost) = (Vec::new(), Vec::new(), 0);
+    for row in csv.lines().skip(1) {
+        let columns: Vec<&str> = row.split(',').collect();
+        let [at, "a", "b", _, trip, missing] = columns[..] else { panic!("{row}") };
+        match (at.parse::<f64>().unwrap(), trip.parse::<f64>().ok(), missing) {
+            (..1.0, Some(trip), "0") => before.push(trip),
+            (1.2..1.9, Some(trip), "0") => after.push(trip),
+            (2.1..2.4, None, "1") => lost += 1,
+            (2.1..2.4, ..) => panic!("a reply over a link that is down: {row}"),
+            _ => {}
+        }
+    }
+    let least = |trips: &[f64]| trips.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(before.len() > 20 && least(&before) >= 4.0, "{before:?}");
+    assert!(after.len() > 10 && least(&after) >= 40.0, "{after:?}");
+    assert!(lost > 5, "requests into a dead link are rows without a reply");
 }
 
 /// A page that opens offline loads nothing from anywhere.

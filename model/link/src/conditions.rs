@@ -194,6 +194,13 @@ impl Conditions {
             && self.touches_no_packet()
     }
 
+    /// Whether a draw for each packet decides its fate, whatever stands in the queue.
+    pub fn is_random(&self) -> bool {
+        self.jitter.is_some()
+            || self.loss != Loss::None
+            || [self.reorder, self.duplicate, self.corrupt].iter().any(|share| *share != Probability::ZERO)
+    }
+
     /// Whether each packet must come through as itself. Otherwise the sender may hand over trains of 64 KB (TSO),
     /// which is many times faster, but then one loss draw or one queue drop kills a whole train.
     ///
@@ -208,9 +215,7 @@ impl Conditions {
             (Rate::Constant(rate), QueueLimit::Bytes(bytes)) => rate.time_for(bytes) < DEEP,
             (Rate::Trace(trace), QueueLimit::Bytes(bytes)) => trace.fastest().time_for(bytes) < DEEP,
         };
-        self.jitter.is_some()
-            || self.loss != Loss::None
-            || [self.reorder, self.duplicate, self.corrupt].iter().any(|share| *share != Probability::ZERO)
+        self.is_random()
             || (self.rate != Rate::Unlimited && self.queue.discipline != Discipline::DropTail)
             || shallow()
     }

@@ -9,6 +9,7 @@ mod codel;
 mod counters;
 mod delay_line;
 mod fate;
+mod journal;
 mod packet;
 mod red;
 mod serialiser;
@@ -17,6 +18,8 @@ use codel::CodelState;
 pub use counters::Counters;
 use delay_line::DelayLine;
 use fate::{Fates, HOUSEKEEPING};
+use journal::Fate;
+pub use journal::Journal;
 use packet::Transit;
 pub use packet::{Departure, PacketInfo};
 use red::{RedState, Verdict};
@@ -61,6 +64,7 @@ pub struct Direction<P> {
     red: RedState,
     codel: CodelState,
     counters: Counters,
+    journal: Journal,
 }
 
 /// The packet on the wire.
@@ -97,6 +101,7 @@ impl<P: Clone> Direction<P> {
             red: RedState::default(),
             codel: CodelState::default(),
             counters: Counters::default(),
+            journal: Journal::default(),
             conditions,
         }
     }
@@ -113,6 +118,7 @@ impl<P: Clone> Direction<P> {
         }
         if self.conditions.loss != Loss::None && self.fates.is_lost(&self.conditions.loss, number) {
             self.counters.lost += segments;
+            self.journal.note(number, Fate { lost: true, ..Fate::default() });
             return;
         }
         let mut transit = Transit {
@@ -136,6 +142,11 @@ impl<P: Clone> Direction<P> {
             self.counters.reordered += segments;
         } else {
             transit.release = now.saturating_add(self.fates.delay(&self.conditions, number));
+        }
+        if self.conditions.is_random() {
+            let delay = transit.release - now;
+            let (doubled, corrupt) = (copy.is_some(), transit.corrupt);
+            self.journal.note(number, Fate { lost: false, doubled, hurried: reordered, corrupt, delay });
         }
         let copy = copy.map(|payload| {
             self.counters.duplicated += segments;
@@ -201,6 +212,7 @@ impl<P: Clone> Direction<P> {
         }
         self.limit = Limit::of(&conditions);
         self.conditions = conditions;
+        self.journal.end();
     }
 
     /// Takes the link down: what is under way and what still arrives is dropped. The rest of the state stays.
@@ -246,6 +258,11 @@ impl<P: Clone> Direction<P> {
     /// What became of the packets so far.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// What was decided about the first packets, where chance decides.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Bytes in the queue, the packet being sent included.

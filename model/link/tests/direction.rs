@@ -57,6 +57,33 @@ fn the_same_seed_gives_the_same_fates() {
 }
 
 #[test]
+fn runs_that_meet_the_same_chance_keep_the_same_journal() {
+    let journal = |json: &str, seed: u64, count: u64, gap: u64| {
+        let mut direction = Direction::new(conditions(json), seed, 0);
+        for number in 0..count {
+            direction.arrive(number * gap, PacketInfo::frame(100), number);
+        }
+        direction.journal().clone()
+    };
+    let json = r#"{"delay": "5ms", "jitter": "1ms", "loss": "5%", "duplicate": "2%"}"#;
+    let first = journal(json, 7, 5000, 1000);
+    assert_eq!(first.compare(&journal(json, 7, 3000, 70_000)), (2048, true), "however packets were timed");
+    assert_eq!(first.compare(&journal(json, 8, 5000, 1000)), (4096, false));
+    let other = r#"{"delay": "5ms", "jitter": "1ms", "loss": "6%", "duplicate": "2%"}"#;
+    assert!(!first.compare(&journal(other, 7, 5000, 1000)).1);
+    assert_eq!(journal(r#"{"delay": "5ms"}"#, 7, 5000, 1000).digests, [0; 0], "chance decides nothing here");
+
+    let mut changed = Direction::new(conditions(json), 7, 0);
+    for number in 0..1000 {
+        if number == 100 {
+            changed.set(conditions(other), number * 1000);
+        }
+        changed.arrive(number * 1000, PacketInfo::frame(100), number);
+    }
+    assert_eq!(first.compare(changed.journal()), (64, true), "it ends where conditions change");
+}
+
+#[test]
 fn jitter_never_changes_which_packets_are_lost() {
     let still = survivors(r#"{"loss": "5%", "delay": "5ms"}"#, 7, 5000);
     let mut shaken = survivors(

@@ -4,13 +4,15 @@ mod judgement;
 mod loggers;
 
 use crate::world::{
-    AccuracyClass, Deliver, Description, Direction, Ended, Launch, Logger, Outcome, Running, Sampling, Stop,
+    AccuracyClass, Deliver, Description, Direction, Ended, Fates, Launch, Logger, Outcome, Ping, Running, Sampling, Stop,
     Verdict, Verification, World, WorldError,
 };
 use loggers::{CaptureLogger, Sampler};
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
-use plait_testbed_runtime::control::{ExecRequest, Exited, SampleRequest, Testbed, Traces};
+use plait_testbed_runtime::control::{
+    ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces,
+};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use plait_testbed_runtime::sandbox::NODE_FOLDER;
 use serde_json::Value;
@@ -66,6 +68,10 @@ impl RunningTestbed {
     pub fn into_testbed(self) -> Testbed {
         self.testbed
     }
+}
+
+fn asked(Ping { from, to, every }: Ping) -> PingRequest {
+    PingRequest { from, to, every_ms: every.as_millis() as u64 }
 }
 
 fn error(error: impl std::fmt::Display) -> WorldError {
@@ -165,6 +171,7 @@ impl World for RunningTestbed {
                 tcp_ms: millis(request.tcp),
                 interfaces_ms: millis(request.interfaces),
                 links_ms: millis(request.links),
+                pings: request.pings.into_iter().map(asked).collect(),
             })
             .map_err(error)?;
         Sampler::start(samples, deliver).map(|sampler| Box::new(sampler) as _).map_err(error)
@@ -192,6 +199,15 @@ impl World for RunningTestbed {
 
     fn verdict(&self, since: Duration) -> Verdict {
         judgement::verdict(self.testbed.verdict().ok().as_ref(), since)
+    }
+
+    fn plan(&self) -> Value {
+        let plan = self.testbed.state().map(serde_json::to_value);
+        plan.ok().and_then(Result::ok).unwrap_or_default()
+    }
+
+    fn fates(&self) -> Vec<Fates> {
+        judgement::fates(&self.testbed.verdict().unwrap_or_default())
     }
 
     fn link_report(&self) -> Value {

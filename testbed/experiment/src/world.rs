@@ -3,8 +3,8 @@
 //! A [`World`] is a network that is up: a testbed of namespaces, or a simulator in virtual time. The run decides what
 //! happens when; the world makes it so and keeps the clock. Every instant in what a world returns is on that clock.
 
-use plait_model_link::ConditionsSpec;
-use plait_testbed_runtime::sample::{InterfaceRow, TcpRow};
+use plait_model_link::{ConditionsSpec, Journal};
+use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -56,6 +56,12 @@ pub trait World: Sync {
 
     /// Whether the links did what was asked of them since an instant; reasons count their seconds from it.
     fn verdict(&self, since: Duration) -> Verdict;
+
+    /// What was built, in full: addresses, configurations, conditions, seeds. Two runs of one file build the same.
+    fn plan(&self) -> serde_json::Value;
+
+    /// What chance decided about the first packets of links.
+    fn fates(&self) -> Vec<Fates>;
 
     /// Whatever else is known of each link (backend, counters, lateness), kept as it is in the results.
     fn link_report(&self) -> serde_json::Value;
@@ -149,7 +155,7 @@ pub struct LoggerSummary {
 }
 
 /// What to sample and how often; none is not at all.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampling {
     /// TCP connections of all nodes.
     pub tcp: Option<Duration>,
@@ -157,6 +163,19 @@ pub struct Sampling {
     pub links: Option<Duration>,
     /// Interfaces of all nodes.
     pub interfaces: Option<Duration>,
+    /// Round trips.
+    pub pings: Vec<Ping>,
+}
+
+/// A series of round trips.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ping {
+    /// The node that asks.
+    pub from: String,
+    /// The node that answers.
+    pub to: String,
+    /// From one request to the next.
+    pub every: Duration,
 }
 
 /// Takes what samplers deliver.
@@ -172,6 +191,8 @@ pub enum Batch {
     Links(Vec<LinkRow>),
     /// Interfaces.
     Interfaces(Vec<InterfaceRow>),
+    /// Round trips.
+    Pings(Vec<PingRow>),
 }
 
 impl Batch {
@@ -181,6 +202,7 @@ impl Batch {
             Self::Tcp(rows) => rows.len(),
             Self::Links(rows) => rows.len(),
             Self::Interfaces(rows) => rows.len(),
+            Self::Pings(rows) => rows.len(),
         }
     }
 }
@@ -240,6 +262,18 @@ impl Direction {
             Self::Both => Self::Both,
         }
     }
+}
+
+/// What chance decided about the first packets of one direction of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fates {
+    /// The link's name.
+    pub link: String,
+    /// The direction; never [`Direction::Both`].
+    pub direction: Direction,
+    /// What was decided.
+    #[serde(flatten)]
+    pub journal: Journal,
 }
 
 /// One property of one direction of a link, measured against its request.

@@ -178,6 +178,16 @@ fn a_fault_in_a_run_names_its_place_and_the_remedy() {
         ("collect: {capture: ['a:eth9']}\n", vec!["`a` has no interface `eth9`"]),
         ("collect: {capture: [a]}\n", vec!["names no interface", "`a:eth0`"]),
         ("collect: {files: [{node: a, path: ../x}]}\n", vec!["not an absolute path"]),
+        ("collect: {ping: [{from: a, to: bb}]}\n", vec!["unknown node `bb`", "did you mean `b`?"]),
+        ("collect: {ping: [{from: a, to: a}]}\n", vec!["to itself", "name another"]),
+        ("collect: {ping: [{from: a, to: b, every: 1us}]}\n", vec!["shorter than samplers can keep"]),
+        ("collect: {ping: [{from: a, to: b}, {from: a, to: b}]}\n", vec!["collected already"]),
+        ("metrics: {x: {ping: a b}}\n", vec!["not a pair of nodes", "`a to b`"]),
+        ("metrics: {x: {ping: a to b}}\n", vec!["not collected", "`collect: {ping: [{from: a, to: b}]}`"]),
+        (
+            "collect: {ping: [{from: a, to: b}]}\nmetrics: {x: {ping: a to b, column: srtt}}\n",
+            vec!["no column `srtt`", "net.yaml:6:36"],
+        ),
         ("report: {titel: x}\n", vec!["unknown key `titel`", "did you mean `title`?"]),
     ] {
         let text = faults(sections);

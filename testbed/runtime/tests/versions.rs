@@ -6,7 +6,7 @@ use plait_model_topology::address::assign;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Vocabulary, parse_network};
 use plait_testbed_runtime::control::{
-    Envelope, ExecRequest, Exited, PROTOCOL_VERSION, Reply, Request, SampleRequest, Traces,
+    Envelope, ExecRequest, Exited, PROTOCOL_VERSION, PingRequest, Reply, Request, SampleRequest, Traces,
 };
 use plait_testbed_runtime::plan::{STATE_VERSION, State, Wishes, desired};
 use plait_testbed_runtime::section::register;
@@ -88,7 +88,11 @@ fn a_conversation_of_version_1_is_read_and_written_as_it_was() {
         Request::Recover { link: name("a-b"), direction: None },
         Request::RecoverNode { node: name("a") },
         Request::Reset,
-        Request::Sample(SampleRequest { tcp_ms: Some(100), interfaces_ms: None, links_ms: Some(200) }),
+        Request::Sample(SampleRequest { tcp_ms: Some(100), links_ms: Some(200), ..SampleRequest::default() }),
+        Request::Sample(SampleRequest {
+            pings: vec![PingRequest { from: "a".into(), to: "b".into(), every_ms: 100 }],
+            ..SampleRequest::default()
+        }),
         Request::Set {
             link: name("a-b"),
             direction: Some(1),

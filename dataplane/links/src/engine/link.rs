@@ -120,6 +120,7 @@ impl Link {
             name: self.name.clone(),
             lateness: lateness.summary(),
             queue_raised: [raised(0), raised(1)],
+            fates: [0, 1].map(|way: usize| self.directions[way].journal().clone()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the engine says about itself.
 
 use crate::LatenessSummary;
-use plait_model_link::Counters;
+use plait_model_link::{Counters, Journal};
 use plait_model_quantity::TimeSpan;
 use serde::Serialize;
 
@@ -66,6 +66,8 @@ pub struct LinkReport {
     pub lateness: LatenessSummary,
     /// For each direction, whether the queue's limit was raised to two full frames.
     pub queue_raised: [bool; 2],
+    /// For each direction, what was decided about its first packets.
+    pub fates: [Journal; 2],
 }
 
 /// A second in which the engine did not do what the model said.

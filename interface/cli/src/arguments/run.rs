@@ -14,7 +14,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub name: Option<String>,
     /// Go on with an experiment in the folder where it was begun
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "cell"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "output")]
     pub resume: Option<PathBuf>,
     /// Say which runs an experiment has, and run none
     #[arg(long, conflicts_with = "cell")]
@@ -25,6 +25,10 @@ pub struct RunArguments {
     /// Which repeat of the cell, counted from 1: its seed is the file's plus what is beyond the first
     #[arg(long, requires = "cell")]
     pub repeat: Option<usize>,
+    /// Make a run twice, and compare what was built, what chance decided and what was measured; after an experiment, the
+    /// first repeat of its first cell, or of `--cell`
+    #[arg(long, conflicts_with = "dry")]
+    pub twice: bool,
     /// Write a JUnit file too, with a test case for each run and each assertion of it
     #[arg(long, value_name = "FILE", conflicts_with = "dry")]
     pub junit: Option<PathBuf>,

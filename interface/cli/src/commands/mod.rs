@@ -16,5 +16,6 @@ pub mod ls;
 pub mod pack;
 pub mod run;
 pub mod sweep;
+pub mod twice;
 pub mod up;
 pub mod validate;

@@ -2,6 +2,7 @@
 
 use crate::arguments::{ReportArguments, RunArguments};
 use crate::commands::sweep::{short, sweep};
+use crate::commands::twice::twice;
 use crate::load::{Loaded, load};
 use crate::output::{Failure, Output, Progress as Line, counted, write_file};
 use plait_testbed_experiment::report::{junit_of_run, render, render_experiment};
@@ -34,6 +35,13 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
                     "there is no cell {cell}: this experiment has 1 to {cells}"
                 )));
             }
+            match (arguments.resume.is_some(), arguments.twice) {
+                (true, true) => return sweep(&arguments, &loaded, output),
+                (true, false) => {
+                    return Err(Failure::usage("`--cell` has a meaning beside `--resume` with `--twice` only"));
+                }
+                (false, _) => {}
+            }
             let repeat = arguments.repeat.unwrap_or(1).max(1) as u64;
             let mut network = loaded.network_of(experiment, cell)?;
             // Choice: all cells of a repeat share its seed, so that they meet the same losses (common random numbers).
@@ -47,6 +55,9 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             )));
         }
         (None, _) => {}
+    }
+    if arguments.twice {
+        return twice(&arguments, &loaded, output);
     }
     let script = Script::of(&loaded.network).map_err(|faults| loaded.faulty(faults))?;
     let traces = traces(&script, &loaded)?;

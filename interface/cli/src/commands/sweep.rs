@@ -2,14 +2,16 @@
 
 use crate::arguments::RunArguments;
 use crate::commands::run::next_place;
+use crate::commands::twice;
 use crate::load::Loaded;
 use crate::output::{Failure, Output, counted, table, write_file};
 use plait_testbed_experiment::analysis::Estimate;
 use plait_testbed_experiment::report::{junit_of_experiment, render_experiment};
 use plait_testbed_experiment::section::{Experiment, Repeats};
-use plait_testbed_experiment::sweep::{Attempt, Summary, Sweep, SweepError};
+use plait_testbed_experiment::sweep::{Attempt, RunId, Summary, Sweep, SweepError};
 use plait_testbed_experiment::world::{Stop, VerdictWord};
 use serde_json::json;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -60,9 +62,14 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     }
     let (done, all) = sweep.progress();
     let finished = sweep.next_attempt().is_none();
+    let again = match arguments.twice && finished {
+        true => Some(twice::again(arguments, &sweep, &summary, output)?),
+        false => None,
+    };
     let value = json!({ "folder": sweep.folder(), "report": report, "finished": finished, "done": done, "runs": all,
-        "summary": summary });
-    output.result(&value, || format!("{}report: {}\n", text(&summary), report.display()))?;
+        "summary": summary, "twice": again });
+    let reproduced = again.as_ref().map(twice::text).unwrap_or_default();
+    output.result(&value, || format!("{}{reproduced}report: {}\n", text(&summary), report.display()))?;
     if !finished {
         output.note(&format!(
             "{done} of {all} runs are done; go on by: plait run {} --resume {}",
@@ -70,7 +77,8 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
             sweep.folder().display()
         ));
     }
-    Ok(if finished && summary.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let reproduced = again.is_none_or(|again| again.holds());
+    Ok(if finished && summary.succeeded() && reproduced { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs one attempt in a process of its own: whatever happens to it, the sweep goes on.
@@ -84,13 +92,10 @@ fn perform(
     let place = sweep.place(attempt);
     let mut said = String::new();
     for _ in 0..BUILDS {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("run").arg(&arguments.file).args(["--json", "--with-parent", "--output"]).arg(&place);
-        command.args(["--cell", &attempt.run.cell.to_string(), "--repeat", &attempt.run.repeat.to_string()]);
-        if let Some(name) = &arguments.name {
-            command.args(["--name", name]);
-        }
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
+        said = match child(arguments, Some(attempt.run), &place) {
+            Ok(()) => String::new(),
+            Err(failure) => failure.message,
+        };
         if place.exists() {
             let results = sweep.note(attempt)?;
             if results.interrupted {
@@ -110,17 +115,33 @@ fn perform(
         if stop.is_asked() {
             return Ok(());
         }
-        let answer: serde_json::Value = serde_json::from_slice(&child.stdout).unwrap_or_default();
-        said = match answer["error"].as_str() {
-            Some(error) => error.to_owned(),
-            None => format!("{}: {}", child.status, String::from_utf8_lossy(&child.stderr).trim()),
-        };
     }
     Err(Failure::new(format!(
         "{attempt} could not be run: {said}\nwhat was done is kept; go on by: plait run {} --resume {}",
         arguments.file.display(),
         sweep.folder().display()
     )))
+}
+
+/// Makes a run in a process of its own. That it leaves results is a success, whatever they say.
+pub fn child(arguments: &RunArguments, run: Option<RunId>, place: &Path) -> Result<(), Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("run").arg(&arguments.file).args(["--json", "--with-parent", "--output"]).arg(place);
+    if let Some(RunId { cell, repeat }) = run {
+        command.args(["--cell", &cell.to_string(), "--repeat", &repeat.to_string()]);
+    }
+    if let Some(name) = &arguments.name {
+        command.args(["--name", name]);
+    }
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
+    if place.exists() {
+        return Ok(());
+    }
+    let answer: serde_json::Value = serde_json::from_slice(&child.stdout).unwrap_or_default();
+    Err(Failure::new(match answer["error"].as_str() {
+        Some(error) => error.to_owned(),
+        None => format!("{}: {}", child.status, String::from_utf8_lossy(&child.stderr).trim()),
+    }))
 }
 
 impl From<SweepError> for Failure {

@@ -32,14 +32,20 @@ impl Estimate {
 pub fn mean(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
     let value = plain_mean(values)?;
-    let interval = (n >= 2).then(|| {
-        let squares: f64 = values.iter().map(|one| (one - value).powi(2)).sum();
-        let error = (squares / (n - 1) as f64 / n as f64).sqrt();
-        let student = StudentsT::new(0.0, 1.0, (n - 1) as f64).expect("n - 1 is at least 1");
-        let half = student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * error;
+    let interval = deviation(values).map(|deviation| {
+        let half = student(n - 1, CONFIDENCE) * deviation / (n as f64).sqrt();
         (value - half, value + half)
     });
     Some(Estimate { n, value, interval })
+}
+
+/// Where a further value belongs that comes from where these come from: mean ± t · s · √(1 + 1/n), which holds it with
+/// the given confidence if values are normal. None with fewer than two values.
+pub fn prediction(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let n = values.len();
+    let (value, deviation) = (plain_mean(values)?, deviation(values)?);
+    let half = student(n - 1, confidence) * deviation * (1.0 + 1.0 / n as f64).sqrt();
+    Some((value - half, value + half))
 }
 
 /// The median, with the interval between two of the values themselves: those whose ranks a binomial (n, ½) stays between
@@ -106,6 +112,19 @@ fn acceleration(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> f64 {
     let sum = |power: i32| left_out.iter().map(|one| (centre - one).powi(power)).sum::<f64>();
     let squares = sum(2);
     if squares == 0.0 { 0.0 } else { sum(3) / (6.0 * squares.powf(1.5)) }
+}
+
+/// The standard deviation of a sample, with n - 1; none of fewer than two values.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let centre = plain_mean(values).filter(|_| values.len() >= 2)?;
+    let squares: f64 = values.iter().map(|one| (one - centre).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// How many standard errors hold this share of Student's distribution.
+fn student(degrees: usize, confidence: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, degrees as f64).expect("two values leave a degree of freedom");
+    student.inverse_cdf(0.5 + confidence / 2.0)
 }
 
 fn plain_mean(values: &[f64]) -> Option<f64> {

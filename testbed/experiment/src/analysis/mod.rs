@@ -11,6 +11,6 @@ mod take;
 
 pub use difference::difference;
 pub use effect::{CellValues, Effect, effects};
-pub use estimate::{CONFIDENCE, Estimate, bootstrap, mean, median};
+pub use estimate::{CONFIDENCE, Estimate, bootstrap, mean, median, prediction};
 pub use sensitivity::rank_correlation;
 pub use take::{Take, quantile};

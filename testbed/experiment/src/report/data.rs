@@ -1,7 +1,7 @@
 //! The samples of a run as flows and link series.
 
 use super::series::{Series, slope};
-use crate::results::records::{Iperf3Record, LinkRecord, TcpRecord, read};
+use crate::results::records::{Iperf3Record, LinkRecord, PingRecord, TcpRecord, read};
 use crate::results::{Results, ResultsError};
 use crate::world::Direction;
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub(super) struct Data {
     pub flows_left_out: usize,
     /// Every direction of every link, in the order of the file.
     pub links: Vec<LinkData>,
+    /// The round trips that were collected, by pair of nodes.
+    pub pings: Vec<PingData>,
     /// What iperf3 said: throughput of each command.
     pub iperf3: Vec<Series>,
     /// Width of a bin of throughput and loss, seconds.
@@ -36,6 +38,7 @@ pub(super) struct Data {
 pub(super) struct Rows {
     pub tcp: u64,
     pub links: u64,
+    pub pings: u64,
     pub iperf3: u64,
 }
 
@@ -56,6 +59,15 @@ pub(super) struct Flow {
     /// Milliseconds.
     pub srtt: Series,
     pub min_rtt_ms: Option<f64>,
+}
+
+/// Round trips from one node to another.
+#[derive(Debug, Default)]
+pub(super) struct PingData {
+    /// Milliseconds, at the instants of the requests.
+    pub trips: Series,
+    /// Requests without a reply.
+    pub lost: u64,
 }
 
 /// One direction of a link.
@@ -85,6 +97,7 @@ impl Data {
         let mut data = Self { bin, ..Self::default() };
         data.read_flows(&samples.join("tcp.csv"), results)?;
         data.read_links(&samples.join("links.csv"), results)?;
+        data.read_pings(&samples.join("pings.csv"))?;
         data.read_iperf3(&samples.join("iperf3.csv"))?;
         Ok(data)
     }
@@ -203,6 +216,26 @@ impl Data {
                 });
             }
         }
+        Ok(())
+    }
+
+    fn read_pings(&mut self, path: &Path) -> Result<(), ResultsError> {
+        let mut found: Vec<PingData> = Vec::new();
+        let mut places: HashMap<(String, String), usize> = HashMap::new();
+        read::<PingRecord>(path, |row| {
+            self.rows.pings += 1;
+            let place = *places.entry((row.from, row.to)).or_insert_with_key(|(from, to)| {
+                let trips = Series { label: format!("{from} → {to}"), colour: found.len(), ..Series::default() };
+                found.push(PingData { trips, lost: 0 });
+                found.len() - 1
+            });
+            match row.rtt_ms {
+                Some(trip) => found[place].trips.points.push((row.time_s, trip)),
+                None => found[place].lost += 1,
+            }
+        })?;
+        found.truncate(MOST_FLOWS);
+        self.pings = found;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! A metric over the levels of a factor, as SVG: a mean and its interval for each, and every run as a dot.
 
-use super::scale::{Quantity, Scale, tick_text, ticks, unit};
+use super::scale::{Scale, scaled, tick_text, ticks};
 use super::text::{clip, escape};
 
 /// A plot of means over levels; series stand beside each other at each level.
@@ -135,16 +135,4 @@ impl LevelPlot<'_> {
             );
         }
     }
-}
-
-/// A divisor and the name of the unit that it leaves.
-fn scaled(name: &str, high: f64) -> (f64, String) {
-    let quantity = match name {
-        "bit/s" => Quantity::BitsPerSecond,
-        "B" => Quantity::Bytes,
-        "ms" => Quantity::Milliseconds,
-        name => return (1.0, name.to_owned()),
-    };
-    let (divisor, name) = unit(quantity, high);
-    (divisor, name.to_owned())
 }

@@ -4,7 +4,7 @@
 //! which the page is made:
 //!
 //! 1. [`data`] reads the samples into flows and link series;
-//! 2. [`plot`], [`drawing`] and [`timeline`] turn them into pictures, with [`scale`] and [`series`] beneath;
+//! 2. [`plot`], [`distribution`], [`drawing`] and [`timeline`] turn them into pictures, with [`scale`] and [`series`] beneath;
 //! 3. [`page`] puts them under the words.
 //!
 //! [`render_experiment`] makes the page of a whole experiment from its summary: [`sweep`], with [`levels`] for the pictures.
@@ -13,6 +13,7 @@
 
 mod comparison;
 mod data;
+mod distribution;
 mod drawing;
 mod junit;
 mod layout;

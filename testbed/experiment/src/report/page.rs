@@ -2,6 +2,7 @@
 
 mod flows;
 mod links;
+mod pings;
 
 use super::data::Data;
 use super::marks::Marks;
@@ -22,6 +23,7 @@ pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
     verdict(&mut html, results);
     network(&mut html, results);
     flows::section(&mut html, results, data, &marks);
+    pings::section(&mut html, results, data, &marks);
     metrics(&mut html, results);
     happenings(&mut html, results, &marks);
     links::section(&mut html, results, data, &marks);
@@ -243,9 +245,10 @@ fn provenance(html: &mut String, results: &Results, data: &Data) {
         row(
             "Samples",
             format!(
-                "{} rows of TCP, {} of links, {} of iperf3; {missed}",
+                "{} rows of TCP, {} of links, {} of round trips, {} of iperf3; {missed}",
                 count(data.rows.tcp),
                 count(data.rows.links),
+                count(data.rows.pings),
                 count(data.rows.iperf3)
             ),
         ),

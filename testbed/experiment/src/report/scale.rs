@@ -52,6 +52,18 @@ pub(super) fn unit(quantity: Quantity, high: f64) -> (f64, &'static str) {
     *choices.iter().find(|(divisor, _)| high >= 2.0 * divisor).unwrap_or(choices.last().expect("not empty"))
 }
 
+/// A divisor and the name of the unit that it leaves, for values in the unit of this name.
+pub(super) fn scaled(name: &str, high: f64) -> (f64, String) {
+    let quantity = match name {
+        "bit/s" => Quantity::BitsPerSecond,
+        "B" => Quantity::Bytes,
+        "ms" => Quantity::Milliseconds,
+        name => return (1.0, name.to_owned()),
+    };
+    let (divisor, name) = unit(quantity, high);
+    (divisor, name.to_owned())
+}
+
 /// What an axis counts; values come in the unit of the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantity {

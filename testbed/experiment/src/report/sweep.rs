@@ -1,5 +1,6 @@
 //! The page of an experiment: what its runs say together.
 
+use super::distribution::DistributionPlot;
 use super::levels::{COLOURS, LevelPlot, Point, Series};
 use super::page::{FOOT, add, facts, figure, head};
 use super::tables::{state, table};
@@ -21,6 +22,7 @@ pub(super) fn page(summary: &Summary) -> String {
     trust(&mut html, summary);
     for (metric, unit) in &summary.metrics {
         let mut body = pictures(summary, metric, unit);
+        body += &spread(summary, metric, unit);
         body += &cells(summary, metric, unit);
         body += &effects(summary, metric, unit);
         body += &sensitivity(summary, metric);
@@ -190,6 +192,22 @@ fn series<'a>(
         Some(colour) => summary.factors[colour].levels.iter().map(|shade| one(Some(shade))).collect(),
         None => vec![one(None)],
     }
+}
+
+/// How the runs of each cell are spread, where cells can be told apart and have runs enough to be spread.
+fn spread(summary: &Summary, metric: &str, unit: &str) -> String {
+    const FEWEST: usize = 5;
+    let values = |cell: &CellSummary| cell.metrics.get(metric).map(|found| found.values.clone()).unwrap_or_default();
+    let all: Vec<_> = summary.cells.iter().map(|cell| (cell.levels.join(" "), values(cell))).collect();
+    if all.len() > COLOURS || all.iter().any(|(_, values)| values.len() < FEWEST) {
+        return String::new();
+    }
+    let series = all.iter().zip(0..).map(|((label, values), colour)| (label.as_str(), colour, values.clone()));
+    let describe = format!("How {metric} is spread over the runs of each cell");
+    let plot = DistributionPlot { describe, unit, series: series.collect() };
+    let picture = plot.svg().map(|picture| figure("Spread of the runs", &picture, "a step is a valid run"));
+    let labels: Vec<String> = all.into_iter().map(|(label, _)| label).collect();
+    picture.map_or(String::new(), |picture| format!("{}<div class=\"pair\">{picture}</div>", legend("", &labels)))
 }
 
 fn interval(estimate: Option<Estimate>, unit: &str) -> String {

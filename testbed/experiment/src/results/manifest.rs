@@ -2,7 +2,7 @@
 
 use super::{Machine, MetricValue, ResultsError};
 use crate::section::{Expect, Question};
-use crate::world::{Description, Direction, Ended, LoggerSummary, Verdict, Verification};
+use crate::world::{Description, Direction, Ended, Fates, LoggerSummary, Verdict, Verification};
 use plait_model_topology::Network;
 use plait_model_topology::network::{Node, Port};
 use plait_model_topology::vocabulary::Role;
@@ -62,6 +62,9 @@ pub struct Results {
     /// What the loggers kept and missed.
     #[serde(default)]
     pub samples: SamplesSummary,
+    /// What chance decided about the first packets of links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fates: Vec<Fates>,
     /// Whatever else the world said of each link.
     #[serde(default)]
     pub links: serde_json::Value,

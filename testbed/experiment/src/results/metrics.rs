@@ -100,6 +100,10 @@ fn samples(
             let series: Vec<_> = connections.into_values().map(plain).filter(|one| !one.is_empty()).collect();
             Ok(if series.is_empty() { Err(NONE.to_owned()) } else { Ok(series) })
         }
+        Source::Ping { from, to, column } => {
+            let wanted = [("from", from.as_str()), ("to", to.as_str())];
+            Ok(after(read(&file("pings.csv"), column, &wanted, &[])?, warmup_s))
+        }
         Source::Link { link, direction, column } => {
             let direction = if *direction == Direction::Reverse { "reverse" } else { "forward" };
             let wanted = [("link", link.as_str()), ("direction", direction)];

@@ -3,8 +3,9 @@
 //! ```text
 //! results.json         what was run, where, how it ended            [`Results`]
 //! network.yaml         the network file, byte for byte
+//! plan.json            what was built of it: addresses, configurations, conditions, seeds
 //! …                    the files it names, by their paths (files/… where those lead elsewhere)
-//! samples/*.csv        tcp, links, interfaces, iperf3               [`records`]
+//! samples/*.csv        tcp, links, interfaces, pings, iperf3               [`records`]
 //! commands/NN-name/    stdout, stderr
 //! nodes/NAME/…         files brought back from nodes
 //! captures/*.pcapng    packets
@@ -31,3 +32,6 @@ pub use manifest::{
 };
 pub use metrics::{MetricValue, measure, usual as usual_metrics};
 pub use staging::Staging;
+
+/// The file in a results folder that says what was built.
+pub const PLAN: &str = "plan.json";

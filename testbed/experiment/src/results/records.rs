@@ -3,7 +3,7 @@
 
 use super::ResultsError;
 use crate::world::{Direction, LinkRow};
-use plait_testbed_runtime::sample::{InterfaceRow, TcpRow, TcpState};
+use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpRow, TcpState};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -72,6 +72,19 @@ pub struct InterfaceRecord {
     pub tx_errors: u64,
 }
 
+/// A row of `samples/pings.csv`: one echo request, at the instant it was sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the columns are those of PingRow, with their units")]
+pub struct PingRecord {
+    pub time_s: f64,
+    pub from: String,
+    pub to: String,
+    pub sequence: u64,
+    pub rtt_ms: Option<f64>,
+    /// 1 for a request that had no reply, else 0.
+    pub lost: u8,
+}
+
 /// A row of `samples/iperf3.csv`: one interval of one stream, as iperf3 printed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Iperf3Record {
@@ -127,6 +140,9 @@ pub const INTERFACE_COLUMNS: [&str; 8] = [
     "rx_errors",
     "tx_errors",
 ];
+
+/// The columns of `samples/pings.csv` that hold numbers.
+pub const PING_COLUMNS: [&str; 2] = ["rtt_ms", "lost"];
 
 /// Seconds of `at` after `start`, to the microsecond; negative before it.
 pub fn seconds(at: Duration, start: Duration) -> f64 {
@@ -201,6 +217,20 @@ impl InterfaceRecord {
             tx_dropped: row.tx_dropped,
             rx_errors: row.rx_errors,
             tx_errors: row.tx_errors,
+        }
+    }
+}
+
+impl PingRecord {
+    /// A sample as a row of the file.
+    pub fn new(row: PingRow, start: Duration) -> Self {
+        Self {
+            time_s: seconds(row.at, start),
+            from: row.from,
+            to: row.to,
+            sequence: row.sequence,
+            rtt_ms: row.round_trip.map(|trip| trip.as_nanos() as f64 / 1e6),
+            lost: u8::from(row.round_trip.is_none()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Samplers and captures: on before the first command, off after the last.
 
-use crate::results::records::{InterfaceRecord, LinkRecord, TcpRecord};
+use crate::results::records::{InterfaceRecord, LinkRecord, PingRecord, TcpRecord};
 use crate::results::{ResultsError, Staging};
 use crate::section::Collect;
 use crate::world::{Batch, Logger, LoggerSummary, Sampling, World};
@@ -23,7 +23,8 @@ impl Loggers {
     pub fn start(world: &dyn World, collect: &Collect, staging: &Staging) -> Result<Self, ResultsError> {
         let files = Arc::new(Mutex::new(SampleFiles::create(collect, staging)?));
         let mut loggers = Self { sampler: None, captures: Vec::new(), files, refusals: Vec::new() };
-        let wanted = Sampling { tcp: collect.tcp, links: collect.links, interfaces: collect.interfaces };
+        let (tcp, links, interfaces) = (collect.tcp, collect.links, collect.interfaces);
+        let wanted = Sampling { tcp, links, interfaces, pings: collect.pings.clone() };
         if wanted != Sampling::default() {
             let files = Arc::clone(&loggers.files);
             let deliver = Box::new(move |batch| lock(&files).take(batch));
@@ -91,6 +92,7 @@ struct SampleFiles {
     tcp: Option<SampleFile>,
     links: Option<SampleFile>,
     interfaces: Option<SampleFile>,
+    pings: Option<SampleFile>,
     rows: u64,
     error: Option<ResultsError>,
 }
@@ -102,8 +104,8 @@ struct SampleFile {
 
 impl SampleFiles {
     fn create(collect: &Collect, staging: &Staging) -> Result<Self, ResultsError> {
-        let create = |wanted: Option<Duration>, name: &str| -> Result<Option<SampleFile>, ResultsError> {
-            if wanted.is_none() {
+        let create = |wanted: bool, name: &str| -> Result<Option<SampleFile>, ResultsError> {
+            if !wanted {
                 return Ok(None);
             }
             let path = staging.path(&format!("samples/{name}.csv"))?;
@@ -113,9 +115,10 @@ impl SampleFiles {
         };
         Ok(Self {
             start: None,
-            tcp: create(collect.tcp, "tcp")?,
-            links: create(collect.links, "links")?,
-            interfaces: create(collect.interfaces, "interfaces")?,
+            tcp: create(collect.tcp.is_some(), "tcp")?,
+            links: create(collect.links.is_some(), "links")?,
+            interfaces: create(collect.interfaces.is_some(), "interfaces")?,
+            pings: create(!collect.pings.is_empty(), "pings")?,
             rows: 0,
             error: None,
         })
@@ -136,6 +139,10 @@ impl SampleFiles {
                 let rows = rows.into_iter().filter(|row| row.at >= start);
                 write(&mut self.interfaces, rows.map(|row| InterfaceRecord::new(row, start)))
             }
+            Batch::Pings(rows) => {
+                let rows = rows.into_iter().filter(|row| row.at >= start);
+                write(&mut self.pings, rows.map(|row| PingRecord::new(row, start)))
+            }
         };
         self.rows += count;
         self.error = written.err();
@@ -146,7 +153,8 @@ impl SampleFiles {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        for file in [&mut self.tcp, &mut self.links, &mut self.interfaces].into_iter().flatten() {
+        let files = [&mut self.tcp, &mut self.links, &mut self.interfaces, &mut self.pings];
+        for file in files.into_iter().flatten() {
             file.writer.flush().map_err(|error| ResultsError::write(&file.path, error))?;
         }
         Ok(self.rows)

@@ -116,6 +116,7 @@ pub fn run(
     for (path, bytes) in input.copies() {
         staging.write(&path, bytes)?;
     }
+    provenance::keep_plan(world, &staging)?;
     let results = perform(world, input, script, &staging, stop, progress)?;
     staging.write_results(&results)?;
     let html = report::render(staging.folder())?;
@@ -224,6 +225,7 @@ fn perform(
             rows,
             packets,
         },
+        fates: world.fates(),
         links: world.link_report(),
     })
 }

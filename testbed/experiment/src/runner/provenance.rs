@@ -1,11 +1,12 @@
 //! What goes into results beside samples: the file that was run, and what nodes leave behind.
 
-use crate::results::{ResultsError, Staging};
+use crate::results::{PLAN, ResultsError, Staging};
 use crate::section::Collect;
 use crate::world::World;
 use plait_model_topology::Network;
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::{self, File};
+use std::io::BufWriter;
 use std::path::Path;
 
 /// The network and the file it was read from.
@@ -63,7 +64,18 @@ fn is_ours(path: &str) -> bool {
             | "summary.json"
             | "runs.csv"
             | "runs"
+            | "plan.json"
+            | "twice"
+            | "twice.json"
     )
+}
+
+/// Writes down what was built.
+pub(super) fn keep_plan(world: &dyn World, staging: &Staging) -> Result<(), ResultsError> {
+    let path = staging.path(PLAN)?;
+    let plan = world.plan();
+    let written = File::create(&path).and_then(|file| Ok(serde_json::to_writer(BufWriter::new(file), &plan)?));
+    written.map_err(|error| ResultsError::write(&path, error))
 }
 
 /// Brings back every node's files. Returns what could not be.

@@ -1,10 +1,11 @@
 //! `collect`: what is measured during a run and kept of it.
 
-use super::names::{Names, nodes, unknown_node};
+use super::names::{Name, Names, nodes, unknown_node};
+use crate::world::Ping;
 use plait_model_quantity::TimeSpan;
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
-use plait_model_topology::document::Spanned;
+use plait_model_topology::document::{Span, Spanned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -13,6 +14,9 @@ use std::time::Duration;
 
 /// Below this a sampler would measure itself.
 const SHORTEST: TimeSpan = TimeSpan::from_millis(1);
+
+/// From one echo request to the next, unless the file says otherwise.
+const EVERY: Duration = Duration::from_millis(100);
 
 /// What is measured, how often, and what is brought back from the nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +31,8 @@ pub struct Collect {
     pub files: Vec<FileRequest>,
     /// Interfaces whose packets are written down.
     pub captures: Vec<Capture>,
+    /// Round trips, from node to node.
+    pub pings: Vec<Ping>,
 }
 
 /// A file or folder that a node has at the end.
@@ -57,6 +63,7 @@ impl Default for Collect {
             interfaces: Some(Duration::from_secs(1)),
             files: Vec::new(),
             captures: Vec::new(),
+            pings: Vec::new(),
         }
     }
 }
@@ -77,6 +84,21 @@ pub(super) struct CollectFile {
     files: Vec<FileFile>,
     /// Interfaces whose packets are written down: `a:eth0`.
     capture: Vec<Spanned<String>>,
+    /// Round trips by echo requests (ICMP) from one node to another.
+    ping: Vec<Spanned<PingFile>>,
+}
+
+/// Round trips from one node to another.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "CollectedPing")]
+struct PingFile {
+    /// The node that asks.
+    from: Spanned<Name>,
+    /// The node that answers.
+    to: Spanned<Name>,
+    /// From one request to the next: `100ms` unless given.
+    every: Option<Spanned<TimeSpan>>,
 }
 
 /// Files or folders to bring back.
@@ -143,12 +165,9 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
         None => usual,
         Some(Spanned { value: Every::Off, .. }) => None,
         Some(Spanned { value: Every::Interval(span), span: place }) => {
-            if *span < SHORTEST {
-                faults.push(
-                    Diagnostic::new(*place, format!("{span} is shorter than samplers can keep"))
-                        .help(format!("write `{SHORTEST}` or more, or `off`")),
-                );
-            }
+            faults.extend(too_short(*span, *place).map(|fault| {
+                fault.help(format!("write `{SHORTEST}` or more, or `off`"))
+            }));
             Some(Duration::from(*span))
         }
     };
@@ -181,7 +200,38 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
             Err(fault) => faults.push(fault),
         }
     }
-    if faults.is_empty() { Ok(Collect { tcp, links, interfaces, files, captures }) } else { Err(faults) }
+    let mut pings = Vec::new();
+    for written in &file.ping {
+        match ping(written, network) {
+            Ok(ping) if pings.iter().any(|known: &Ping| (&known.from, &known.to) == (&ping.from, &ping.to)) => {
+                let what = format!("round trips from `{}` to `{}` are collected already", ping.from, ping.to);
+                faults.push(Diagnostic::new(written.span, what).help("remove one"));
+            }
+            Ok(ping) => pings.push(ping),
+            Err(more) => faults.extend(more),
+        }
+    }
+    let collect = Collect { tcp, links, interfaces, files, captures, pings };
+    if faults.is_empty() { Ok(collect) } else { Err(faults) }
+}
+
+fn too_short(interval: TimeSpan, place: Span) -> Option<Diagnostic> {
+    let what = || format!("{interval} is shorter than samplers can keep");
+    (interval < SHORTEST).then(|| Diagnostic::new(place, what()))
+}
+
+fn ping(written: &Spanned<PingFile>, network: &Network) -> Result<Ping, Vec<Diagnostic>> {
+    let PingFile { from, to, every } = &written.value;
+    let unknown = |name: &Spanned<Name>| unknown_node(&Spanned::new(name.value.0.as_str(), name.span), network);
+    let short = every.as_ref().and_then(|every| too_short(every.value, every.span));
+    let mut faults: Vec<Diagnostic> = [unknown(from), unknown(to)].into_iter().flatten().collect();
+    faults.extend(short.map(|fault| fault.help(format!("write `{SHORTEST}` or more"))));
+    if from.value == to.value {
+        faults.push(Diagnostic::new(to.span, "a node's way to itself is no part of the network").help("name another"));
+    }
+    let every = every.as_ref().map_or(EVERY, |every| Duration::from(every.value));
+    let ping = Ping { from: from.value.0.clone(), to: to.value.0.clone(), every };
+    if faults.is_empty() { Ok(ping) } else { Err(faults) }
 }
 
 fn capture(written: &Spanned<String>, network: &Network) -> Result<Capture, Diagnostic> {

@@ -1,12 +1,13 @@
 //! `metrics`: the figures a run is judged by, one value each.
 
+use super::collect::{self, CollectFile};
 use super::names::Name;
 use super::names::unknown_node;
 use crate::analysis::Take;
-use crate::results::records::{INTERFACE_COLUMNS, LINK_COLUMNS, TCP_COLUMNS};
+use crate::results::records::{INTERFACE_COLUMNS, LINK_COLUMNS, PING_COLUMNS, TCP_COLUMNS};
 use crate::world::Direction;
 use indexmap::IndexMap;
-use plait_model_topology::Network;
+use plait_model_topology::{Network, section};
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
 use schemars::JsonSchema;
@@ -60,12 +61,21 @@ pub enum Source {
         /// The column.
         column: String,
     },
+    /// A column of the round trips.
+    Ping {
+        /// The node that asks.
+        from: String,
+        /// The node that answers.
+        to: String,
+        /// The column.
+        column: String,
+    },
 }
 
 /// Figures by their names.
 pub(super) type MetricsFile = IndexMap<String, Spanned<MetricFile>>;
 
-/// A figure of each run: `output`, `tcp`, `link` or `interface` says where it comes from.
+/// A figure of each run: `output`, `tcp`, `link`, `interface` or `ping` says where it comes from.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Metric")]
@@ -84,6 +94,8 @@ pub(super) struct MetricFile {
     direction: Option<Spanned<Direction>>,
     /// An interface, with a `column` of `samples/interfaces.csv`: `sender:eth0`.
     interface: Option<Spanned<String>>,
+    /// Round trips that are collected, with a `column` of `samples/pings.csv` (`rtt_ms` unless given): `a to b`.
+    ping: Option<Spanned<String>>,
     /// The column that a link or interface is asked for: `queue_bytes`.
     column: Option<Spanned<String>>,
     /// How samples become one value: `mean` unless said otherwise, `last` of what a command prints.
@@ -111,17 +123,17 @@ pub(super) fn resolve(file: &MetricsFile, network: &Network) -> Result<Vec<Metri
 }
 
 fn one(name: &str, file: &Spanned<MetricFile>, network: &Network) -> Result<Metric, Diagnostic> {
-    let given = [file.output.is_some(), file.tcp.is_some(), file.link.is_some(), file.interface.is_some()];
+    let given = [&file.output, &file.tcp, &file.link, &file.interface, &file.ping].map(Option::is_some);
     if given.iter().filter(|given| **given).count() != 1 {
         return Err(Diagnostic::new(file.span, format!("where does `{name}` come from?"))
-            .help("write one of `output`, `tcp`, `link` and `interface`"));
+            .help("write one of `output`, `tcp`, `link`, `interface` and `ping`"));
     }
     beside(file.field.as_ref().map(|key| key.span), "field", file.output.is_some(), "output")?;
     beside(file.on.as_ref().map(|key| key.span), "on", file.tcp.is_some(), "tcp")?;
     beside(file.direction.as_ref().map(|key| key.span), "direction", file.link.is_some(), "link")?;
-    let counted = file.link.is_some() || file.interface.is_some();
-    beside(file.column.as_ref().map(|key| key.span), "column", counted, "link` or `interface")?;
-    let (source, known) = match (&file.output, &file.tcp, &file.link, &file.interface) {
+    let counted = file.link.is_some() || file.interface.is_some() || file.ping.is_some();
+    beside(file.column.as_ref().map(|key| key.span), "column", counted, "link`, `interface` or `ping")?;
+    let (source, known) = match (&file.output, &file.tcp, &file.link, &file.interface, &file.ping) {
         (Some(command), ..) => {
             let field = file.field.as_ref().map(|field| field.value.clone());
             (Source::Output { command: command.value.clone(), field }, "")
@@ -136,7 +148,7 @@ fn one(name: &str, file: &Spanned<MetricFile>, network: &Network) -> Result<Metr
             let node = file.on.as_ref().map(|node| node.value.0.clone());
             (Source::Tcp { node, column: column.value.clone() }, unit)
         }
-        (.., Some(link), _) => {
+        (.., Some(link), _, _) => {
             let (column, unit) = column(file, &LINK_COLUMNS)?;
             let Some(index) = network.link(link) else {
                 return Err(Diagnostic::new(link.span, format!("unknown link `{}`", link.value))
@@ -153,7 +165,7 @@ fn one(name: &str, file: &Spanned<MetricFile>, network: &Network) -> Result<Metr
             let direction = if *known == link.value { written } else { written.turned() };
             (Source::Link { link: known.clone(), direction, column }, unit)
         }
-        (.., Some(port)) => {
+        (.., Some(port), _) => {
             let (column, unit) = column(file, &INTERFACE_COLUMNS)?;
             let found = port.split_once(':').filter(|(node, interface)| {
                 let has = |index: usize| {
@@ -167,6 +179,16 @@ fn one(name: &str, file: &Spanned<MetricFile>, network: &Network) -> Result<Metr
             };
             (Source::Interface { node: node.to_owned(), interface: interface.to_owned(), column }, unit)
         }
+        (.., Some(pair)) => {
+            let (from, to) = collected(pair, network)?;
+            let (column, unit) = match &file.column {
+                Some(_) => column(file, &PING_COLUMNS)?,
+                None => ("rtt_ms".to_owned(), "ms"),
+            };
+            // Of each request it is 0 or 1, so that their mean is a share.
+            let unit = if column == "lost" { "" } else { unit };
+            (Source::Ping { from, to, column }, unit)
+        }
         _ => unreachable!("one of them was given"),
     };
     let take = file.take.unwrap_or(if file.output.is_some() { Take::Last } else { Take::Mean });
@@ -176,6 +198,22 @@ fn one(name: &str, file: &Spanned<MetricFile>, network: &Network) -> Result<Metr
     };
     let unit = file.unit.as_ref().map_or(known, |unit| unit.value.clone());
     Ok(Metric { name: name.to_owned(), source, take, unit })
+}
+
+/// The two nodes of `a to b`, between which round trips must be collected.
+fn collected(pair: &Spanned<String>, network: &Network) -> Result<(String, String), Diagnostic> {
+    let Some((from, to)) = pair.split_once(" to ").map(|(from, to)| (from.trim(), to.trim())) else {
+        return Err(Diagnostic::new(pair.span, format!("`{}` is not a pair of nodes", pair.value))
+            .help("write it as `a to b`"));
+    };
+    // Faults in `collect` are its own.
+    let collect: CollectFile = section(&network.sections, "collect").ok().flatten().unwrap_or_default();
+    let Ok(collect) = collect::resolve(&collect, network) else { return Ok((from.to_owned(), to.to_owned())) };
+    if !collect.pings.iter().any(|ping| ping.from == from && ping.to == to) {
+        return Err(Diagnostic::new(pair.span, format!("round trips from `{from}` to `{to}` are not collected"))
+            .help(format!("add `collect: {{ping: [{{from: {from}, to: {to}}}]}}`")));
+    }
+    Ok((from.to_owned(), to.to_owned()))
 }
 
 fn beside(key: Option<Span>, name: &str, has_meaning: bool, of: &str) -> Result<(), Diagnostic> {

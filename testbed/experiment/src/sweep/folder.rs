@@ -18,7 +18,7 @@ use thiserror::Error;
 pub const EXPERIMENT_VERSION: u64 = 1;
 
 /// Choice: a tainted run gets two more tries. A machine that taints three in a row will taint the fourth.
-const MOST_ATTEMPTS: usize = 3;
+pub const MOST_ATTEMPTS: usize = 3;
 
 /// Why a sweep cannot begin or go on.
 #[derive(Debug, Error)]

@@ -14,9 +14,11 @@
 mod comparison;
 mod folder;
 mod order;
+mod reproduction;
 mod summary;
 
 pub use comparison::{Compared, Comparison, Side};
-pub use folder::{EXPERIMENT_VERSION, Sweep, SweepError};
+pub use folder::{EXPERIMENT_VERSION, MOST_ATTEMPTS, Sweep, SweepError};
+pub use reproduction::{ComparedFates, ComparedMetric, Difference, Reproduction};
 pub use order::{Attempt, RunId};
 pub use summary::{AssertionSummary, CellSummary, FactorSummary, MetricSummary, RunSummary, Summary};

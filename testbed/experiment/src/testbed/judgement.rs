@@ -1,6 +1,7 @@
 //! What the links were measured to do, and what the engine says of a run, in the results' words.
 
-use crate::world::{Direction, Reason, Verdict, VerdictWord, Verification};
+use crate::world::{Direction, Fates, Reason, Verdict, VerdictWord, Verification};
+use plait_model_link::Journal;
 use plait_model_quantity::TimeSpan;
 use serde_json::Value;
 use std::time::Duration;
@@ -60,6 +61,22 @@ pub(super) fn verdict(report: Option<&Value>, since: Duration) -> Verdict {
     }
     let word = if reasons.is_empty() { VerdictWord::Valid } else { VerdictWord::Tainted };
     Verdict { word, reasons }
+}
+
+/// What chance decided, from the engine's report: links without chance are left out.
+pub(super) fn fates(report: &Value) -> Vec<Fates> {
+    let mut found = Vec::new();
+    for link in report["links"].as_array().into_iter().flatten() {
+        let ways = link["fates"].as_array().into_iter().flatten();
+        for (direction, journal) in [Direction::Forward, Direction::Reverse].into_iter().zip(ways) {
+            let journal: Journal = serde_json::from_value(journal.clone()).unwrap_or_default();
+            if !journal.digests.is_empty() {
+                let link = link["name"].as_str().unwrap_or_default().to_owned();
+                found.push(Fates { link, direction, journal });
+            }
+        }
+    }
+    found
 }
 
 /// What went wrong in a second that the engine calls tainted.

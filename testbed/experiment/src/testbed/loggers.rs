@@ -5,7 +5,7 @@ use crate::world::{Batch, Deliver, Direction, LinkRow, Logger, LoggerSummary, Wo
 use plait_model_link::Counters;
 use plait_testbed_runtime::capture::{PcapNg, missed, receive};
 use plait_testbed_runtime::control::{Capture, Samples};
-use plait_testbed_runtime::sample::{InterfaceRow, TcpRow};
+use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpRow};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -29,6 +29,7 @@ const SNAPLEN: usize = 256 * 1024;
 enum Sampled {
     Interfaces(Vec<InterfaceRow>),
     Links(Vec<SampledLink>),
+    Pings(Vec<PingRow>),
     Tcp(Vec<TcpRow>),
 }
 
@@ -48,6 +49,7 @@ struct SampledDirection {
 fn batch(sampled: Sampled) -> Batch {
     match sampled {
         Sampled::Interfaces(rows) => Batch::Interfaces(rows),
+        Sampled::Pings(rows) => Batch::Pings(rows),
         Sampled::Tcp(rows) => Batch::Tcp(rows),
         Sampled::Links(links) => Batch::Links(
             links

@@ -161,6 +161,7 @@ pub fn results() -> Results {
             rows: LoggerSummary { kept: 3600, missed: 0 },
             packets: LoggerSummary::default(),
         },
+        fates: Vec::new(),
         links: serde_json::Value::Null,
     }
 }

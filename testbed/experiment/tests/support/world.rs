@@ -2,7 +2,7 @@
 
 use plait_model_link::ConditionsSpec;
 use plait_testbed_experiment::world::{
-    AccuracyClass, Batch, Deliver, Description, Direction, Ended, Launch, LinkRow, Logger, LoggerSummary,
+    AccuracyClass, Batch, Deliver, Description, Direction, Ended, Fates, Launch, LinkRow, Logger, LoggerSummary,
     Outcome, Running, Sampling, Stop, Verdict, Verification, World, WorldError,
 };
 use plait_testbed_runtime::sample::{InterfaceSampler, TcpSampler};
@@ -186,6 +186,14 @@ impl World for Machine {
 
     fn verdict(&self, _: Duration) -> Verdict {
         Verdict::default()
+    }
+
+    fn plan(&self) -> serde_json::Value {
+        serde_json::json!({})
+    }
+
+    fn fates(&self) -> Vec<Fates> {
+        Vec::new()
     }
 
     fn link_report(&self) -> serde_json::Value {

@@ -129,7 +129,7 @@ pub struct ExecRequest {
 }
 
 /// Which samples, and how often, in milliseconds.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct SampleRequest {
     /// TCP sockets of all nodes.
     pub tcp_ms: Option<u64>,
@@ -137,6 +137,20 @@ pub struct SampleRequest {
     pub interfaces_ms: Option<u64>,
     /// Counters of the links the engine holds.
     pub links_ms: Option<u64>,
+    /// Round trips.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pings: Vec<PingRequest>,
+}
+
+/// A series of echo requests.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PingRequest {
+    /// The node that sends them.
+    pub from: String,
+    /// The node that answers, or an address.
+    pub to: String,
+    /// From one to the next.
+    pub every_ms: u64,
 }
 
 /// How a program ended.

@@ -3,6 +3,7 @@
 //! Everything `unsafe` of this crate is in this folder and in `sample`, a reason at each block.
 
 pub mod capability;
+pub mod echo;
 pub mod files;
 pub mod mount;
 pub mod namespace;

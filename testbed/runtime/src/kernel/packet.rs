@@ -20,7 +20,7 @@ pub fn open(interface: &str) -> io::Result<OwnedFd> {
     }
     // SAFETY: the descriptor was just made and belongs to nobody else.
     let socket = unsafe { OwnedFd::from_raw_fd(raw) };
-    set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+    stamp(&socket)?;
     set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, 1)?;
     // A burst of a gigabit for a tenth of a second; the host's limit rules where it is lower.
     let _ = set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, 16 << 20);
@@ -45,6 +45,11 @@ pub fn open(interface: &str) -> io::Result<OwnedFd> {
         return Err(io::Error::last_os_error());
     }
     Ok(socket)
+}
+
+/// Asks the kernel to say of each packet when it came.
+pub fn stamp(socket: &OwnedFd) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
 }
 
 fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {

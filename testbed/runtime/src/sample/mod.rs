@@ -6,12 +6,14 @@
 
 pub(crate) mod dump;
 mod interface;
+mod ping;
 mod row;
 mod tcp;
 mod tcp_info;
 
 pub use interface::InterfaceSampler;
-pub use row::{InterfaceRow, TcpRow, TcpState};
+pub use ping::Pinger;
+pub use row::{InterfaceRow, PingRow, TcpRow, TcpState};
 pub use tcp::TcpSampler;
 
 use std::io;

@@ -54,6 +54,21 @@ pub struct TcpRow {
     pub bytes_sent: Option<u64>,
 }
 
+/// An echo request and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PingRow {
+    /// When the request was sent, on the system's monotonic clock.
+    pub at: Duration,
+    /// The node that sent it.
+    pub from: String,
+    /// The destination, as it was asked for.
+    pub to: String,
+    /// Its number, from 0.
+    pub sequence: u64,
+    /// How long the reply took; absent of a request that had none within five seconds.
+    pub round_trip: Option<Duration>,
+}
+
 /// A TCP state, RFC 9293 section 3.3.2, in the kernel's numbering (`net/tcp_states.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]

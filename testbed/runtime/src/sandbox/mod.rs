@@ -14,6 +14,6 @@ mod node_view;
 mod view;
 
 pub use birth::{Birth, Lifeline, spawn};
-pub use node_view::{NODE_FOLDER, NodeView, cannot_hold, home, node_folder};
+pub use node_view::{NODE_FOLDER, NodeView, OF_ALL_NAMESPACES, cannot_hold, home, node_folder};
 pub(crate) use view::HOME;
 pub use view::{build_host_view, cover_sockets, host_sockets, write_hosts};

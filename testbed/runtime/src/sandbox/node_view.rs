@@ -22,6 +22,10 @@ pub const NODE_FOLDER: &str = "/run/node";
 /// Files of all nodes, which a layer over `/etc` would hide.
 const SHARED: [&str; 2] = ["hosts", "resolv.conf"];
 
+/// Parameters that every network namespace shows and that are the machine's all the same: the kernel has one switch for
+/// all, and it cannot be turned back (`net/netfilter/nf_hooks_lwtunnel.c`).
+pub const OF_ALL_NAMESPACES: [&str; 1] = ["net.netfilter.nf_hooks_lwtunnel"];
+
 /// Where a node's own files are kept, as the supervisor sees them.
 pub fn node_folder(node: &str) -> PathBuf {
     Path::new(HOME).join("nodes").join(node)
@@ -142,6 +146,13 @@ impl NodeView {
                 mount::read_only_recursive(top).doing(|| format!("make {} read-only", top.display()))?;
             }
             own_places(&folder, home)?;
+            for parameter in OF_ALL_NAMESPACES {
+                let path = Path::new("/proc/sys").join(parameter.replace('.', "/"));
+                // Its module may not be loaded.
+                if path.exists() {
+                    mount::bind_read_only(&path).doing(|| format!("make {} read-only", path.display()))?;
+                }
+            }
             for (path, text) in &own {
                 write_file(path, text).doing(|| format!("write {}", path.display()))?;
             }

@@ -1,10 +1,11 @@
-//! Samples of links, sockets and interfaces, as rows until the asker has enough.
+//! Samples of links, sockets, interfaces and round trips, as rows until the asker has enough.
 
 use super::Supervisor;
-use crate::control::{Line, SampleRequest};
+use super::names::unknown;
+use crate::control::{Line, PingRequest, SampleRequest};
 use crate::kernel::socket::wait_readable;
 use crate::kernel::time::monotonic_nanos;
-use crate::sample::{InterfaceRow, InterfaceSampler, TcpRow, TcpSampler};
+use crate::sample::{InterfaceRow, InterfaceSampler, PingRow, Pinger, TcpRow, TcpSampler};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -26,6 +27,7 @@ enum Rows<'a> {
     Tcp(&'a [TcpRow]),
     Links(&'a [Value]),
     Interfaces(&'a [InterfaceRow]),
+    Pings(&'a [PingRow]),
 }
 
 /// One kind of sample: when the next is due, and how often.
@@ -50,8 +52,8 @@ impl Timer {
 }
 
 impl Supervisor {
-    /// Sends `{"tcp": […]}`, `{"links": […]}` and `{"interfaces": […]}`, each at its interval on a fixed grid, until
-    /// the asker closes the connection.
+    /// Sends `{"tcp": […]}`, `{"links": […]}`, `{"interfaces": […]}` and `{"pings": […]}`, each at its interval on a
+    /// fixed grid, until the asker closes the connection.
     pub(super) fn sample(&self, line: &Line, request: SampleRequest) -> io::Result<()> {
         let nodes: Vec<(String, Arc<OwnedFd>)> = {
             let builder = self.builder();
@@ -68,13 +70,23 @@ impl Supervisor {
             .map_err(io::Error::other)?;
         drop(opened);
         drop(nodes);
+        let mut pingers = Vec::new();
+        for ping in &request.pings {
+            pingers.push((self.pinger(ping)?, ping.every_ms));
+        }
         let now = monotonic_nanos();
+        let mut pingers: Vec<(Pinger, Timer)> = pingers
+            .into_iter()
+            .filter_map(|(pinger, every_ms)| Some((pinger, Timer::new(now, Some(every_ms))?)))
+            .collect();
         let mut timers = [request.tcp_ms, request.links_ms, request.interfaces_ms]
             .map(|every_ms| Timer::new(now, every_ms));
-        while let Some(next) = timers.iter().flatten().map(|timer| timer.next).min() {
+        loop {
+            let due = timers.iter().flatten().chain(pingers.iter().map(|(_, timer)| timer));
+            let Some(next) = due.map(|timer| timer.next).min() else { break };
             let rest = Duration::from_nanos(next.saturating_sub(monotonic_nanos()));
             if wait_readable(&line.socket, Some(rest))? {
-                return Ok(());
+                break;
             }
             let now = monotonic_nanos();
             let [tcp, links, interfaces] =
@@ -88,8 +100,25 @@ impl Supervisor {
             if let (true, Some(sampler)) = (interfaces, &mut interface_sampler) {
                 line.send(&Sent::Row(Rows::Interfaces(&sampler.sample())), &[])?;
             }
+            for (pinger, timer) in &mut pingers {
+                if timer.due(now) {
+                    send_pings(line, &pinger.beat())?;
+                }
+            }
         }
-        Ok(())
+        // The asker reads on until our side is closed too.
+        pingers.into_iter().try_for_each(|(pinger, _)| send_pings(line, &pinger.end()))
+    }
+
+    fn pinger(&self, ping: &PingRequest) -> io::Result<Pinger> {
+        let (network, address) = {
+            let builder = self.builder();
+            let network = builder.known(&ping.from)?.network.clone();
+            let named = builder.state.hosts.iter().find(|(_, name)| *name == ping.to);
+            let address = ping.to.parse().ok().or(named.map(|(address, _)| *address));
+            (network, address.ok_or_else(|| unknown("node", &ping.to, builder.state.nodes.keys()))?)
+        };
+        Pinger::open(&ping.from, network.as_fd(), &ping.to, address).map_err(io::Error::other)
     }
 
     /// Counters of every link in the engine.
@@ -106,4 +135,8 @@ impl Supervisor {
         };
         links.into_iter().filter_map(row).collect()
     }
+}
+
+fn send_pings(line: &Line, rows: &[PingRow]) -> io::Result<()> {
+    if rows.is_empty() { Ok(()) } else { line.send(&Sent::Row(Rows::Pings(rows)), &[]) }
 }

@@ -1,7 +1,8 @@
 //! The flows: their throughput, round-trip times and windows over time.
 
 use super::{add, figure};
-use crate::report::data::Data;
+use crate::report::data::{Data, Flow};
+use crate::report::distribution::DistributionPlot;
 use crate::report::marks::Marks;
 use crate::report::plot::{Plot, Size};
 use crate::report::scale::Quantity;
@@ -59,6 +60,8 @@ pub(super) fn section(html: &mut String, results: &Results, data: &Data, marks: 
         body += &half("Round-trip time", "smoothed, as the sender sees it", Quantity::Milliseconds, srtt);
         let cwnd = data.flows.iter().map(|flow| &flow.cwnd).collect();
         body += &half("Congestion window", "as the sender keeps it", Quantity::Segments, cwnd);
+        body += &spread(data, "Throughput, by share of time", "bit/s", |flow| &flow.throughput);
+        body += &spread(data, "Round-trip time, by share of samples", "ms", |flow| &flow.srtt);
         body += "</div>";
         body += &legend(data.flows.iter().map(|flow| (flow.colour, flow.label.as_str())));
     }
@@ -77,7 +80,15 @@ pub(super) fn section(html: &mut String, results: &Results, data: &Data, marks: 
     add(html, "Flows", &body);
 }
 
-fn legend<'a>(entries: impl Iterator<Item = (usize, &'a str)>) -> String {
+/// How the samples of each flow are spread.
+fn spread(data: &Data, title: &str, unit: &str, of: fn(&Flow) -> &Series) -> String {
+    let values = |flow| of(flow).points.iter().map(|point| point.1).collect();
+    let series = data.flows.iter().map(|flow| (flow.label.as_str(), flow.colour, values(flow)));
+    let plot = DistributionPlot { describe: title.to_owned(), unit, series: series.collect() };
+    plot.svg().map(|picture| figure(title, &picture, "samples of one run (n = 1)")).unwrap_or_default()
+}
+
+pub(super) fn legend<'a>(entries: impl Iterator<Item = (usize, &'a str)>) -> String {
     let entry = |(colour, label): (usize, &str)| {
         format!("<li><span class=\"key c{colour}\"></span>{}</li>", escape(label))
     };

@@ -3,6 +3,7 @@
 use super::{flag, mac, routes};
 use crate::frr;
 use crate::plan::{FrrState, InterfaceState, Limits, NodeState, RouteState};
+use crate::sandbox::OF_ALL_NAMESPACES;
 use crate::section;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
@@ -72,8 +73,9 @@ pub(super) fn node_state(
 
 fn sysctls(node: &Node) -> Result<BTreeMap<String, String>, Diagnostic> {
     for (name, value) in &node.sysctls {
-        if !name.starts_with("net.") || name.contains("..") || name.contains('/') {
-            return Err(Diagnostic::new(value.span, format!("`{name}` is not a parameter of the network"))
+        let machines = OF_ALL_NAMESPACES.contains(&name.as_str());
+        if !name.starts_with("net.") || name.contains("..") || name.contains('/') || machines {
+            return Err(Diagnostic::new(value.span, format!("`{name}` is no parameter of a node's network"))
                 .help(
                     "a node may set what begins with `net.`; everything else belongs to the whole machine",
                 ));

@@ -1,0 +1,57 @@
+//! What was decided about packets, so that two runs can be compared.
+
+use crate::draw::mix;
+use serde::{Deserialize, Serialize};
+
+/// Digests of the fates of a direction's first packets: of the first one, the first two, four, eight and so on. Two
+/// runs of one file agree in every digest that both have, however many packets each had.
+///
+/// It ends where the conditions are changed, because the change meets another packet in each run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// Digest of the first 2^i packets at place i.
+    pub digests: Vec<u64>,
+    #[serde(skip)]
+    packets: u64,
+    #[serde(skip)]
+    sum: u64,
+    #[serde(skip)]
+    ended: bool,
+}
+
+/// What the link decided of a packet before it met the queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fate {
+    pub lost: bool,
+    pub doubled: bool,
+    pub hurried: bool,
+    pub corrupt: Option<u64>,
+    pub delay: u64,
+}
+
+impl Journal {
+    pub(super) fn note(&mut self, number: u64, fate: Fate) {
+        // Trains are not decided about, and housekeeping counts apart.
+        if self.ended || number != self.packets {
+            return;
+        }
+        let flags = u64::from(fate.lost) | u64::from(fate.doubled) << 1 | u64::from(fate.hurried) << 2;
+        let corrupt = fate.corrupt.map_or(0, |bit| mix(bit.wrapping_add(1)));
+        self.sum = mix(self.sum ^ mix(fate.delay.wrapping_add(flags << 61)) ^ corrupt);
+        self.packets += 1;
+        if self.packets.is_power_of_two() {
+            self.digests.push(self.sum);
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// How many packets two runs have in common, rounded down to a power of two, and whether all of them fared alike.
+    pub fn compare(&self, other: &Self) -> (u64, bool) {
+        let common = self.digests.len().min(other.digests.len());
+        let packets = if common == 0 { 0 } else { 1 << (common - 1) };
+        (packets, self.digests[..common] == other.digests[..common])
+    }
+}
