@@ -4,15 +4,13 @@ mod judgement;
 mod loggers;
 
 use crate::world::{
-    AccuracyClass, Deliver, Description, Direction, Ended, Fates, Launch, Logger, Outcome, Ping, Running, Sampling, Stop,
-    Verdict, Verification, World, WorldError,
+    AccuracyClass, Deliver, Description, Direction, Ended, Fates, Launch, Logger, Outcome, Ping, Running,
+    Sampling, Stop, Verdict, Verification, World, WorldError,
 };
 use loggers::{CaptureLogger, Sampler};
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
-use plait_testbed_runtime::control::{
-    ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces,
-};
+use plait_testbed_runtime::control::{ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use plait_testbed_runtime::sandbox::NODE_FOLDER;
 use serde_json::Value;

@@ -186,7 +186,7 @@ fn a_fault_in_a_run_names_its_place_and_the_remedy() {
         ("metrics: {x: {ping: a to b}}\n", vec!["not collected", "`collect: {ping: [{from: a, to: b}]}`"]),
         (
             "collect: {ping: [{from: a, to: b}]}\nmetrics: {x: {ping: a to b, column: srtt}}\n",
-            vec!["no column `srtt`", "net.yaml:6:36"],
+            vec!["no column `srtt`", "net.yaml:6:37"],
         ),
         ("report: {titel: x}\n", vec!["unknown key `titel`", "did you mean `title`?"]),
     ] {

@@ -29,6 +29,10 @@ pub struct RunArguments {
     /// first repeat of its first cell, or of `--cell`
     #[arg(long, conflicts_with = "dry")]
     pub twice: bool,
+    /// How many runs of an experiment may go on side by side at most: as many as the machine has room for, as far as the
+    /// load of one that was alone tells. Shaped links keep a processor each run
+    #[arg(long, value_name = "N", conflicts_with_all = ["dry", "cell"], value_parser = at_least_one)]
+    pub jobs: Option<usize>,
     /// Write a JUnit file too, with a test case for each run and each assertion of it
     #[arg(long, value_name = "FILE", conflicts_with = "dry")]
     pub junit: Option<PathBuf>,
@@ -52,4 +56,11 @@ pub struct CompareArguments {
     /// Write the comparison as an HTML page too
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("write a number from 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
 }

@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod link;
 pub mod ls;
 pub mod pack;
+pub mod perform;
 pub mod run;
 pub mod sweep;
 pub mod twice;

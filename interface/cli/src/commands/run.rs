@@ -38,7 +38,9 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             match (arguments.resume.is_some(), arguments.twice) {
                 (true, true) => return sweep(&arguments, &loaded, output),
                 (true, false) => {
-                    return Err(Failure::usage("`--cell` has a meaning beside `--resume` with `--twice` only"));
+                    return Err(Failure::usage(
+                        "`--cell` has a meaning beside `--resume` with `--twice` only",
+                    ));
                 }
                 (false, _) => {}
             }
@@ -48,9 +50,14 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             network.seed = network.seed.wrapping_add(repeat - 1);
             loaded.network = network;
         }
-        (None, _) if arguments.cell.is_some() || arguments.resume.is_some() || arguments.dry => {
+        (None, _)
+            if arguments.cell.is_some()
+                || arguments.resume.is_some()
+                || arguments.jobs.is_some()
+                || arguments.dry =>
+        {
             return Err(Failure::usage(format!(
-                "{} has no `experiment:`, so there are no cells to choose from or to go on with",
+                "{} has no `experiment:`, so there are no cells to choose from, to go on with or to run side by side",
                 arguments.file.display()
             )));
         }

@@ -1,6 +1,7 @@
-//! `plait run` of a file with `experiment:`: every cell and repeat, each in a process and a testbed of its own.
+//! `plait run` of a file with `experiment:`: every cell and repeat, and what they say together.
 
 use crate::arguments::RunArguments;
+use crate::commands::perform::perform;
 use crate::commands::run::next_place;
 use crate::commands::twice;
 use crate::load::Loaded;
@@ -8,16 +9,9 @@ use crate::output::{Failure, Output, counted, table, write_file};
 use plait_testbed_experiment::analysis::Estimate;
 use plait_testbed_experiment::report::{junit_of_experiment, render_experiment};
 use plait_testbed_experiment::section::{Experiment, Repeats};
-use plait_testbed_experiment::sweep::{Attempt, RunId, Summary, Sweep, SweepError};
-use plait_testbed_experiment::world::{Stop, VerdictWord};
+use plait_testbed_experiment::sweep::{Summary, Sweep, SweepError};
 use serde_json::json;
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
-
-/// Choice: what keeps a run from being built is tried once more, because a machine may be short of something for a
-/// moment; then the sweep ends and can be gone on with.
-const BUILDS: usize = 2;
+use std::process::ExitCode;
 
 pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Result<ExitCode, Failure> {
     let experiment = loaded.experiment.as_ref().expect("the caller has looked");
@@ -37,22 +31,9 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     output.note(&plan(experiment));
     output.note(&format!("results: {}", sweep.folder().display()));
 
-    // Ctrl-C reaches the run as well, which ends and is not counted; the sweep then ends after it.
+    // Ctrl-C reaches the runs as well, which end and are not counted; the sweep then ends after them.
     let stop = crate::stop::on_signals()?;
-    let begun = Instant::now();
-    let mut runs = 0;
-    while let Some(attempt) = sweep.next_attempt() {
-        if stop.is_asked() {
-            break;
-        }
-        let (done, all) = sweep.progress();
-        let left = (runs > 0).then(|| begun.elapsed() / runs * (all - done) as u32);
-        let cell = &experiment.cells[attempt.run.cell - 1];
-        let left = left.map(|left| format!(", {} left", rough(left))).unwrap_or_default();
-        output.note(&format!("{done}/{all}{left}  {attempt}  {}", experiment.describe(cell)));
-        perform(arguments, &mut sweep, attempt, &stop, output)?;
-        runs += 1;
-    }
+    perform(arguments, &mut sweep, &stop, output)?;
     let summary = Summary::of(&sweep);
     summary.write(&sweep).map_err(SweepError::from)?;
     let report = sweep.folder().join("report.html");
@@ -61,7 +42,7 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
         write_file(place, &junit_of_experiment(&summary))?;
     }
     let (done, all) = sweep.progress();
-    let finished = sweep.next_attempt().is_none();
+    let finished = sweep.next_attempt(&[]).is_none();
     let again = match arguments.twice && finished {
         true => Some(twice::again(arguments, &sweep, &summary, output)?),
         false => None,
@@ -79,69 +60,6 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     }
     let reproduced = again.is_none_or(|again| again.holds());
     Ok(if finished && summary.succeeded() && reproduced { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Runs one attempt in a process of its own: whatever happens to it, the sweep goes on.
-fn perform(
-    arguments: &RunArguments,
-    sweep: &mut Sweep<'_>,
-    attempt: Attempt,
-    stop: &Stop,
-    output: &Output,
-) -> Result<(), Failure> {
-    let place = sweep.place(attempt);
-    let mut said = String::new();
-    for _ in 0..BUILDS {
-        said = match child(arguments, Some(attempt.run), &place) {
-            Ok(()) => String::new(),
-            Err(failure) => failure.message,
-        };
-        if place.exists() {
-            let results = sweep.note(attempt)?;
-            if results.interrupted {
-                output.note("  ended early: not counted");
-            } else if results.verdict.word == VerdictWord::Tainted {
-                output.note("  tainted: the links were not all the time as asked");
-            }
-            if !results.interrupted {
-                let broken = results.assertions.iter().filter(|assertion| !assertion.held);
-                let broken = broken.map(|assertion| format!("not so: {}", assertion.text));
-                for failure in results.failures.iter().cloned().chain(broken).take(3) {
-                    output.note(&format!("  FAILED: {failure}"));
-                }
-            }
-            return Ok(());
-        }
-        if stop.is_asked() {
-            return Ok(());
-        }
-    }
-    Err(Failure::new(format!(
-        "{attempt} could not be run: {said}\nwhat was done is kept; go on by: plait run {} --resume {}",
-        arguments.file.display(),
-        sweep.folder().display()
-    )))
-}
-
-/// Makes a run in a process of its own. That it leaves results is a success, whatever they say.
-pub fn child(arguments: &RunArguments, run: Option<RunId>, place: &Path) -> Result<(), Failure> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("run").arg(&arguments.file).args(["--json", "--with-parent", "--output"]).arg(place);
-    if let Some(RunId { cell, repeat }) = run {
-        command.args(["--cell", &cell.to_string(), "--repeat", &repeat.to_string()]);
-    }
-    if let Some(name) = &arguments.name {
-        command.args(["--name", name]);
-    }
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
-    if place.exists() {
-        return Ok(());
-    }
-    let answer: serde_json::Value = serde_json::from_slice(&child.stdout).unwrap_or_default();
-    Err(Failure::new(match answer["error"].as_str() {
-        Some(error) => error.to_owned(),
-        None => format!("{}: {}", child.status, String::from_utf8_lossy(&child.stderr).trim()),
-    }))
 }
 
 impl From<SweepError> for Failure {
@@ -252,12 +170,4 @@ pub fn short(value: f64) -> String {
         _ => (1.0, ""),
     };
     format!("{:.2}{prefix}", value / scale)
-}
-
-fn rough(time: Duration) -> String {
-    match time.as_secs() {
-        seconds if seconds >= 5400 => format!("{:.1} h", time.as_secs_f64() / 3600.0),
-        seconds if seconds >= 90 => format!("{} min", seconds / 60),
-        seconds => format!("{seconds} s"),
-    }
 }

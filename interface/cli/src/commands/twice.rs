@@ -1,8 +1,9 @@
 //! `plait run --twice`: a run is made again, and what should have come out the same is compared.
 
 use crate::arguments::RunArguments;
+use crate::commands::perform::child;
 use crate::commands::run::next_place;
-use crate::commands::sweep::{child, short, with_unit};
+use crate::commands::sweep::{short, with_unit};
 use crate::load::Loaded;
 use crate::output::{Failure, Output, counted, table, write_file};
 use plait_testbed_experiment::sweep::{
@@ -23,7 +24,7 @@ pub fn twice(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     let places = ["first", "second"].map(|name| folder.join(name));
     for (place, word) in places.iter().zip(["once", "twice"]) {
         output.note(&format!("running {word}: {}", place.display()));
-        child(arguments, run, place)?;
+        child(arguments, run, arguments.name.as_deref(), place)?;
     }
     let reproduction = compare(&folder, [&places[0], &places[1]], &BTreeMap::new())?;
     output.result(&serde_json::json!({ "folder": folder, "twice": reproduction }), || text(&reproduction))?;
@@ -52,7 +53,7 @@ pub fn again(
             std::fs::remove_dir_all(&place)?;
         }
         output.note(&format!("running {} again: {}", known.run, place.display()));
-        child(arguments, Some(RunId { cell, repeat: 1 }), &place)?;
+        child(arguments, Some(RunId { cell, repeat: 1 }), arguments.name.as_deref(), &place)?;
         let reproduction = compare(sweep.folder(), [&first, &place], &repeats)?;
         if reproduction.verdicts[1] == VerdictWord::Valid {
             return Ok(reproduction);
@@ -67,8 +68,8 @@ fn compare(
     places: [&Path; 2],
     repeats: &BTreeMap<String, Vec<f64>>,
 ) -> Result<Reproduction, Failure> {
-    let reproduction = Reproduction::read(places[0], places[1], repeats)
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let reproduction =
+        Reproduction::read(places[0], places[1], repeats).map_err(|error| Failure::new(error.to_string()))?;
     let json = serde_json::to_string_pretty(&reproduction).expect("figures and texts can be written");
     write_file(&folder.join("twice.json"), &(json + "\n"))?;
     Ok(reproduction)
@@ -86,7 +87,11 @@ pub fn text(reproduction: &Reproduction) -> String {
                 let (first, second) = (value(&difference.first), value(&difference.second));
                 format!("  {}: {first}, then {second}\n", difference.place)
             });
-            format!("DIFFERS at {} of what was built:\n{}", counted(count, "place"), places.collect::<String>())
+            format!(
+                "DIFFERS at {} of what was built:\n{}",
+                counted(count, "place"),
+                places.collect::<String>()
+            )
         }
     };
     for fates in &reproduction.fates {
@@ -97,7 +102,9 @@ pub fn text(reproduction: &Reproduction) -> String {
     }
     for (word, run) in reproduction.verdicts.iter().zip(["first", "second"]) {
         if *word == VerdictWord::Tainted {
-            text += &format!("the links of the {run} run were not all the time as asked: its figures say little\n");
+            text += &format!(
+                "the links of the {run} run were not all the time as asked: its figures say little\n"
+            );
         }
     }
     let mut rows = vec![["METRIC", "FIRST", "SECOND", "EXPECTED", ""].map(str::to_owned).to_vec()];

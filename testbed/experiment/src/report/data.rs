@@ -225,7 +225,8 @@ impl Data {
         read::<PingRecord>(path, |row| {
             self.rows.pings += 1;
             let place = *places.entry((row.from, row.to)).or_insert_with_key(|(from, to)| {
-                let trips = Series { label: format!("{from} → {to}"), colour: found.len(), ..Series::default() };
+                let trips =
+                    Series { label: format!("{from} → {to}"), colour: found.len(), ..Series::default() };
                 found.push(PingData { trips, lost: 0 });
                 found.len() - 1
             });

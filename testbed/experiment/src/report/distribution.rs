@@ -100,7 +100,8 @@ mod tests {
         let many: Vec<f64> = (0..100_000).map(|value| f64::from(value) / 1000.0).collect();
         let path = staircase(&many, 1.0, &scale(100.0), &scale(100.0));
         assert!(path.len() < 10_000 && path.contains("H50.0V50.0"), "{path}");
-        let plot = |values| DistributionPlot { describe: String::new(), unit: "ms", series: vec![("", 0, values)] };
+        let plot =
+            |values| DistributionPlot { describe: String::new(), unit: "ms", series: vec![("", 0, values)] };
         assert!(plot(vec![]).svg().is_none() && plot(vec![-1.0]).svg().is_none());
         assert!(plot(vec![0.0]).svg().is_some());
     }

@@ -197,17 +197,21 @@ fn series<'a>(
 /// How the runs of each cell are spread, where cells can be told apart and have runs enough to be spread.
 fn spread(summary: &Summary, metric: &str, unit: &str) -> String {
     const FEWEST: usize = 5;
-    let values = |cell: &CellSummary| cell.metrics.get(metric).map(|found| found.values.clone()).unwrap_or_default();
+    let values =
+        |cell: &CellSummary| cell.metrics.get(metric).map(|found| found.values.clone()).unwrap_or_default();
     let all: Vec<_> = summary.cells.iter().map(|cell| (cell.levels.join(" "), values(cell))).collect();
     if all.len() > COLOURS || all.iter().any(|(_, values)| values.len() < FEWEST) {
         return String::new();
     }
-    let series = all.iter().zip(0..).map(|((label, values), colour)| (label.as_str(), colour, values.clone()));
+    let series =
+        all.iter().zip(0..).map(|((label, values), colour)| (label.as_str(), colour, values.clone()));
     let describe = format!("How {metric} is spread over the runs of each cell");
     let plot = DistributionPlot { describe, unit, series: series.collect() };
     let picture = plot.svg().map(|picture| figure("Spread of the runs", &picture, "a step is a valid run"));
     let labels: Vec<String> = all.into_iter().map(|(label, _)| label).collect();
-    picture.map_or(String::new(), |picture| format!("{}<div class=\"pair\">{picture}</div>", legend("", &labels)))
+    picture.map_or(String::new(), |picture| {
+        format!("{}<div class=\"pair\">{picture}</div>", legend("", &labels))
+    })
 }
 
 fn interval(estimate: Option<Estimate>, unit: &str) -> String {

@@ -74,7 +74,8 @@ fn is_ours(path: &str) -> bool {
 pub(super) fn keep_plan(world: &dyn World, staging: &Staging) -> Result<(), ResultsError> {
     let path = staging.path(PLAN)?;
     let plan = world.plan();
-    let written = File::create(&path).and_then(|file| Ok(serde_json::to_writer(BufWriter::new(file), &plan)?));
+    let written =
+        File::create(&path).and_then(|file| Ok(serde_json::to_writer(BufWriter::new(file), &plan)?));
     written.map_err(|error| ResultsError::write(&path, error))
 }
 

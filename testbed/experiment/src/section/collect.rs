@@ -165,9 +165,10 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
         None => usual,
         Some(Spanned { value: Every::Off, .. }) => None,
         Some(Spanned { value: Every::Interval(span), span: place }) => {
-            faults.extend(too_short(*span, *place).map(|fault| {
-                fault.help(format!("write `{SHORTEST}` or more, or `off`"))
-            }));
+            faults.extend(
+                too_short(*span, *place)
+                    .map(|fault| fault.help(format!("write `{SHORTEST}` or more, or `off`"))),
+            );
             Some(Duration::from(*span))
         }
     };
@@ -203,7 +204,9 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
     let mut pings = Vec::new();
     for written in &file.ping {
         match ping(written, network) {
-            Ok(ping) if pings.iter().any(|known: &Ping| (&known.from, &known.to) == (&ping.from, &ping.to)) => {
+            Ok(ping)
+                if pings.iter().any(|known: &Ping| (&known.from, &known.to) == (&ping.from, &ping.to)) =>
+            {
                 let what = format!("round trips from `{}` to `{}` are collected already", ping.from, ping.to);
                 faults.push(Diagnostic::new(written.span, what).help("remove one"));
             }
@@ -222,12 +225,15 @@ fn too_short(interval: TimeSpan, place: Span) -> Option<Diagnostic> {
 
 fn ping(written: &Spanned<PingFile>, network: &Network) -> Result<Ping, Vec<Diagnostic>> {
     let PingFile { from, to, every } = &written.value;
-    let unknown = |name: &Spanned<Name>| unknown_node(&Spanned::new(name.value.0.as_str(), name.span), network);
+    let unknown =
+        |name: &Spanned<Name>| unknown_node(&Spanned::new(name.value.0.as_str(), name.span), network);
     let short = every.as_ref().and_then(|every| too_short(every.value, every.span));
     let mut faults: Vec<Diagnostic> = [unknown(from), unknown(to)].into_iter().flatten().collect();
     faults.extend(short.map(|fault| fault.help(format!("write `{SHORTEST}` or more"))));
     if from.value == to.value {
-        faults.push(Diagnostic::new(to.span, "a node's way to itself is no part of the network").help("name another"));
+        faults.push(
+            Diagnostic::new(to.span, "a node's way to itself is no part of the network").help("name another"),
+        );
     }
     let every = every.as_ref().map_or(EVERY, |every| Duration::from(every.value));
     let ping = Ping { from: from.value.0.clone(), to: to.value.0.clone(), every };

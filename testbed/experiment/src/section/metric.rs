@@ -7,9 +7,9 @@ use crate::analysis::Take;
 use crate::results::records::{INTERFACE_COLUMNS, LINK_COLUMNS, PING_COLUMNS, TCP_COLUMNS};
 use crate::world::Direction;
 use indexmap::IndexMap;
-use plait_model_topology::{Network, section};
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
+use plait_model_topology::{Network, section};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -208,10 +208,15 @@ fn collected(pair: &Spanned<String>, network: &Network) -> Result<(String, Strin
     };
     // Faults in `collect` are its own.
     let collect: CollectFile = section(&network.sections, "collect").ok().flatten().unwrap_or_default();
-    let Ok(collect) = collect::resolve(&collect, network) else { return Ok((from.to_owned(), to.to_owned())) };
+    let Ok(collect) = collect::resolve(&collect, network) else {
+        return Ok((from.to_owned(), to.to_owned()));
+    };
     if !collect.pings.iter().any(|ping| ping.from == from && ping.to == to) {
-        return Err(Diagnostic::new(pair.span, format!("round trips from `{from}` to `{to}` are not collected"))
-            .help(format!("add `collect: {{ping: [{{from: {from}, to: {to}}}]}}`")));
+        return Err(Diagnostic::new(
+            pair.span,
+            format!("round trips from `{from}` to `{to}` are not collected"),
+        )
+        .help(format!("add `collect: {{ping: [{{from: {from}, to: {to}}}]}}`")));
     }
     Ok((from.to_owned(), to.to_owned()))
 }

@@ -173,6 +173,16 @@ impl<'a> Sweep<'a> {
         &self.folder
     }
 
+    /// The network's name.
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// The levels of a run in words: `queue=10ms control=cubic`.
+    pub fn describe(&self, run: RunId) -> String {
+        self.experiment.describe(&self.experiment.cells[run.cell - 1])
+    }
+
     /// Where the results of an attempt belong.
     pub fn place(&self, attempt: Attempt) -> PathBuf {
         self.folder.join("runs").join(attempt.to_string())
@@ -192,13 +202,15 @@ impl<'a> Sweep<'a> {
         Ok(&tries.last().expect("just pushed").results)
     }
 
-    /// What to run next; none when everything was.
+    /// What to run next while others go on; none when everything was run or is being run.
     ///
     /// Whether a run is tried again depends on its links and never on its results: a tainted run was on another network
     /// than the one asked for.
-    pub fn next_attempt(&self) -> Option<Attempt> {
-        (1..=self.experiment.repeats.most())
-            .find_map(|repeat| block(self.experiment, repeat).into_iter().find_map(|run| self.due(run)))
+    pub fn next_attempt(&self, going_on: &[RunId]) -> Option<Attempt> {
+        (1..=self.experiment.repeats.most()).find_map(|repeat| {
+            let mut block = block(self.experiment, repeat).into_iter().filter(|run| !going_on.contains(run));
+            block.find_map(|run| self.due(run))
+        })
     }
 
     /// The attempt a run still needs.

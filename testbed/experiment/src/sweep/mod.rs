@@ -13,12 +13,14 @@
 
 mod comparison;
 mod folder;
+mod lanes;
 mod order;
 mod reproduction;
 mod summary;
 
 pub use comparison::{Compared, Comparison, Side};
 pub use folder::{EXPERIMENT_VERSION, MOST_ATTEMPTS, Sweep, SweepError};
-pub use reproduction::{ComparedFates, ComparedMetric, Difference, Reproduction};
+pub use lanes::{Lanes, Load};
 pub use order::{Attempt, RunId};
+pub use reproduction::{ComparedFates, ComparedMetric, Difference, Reproduction};
 pub use summary::{AssertionSummary, CellSummary, FactorSummary, MetricSummary, RunSummary, Summary};

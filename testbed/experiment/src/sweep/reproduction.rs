@@ -127,14 +127,11 @@ fn differ(place: &mut String, first: Option<&Value>, second: Option<&Value>, fou
             keys.into_iter().for_each(|key| deeper(key, one.get(key), other.get(key)));
         }
         (Some(Value::Array(one)), Some(Value::Array(other))) => {
-            (0..one.len().max(other.len())).for_each(|at| deeper(&at.to_string(), one.get(at), other.get(at)));
+            (0..one.len().max(other.len()))
+                .for_each(|at| deeper(&at.to_string(), one.get(at), other.get(at)));
         }
         _ if first == second => {}
-        _ => found.push(Difference {
-            place: place.clone(),
-            first: first.cloned(),
-            second: second.cloned(),
-        }),
+        _ => found.push(Difference { place: place.clone(), first: first.cloned(), second: second.cloned() }),
     }
 }
 

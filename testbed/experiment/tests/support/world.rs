@@ -2,8 +2,8 @@
 
 use plait_model_link::ConditionsSpec;
 use plait_testbed_experiment::world::{
-    AccuracyClass, Batch, Deliver, Description, Direction, Ended, Fates, Launch, LinkRow, Logger, LoggerSummary,
-    Outcome, Running, Sampling, Stop, Verdict, Verification, World, WorldError,
+    AccuracyClass, Batch, Deliver, Description, Direction, Ended, Fates, Launch, LinkRow, Logger,
+    LoggerSummary, Outcome, Running, Sampling, Stop, Verdict, Verification, World, WorldError,
 };
 use plait_testbed_runtime::sample::{InterfaceSampler, TcpSampler};
 use std::fs::File;

@@ -112,6 +112,7 @@ impl Builder {
     pub fn new(means: Means) -> io::Result<Self> {
         let Means { root, home, name, groups, children, gate } = means;
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
+        nodes::prepare();
         Ok(Self {
             state,
             nodes: HashMap::new(),

@@ -13,6 +13,6 @@ pub use client::{Capture, ExecStatus, Running, Samples, Terminal, Testbed};
 pub use directory::{Directory, Found, OwnSocket};
 pub use line::Line;
 pub use protocol::{
-    Envelope, ExecRequest, Exited, LinkReport, NodeReport, PROTOCOL_VERSION, PingRequest, Reply, Report, Request,
-    SampleRequest, Traces,
+    Envelope, ExecRequest, Exited, LinkReport, NodeReport, PROTOCOL_VERSION, PingRequest, Reply, Report,
+    Request, SampleRequest, Traces,
 };

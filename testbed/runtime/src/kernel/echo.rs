@@ -100,8 +100,7 @@ fn reply(version: usize, cookie: u64, packet: &[u8]) -> Option<u64> {
 
 /// The Internet checksum (RFC 1071) of an even number of bytes.
 fn checksum(bytes: &[u8]) -> u16 {
-    let sum: u32 =
-        bytes.as_chunks::<2>().0.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum();
+    let sum: u32 = bytes.as_chunks::<2>().0.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !(folded + (folded >> 16)) as u16
 }

@@ -64,7 +64,8 @@ impl Pinger {
     /// them was answered either: those may be under way.
     pub fn end(mut self) -> Vec<PingRow> {
         self.take_replies();
-        let known = self.pending.iter().rposition(|pending| pending.round_trip.is_some()).map_or(0, |last| last + 1);
+        let known =
+            self.pending.iter().rposition(|pending| pending.round_trip.is_some()).map_or(0, |last| last + 1);
         (0..known).map(|_| self.first_row()).collect()
     }
 
@@ -84,7 +85,9 @@ impl Pinger {
             let index = reply.number.checked_sub(first).and_then(|index| usize::try_from(index).ok());
             if let Some(pending) = index.and_then(|index| self.pending.get_mut(index)) {
                 // Of a reply that was doubled, the first counts.
-                pending.round_trip.get_or_insert(on_monotonic(reply.realtime_nanos).saturating_sub(pending.sent));
+                pending
+                    .round_trip
+                    .get_or_insert(on_monotonic(reply.realtime_nanos).saturating_sub(pending.sent));
             }
         }
     }
@@ -110,6 +113,7 @@ impl Pinger {
 /// A stamp of the clock that people set, on the clock that nobody does.
 fn on_monotonic(realtime_nanos: u64) -> Duration {
     let real = clock_gettime(ClockId::Realtime);
-    let real = Duration::new(u64::try_from(real.tv_sec).unwrap_or(0), u32::try_from(real.tv_nsec).unwrap_or(0));
+    let real =
+        Duration::new(u64::try_from(real.tv_sec).unwrap_or(0), u32::try_from(real.tv_nsec).unwrap_or(0));
     now().saturating_sub(real.saturating_sub(Duration::from_nanos(realtime_nanos)))
 }

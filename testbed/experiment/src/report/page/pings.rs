@@ -61,7 +61,8 @@ pub(super) fn section(html: &mut String, results: &Results, data: &Data, marks: 
             at(1.0),
         ]
     });
-    let headings = ["From and to", "#Requests", "#No reply", "#Least", "#Median", "#95 %", "#99 %", "#Greatest"];
+    let headings =
+        ["From and to", "#Requests", "#No reply", "#Least", "#Median", "#95 %", "#99 %", "#Greatest"];
     body += &table("Round trips; each figure is of one run (n = 1)", &headings, rows.collect());
     add(html, "Round trips", &body);
 }

@@ -1,0 +1,137 @@
+//! How many runs may go side by side without one telling in another's figures.
+
+use crate::world::AccuracyClass;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Choice: a run may need a quarter more than it did in its busiest second so far.
+const ROOM: f64 = 1.25;
+/// Choice: a run that seems to need nothing needs this part of a processor, to be built and taken down.
+const LEAST: f64 = 0.1;
+
+/// Decides how many runs go on at once, from what the first of them was seen to need.
+///
+/// Choice: one run after the other until one was alone from its beginning to its end, since its load is its own only
+/// then; a run that is alone later says it anew. Links with a rate or a delay keep a processor to themselves, busy or not, because a packet that waits for
+/// the processor is late; on a machine that is too slow for one such run (class C) there is no second. And when a run
+/// that had company was tainted, all later ones go alone: its links tell more than any load.
+#[derive(Debug, Clone)]
+pub struct Lanes {
+    most: usize,
+    processors: f64,
+    open: usize,
+}
+
+impl Lanes {
+    /// At most so many lanes, on a machine with so many processors. One is open.
+    pub fn new(most: usize, processors: usize) -> Self {
+        Self { most: most.max(1), processors: processors as f64, open: 1 }
+    }
+
+    /// How many runs may go on now.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// A run is over that was alone: so many processors were busy in its busiest second, by whatever, and so exact its
+    /// links were (absent where none was shaped).
+    pub fn measured(&mut self, busy: f64, class: Option<AccuracyClass>) {
+        let links = match class {
+            None => 0.0,
+            Some(AccuracyClass::A | AccuracyClass::B) => 1.0,
+            Some(AccuracyClass::C) => self.processors,
+        };
+        let need = (busy * ROOM).max(links).max(LEAST);
+        // Work of the machine and of this command comes on top of the links' processors.
+        let spare = if class.is_some() { 1.0 } else { 0.0 };
+        let fit = ((self.processors - spare) / need).floor().max(1.0);
+        self.open = self.most.min(fit as usize);
+    }
+
+    /// A run that had company was tainted.
+    pub fn tainted(&mut self) {
+        self.most = 1;
+        self.open = 1;
+    }
+}
+
+/// How many processors of this machine are busy.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    busy: u64,
+    all: u64,
+    at: Instant,
+}
+
+impl Load {
+    /// From now on.
+    pub fn now() -> Self {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let (busy, all) = ticks(&stat);
+        Self { busy, all, at: Instant::now() }
+    }
+
+    /// How many were busy on the average since the last call, `processors` being all; none while too little time has
+    /// passed to tell.
+    pub fn since(&mut self, processors: usize) -> Option<f64> {
+        if self.at.elapsed() < Duration::from_millis(250) {
+            return None;
+        }
+        let before = std::mem::replace(self, Self::now());
+        let all = self.all.saturating_sub(before.all);
+        let busy = self.busy.saturating_sub(before.busy);
+        (all > 0).then(|| busy as f64 / all as f64 * processors as f64)
+    }
+}
+
+/// Ticks of all processors that were busy, and all of them (`proc(5)`, `/proc/stat`). Time that the hypervisor took counts
+/// as busy: it is not there for anybody.
+fn ticks(stat: &str) -> (u64, u64) {
+    let fields: Vec<u64> = stat
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(1)
+        .take(8)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    let all: u64 = fields.iter().sum();
+    let idle: u64 = fields.iter().skip(3).take(2).sum();
+    (all - idle, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(processors: usize, busy: f64, class: Option<AccuracyClass>) -> usize {
+        let mut lanes = Lanes::new(100, processors);
+        assert_eq!(lanes.open(), 1, "the first run is alone");
+        lanes.measured(busy, class);
+        lanes.open()
+    }
+
+    #[test]
+    fn as_many_runs_go_on_as_the_machine_has_room_for() {
+        assert_eq!(open(2, 0.05, None), 20, "runs that sleep");
+        assert_eq!(open(8, 1.6, None), 4);
+        assert_eq!(open(8, 9.0, None), 1, "never fewer than one");
+        assert_eq!(open(2, 0.1, Some(AccuracyClass::A)), 1, "shaped links keep a processor");
+        assert_eq!(open(8, 0.1, Some(AccuracyClass::B)), 7, "and one is left for the machine");
+        assert_eq!(open(8, 1.6, Some(AccuracyClass::A)), 3);
+        assert_eq!(open(64, 0.1, Some(AccuracyClass::C)), 1);
+        let mut lanes = Lanes::new(3, 8);
+        lanes.measured(0.1, None);
+        assert_eq!(lanes.open(), 3, "no more than asked for");
+        lanes.tainted();
+        lanes.measured(0.1, None);
+        assert_eq!(lanes.open(), 1, "what tainted a run once will do so again");
+    }
+
+    #[test]
+    fn busy_is_what_is_neither_idle_nor_waiting() {
+        assert_eq!(ticks("cpu  10 1 5 100 20 1 2 7 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"), (26, 146));
+        assert_eq!(ticks(""), (0, 0));
+    }
+}
