@@ -9,15 +9,17 @@ INK, GREY = "#222", "#bbb"
 class Canvas:
     def __init__(self, width, height, title):
         self.parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'font-family="sans-serif" font-size="12" fill="{INK}" role="img" aria-label={quoteattr(title)}>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" font-family="sans-serif" font-size="12" fill="{INK}" role="img" '
+            f"aria-label={quoteattr(title)}>",
             f"<title>{escape(title)}</title>",
             f'<rect width="{width}" height="{height}" fill="#fff"/>']
 
     def line(self, points, width=1.0, ink=INK, dash=None):
         places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
-        self.parts.append(f'<polyline points="{places}" fill="none" stroke="{ink}" stroke-width="{width}"{dashes}/>')
+        drawn = f'fill="none" stroke="{ink}" stroke-width="{width}"{dashes}'
+        self.parts.append(f'<polyline points="{places}" {drawn}/>')
 
     def mark(self, shape, x, y, filled, size=4.5):
         """A shape that is told from others without colour."""
@@ -26,10 +28,10 @@ class Canvas:
         if shape == "circle":
             self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" {drawn}/>')
             return
-        corners = {"square": (45, 135, 225, 315), "diamond": (0, 90, 180, 270), "triangle": (270, 30, 150)}[shape]
+        corners = {"square": (45, 135, 225, 315), "diamond": (0, 90, 180, 270), "triangle": (270, 30, 150)}
         reach = size * 1.3
         places = " ".join(f"{x + reach * math.cos(math.radians(corner)):.1f},"
-                          f"{y + reach * math.sin(math.radians(corner)):.1f}" for corner in corners)
+                          f"{y + reach * math.sin(math.radians(corner)):.1f}" for corner in corners[shape])
         self.parts.append(f'<polygon points="{places}" {drawn}/>')
 
     def text(self, x, y, words, anchor="start", bold=False, size=12):
@@ -43,8 +45,8 @@ class Canvas:
 
 
 class Axis:
-    """From values to places. A `linear` one up to `plain` on both sides of nought and logarithmic beyond shows small and
-    large errors in one picture."""
+    """From values to places. With `plain` it is linear that far on both sides of nought and logarithmic beyond,
+    to show small and large errors in one picture."""
 
     def __init__(self, low, high, start, end, plain=None):
         self.plain = plain
@@ -65,7 +67,8 @@ class Axis:
         if self.plain is None:
             step = 10 ** math.floor(math.log10((high - low) / 3))
             step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= 6)
-            return [round(at * step, 12) for at in range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)]
+            first, last = math.ceil(low / step), math.floor(high / step + 1e-9)
+            return [round(at * step, 12) for at in range(first, last + 1)]
         powers, value = [0.0], self.plain
         while value <= max(abs(low), abs(high)):
             powers += [value, -value]

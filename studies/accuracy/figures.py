@@ -39,9 +39,9 @@ def jitter(point, _sent, _delays, came):
 
 
 def rate(point, sent, _delays, came):
-    """Bits between the first and the last arrival, when the queue has filled; and the most that came at once."""
+    """Bits between the first and the last arrival, once the queue is full; and the most that came at once."""
     arrivals = sorted(sent[number] + delay for number, delay in came)
-    # A token bucket begins with a full one: what it lets through at once is counted from the first arrival on.
+    # A token bucket is full at first, so what it lets through at once is counted from the first arrival on.
     bits = point.frame * 8
     ahead = lowest = most = 0.0
     for at, arrival in enumerate(arrivals):
@@ -69,7 +69,9 @@ def loss(point, sent, delays, came):
     memory = 1 - sum(point.chain) if point.chain else 0.0
     weight = (1 - memory) / (1 + memory)
     low, high = laws.wilson(lost * weight, len(sent) * weight)
-    figures = {"lost": lost, "weight": weight, "got": lost / len(sent), "low": low, "high": high, "error": (lost / len(sent) / point.loss - 1) * 100}
+    got = lost / len(sent)
+    figures = {"lost": lost, "weight": weight, "got": got, "low": low, "high": high,
+               "error": (got / point.loss - 1) * 100}
     if point.chain and bursts:
         left = point.chain[1]
         longest = max(bursts)
@@ -81,7 +83,7 @@ def loss(point, sent, delays, came):
 
 
 def queue(point, sent, delays, came):
-    """How long a packet waits that is let into a full queue, and what stood there when the first was dropped."""
+    """How long a packet waits that a full queue lets in, and what stood there when the first was dropped."""
     asked = point.queue_bytes * 8e6 / point.rate
     settled = sorted(delay / 1e3 for _, delay in came[len(came) // 2:])
     full = laws.quantile(settled, 0.99)
@@ -107,7 +109,7 @@ def of_point(point, runs):
     for key in runs[0]:
         values = [run[key] for run in runs if key in run]
         middle, half = laws.interval(values)
-        together[key] = {"mean": middle, "half": half, "least": min(values), "most": max(values), "runs": len(values)}
+        together[key] = {"mean": middle, "half": half, "least": min(values), "most": max(values)}
     together["kept"] = kept(point, runs, {key: of["mean"] for key, of in together.items()})
     return together
 

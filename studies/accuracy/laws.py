@@ -41,14 +41,17 @@ def mean(values):
 
 
 def deviation(values):
+    if len(values) < 2:
+        return 0.0
     middle = mean(values)
-    return math.sqrt(sum((value - middle) ** 2 for value in values) / (len(values) - 1)) if len(values) > 1 else 0.0
+    return math.sqrt(sum((value - middle) ** 2 for value in values) / (len(values) - 1))
 
 
 def from_law(ordered, law):
     """Kolmogorov's distance between a sorted sample and a law."""
     count = len(ordered)
-    return max(max(law(value) - at / count, (at + 1) / count - law(value)) for at, value in enumerate(ordered))
+    return max(max(law(value) - at / count, (at + 1) / count - law(value))
+               for at, value in enumerate(ordered))
 
 
 def between(left, right):
@@ -61,7 +64,7 @@ def between(left, right):
 
 
 def doubt(distance, count):
-    """How often samples of one law lie further apart by chance (Smirnov 1948, with Stephens' correction of 1970).
+    """How often samples of one law lie further apart by chance (Smirnov 1948, Stephens' correction of 1970).
     `count` is n for a sample against a law, and nm / (n + m) for two samples."""
     root = math.sqrt(count)
     x = distance * (root + 0.12 + 0.11 / root)

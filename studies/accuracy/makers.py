@@ -80,19 +80,21 @@ class Host:
         words = point.makers[maker]
         if maker == "tclink":
             # What Mininet makes is in namespaces of its own, and so nothing of it is left.
-            said = called("unshare", "--mount", "--net", os.path.join(HERE, "tclink"), self.one_way, json.dumps(words),
-                          *workload(point))
+            said = called("unshare", "--mount", "--net", os.path.join(HERE, "tclink"), self.one_way,
+                          json.dumps(words), *workload(point))
             return passages(said), f"TCLink {json.dumps(words)}"
         keys = f", {words}" if isinstance(words, str) and words else ""
         via = ", via: engine" if maker == "plait" else ""
-        text = f"seed: {seed}\nnodes: [a, b]\nlinks:\n- {{endpoints: [a, b], prefix: 10.9.0.0/30{via}{keys}}}\n"
+        text = (f"seed: {seed}\nnodes: [a, b]\n"
+                f"links:\n- {{endpoints: [a, b], prefix: 10.9.0.0/30{via}{keys}}}\n")
         with Testbed(self.plait, self.folder, NAME, text) as testbed:
             for line in words if isinstance(words, list) else []:
                 testbed.exec("a", "tc", *line.split())
             class_ = testbed.accuracy_class()
             ends = [Namespace(testbed, node) for node in ("a", "b")]
             try:
-                said = called(self.one_way, ends[0].path, ADDRESSES[0], ends[1].path, ADDRESSES[1], *workload(point))
+                places = [word for end in zip((end.path for end in ends), ADDRESSES) for word in end]
+                said = called(self.one_way, *places, *workload(point))
             finally:
                 for end in ends:
                     end.close()
@@ -105,8 +107,9 @@ class Namespace:
 
     def __init__(self, testbed, node):
         link = testbed.exec(node, "readlink", "/proc/self/ns/net").strip()
-        self.holder = subprocess.Popen([*testbed.in_node(node), "sleep", str(PATIENCE)], stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        nowhere = subprocess.DEVNULL
+        self.holder = subprocess.Popen([*testbed.in_node(node), "sleep", str(PATIENCE)],
+                                       stdin=nowhere, stdout=nowhere, stderr=nowhere)
         until = time.monotonic() + 5
         while time.monotonic() < until:
             for path in glob.glob("/proc/[0-9]*/ns/net"):
@@ -129,12 +132,17 @@ class InGuest:
     """Makes links in a guest, between two namespaces of its own. It boots when it is first asked."""
 
     INSIDE = "/root/one_way"
+    # Mininet, and what it calls without saying so.
+    MININET = ("mininet", "bash", "debianutils")
 
-    def __init__(self, plait, one_way, example, folder, packages):
+    def __init__(self, plait, one_way, example, folder, mininet):
         self.testbed = Testbed(plait, folder, f"{NAME}-guest", "nodes: [g]\n")
-        before = [f"+{package}" for package in packages]
+        before = [f"+{package}" for package in self.MININET] if mininet else []
         files = [f"{self.INSIDE}={one_way}", f"/root/tclink={os.path.join(HERE, 'tclink')}"]
-        self.guest = Guest(example, self.testbed.name, "g", *before, *files)
+        self.guest = Guest(example, self.testbed.name, "g", "--virtual-time", *before, *files)
+        if mininet:
+            # Packages are unpacked and not configured, so this name is missing.
+            self.guest.run("ln -s which.debianutils /usr/bin/which")
 
     def run(self, maker, point, _seed):
         words = point.makers[maker]

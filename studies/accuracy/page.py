@@ -13,18 +13,36 @@ def value(of, places=1, factor=1.0):
     return text if of["half"] is None else f"{text} ± {of['half'] * factor:.{places}f}"
 
 
+def interval(study, point, maker, prefix=""):
+    """Of a loss, over all runs together."""
+    low, high = figures.pooled(study.reduced[point.name, maker], prefix)
+    return f"{100 * low:.3f} to {100 * high:.3f}"
+
+
 def table(head, rows):
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
 
 
 def word(maker, of):
-    """Plait's promise is the only one: nobody else gave a tolerance, and a guest adds what the bare pair shows."""
+    """Plait alone gives a tolerance."""
     return ("kept" if of["kept"] else "**not kept**") if maker.startswith("plait") else ""
 
 
 def asked_delay(point):
     return f"{point.delay / 1e6:g} ms" if point.delay else "nothing"
+
+
+def asked_rate(point):
+    return f"{point.rate / 1e6:g} Mbit/s"
+
+
+def asked_loss(point):
+    return f"{point.loss * 100:.3g} %" + (" in bursts" if point.chain else "")
+
+
+def asked_queue(point):
+    return point.name.removeprefix("queue-")
 
 
 def rows(study, quantity):
@@ -37,23 +55,25 @@ def rows(study, quantity):
 def delay(study):
     return "One-way error in microseconds.\n\n" + table(
         ["asked", "made by", "median", "p5", "p95", "p99", "promise"],
-        [[asked_delay(point), MAKERS[maker], value(of["p50"]), value(of["p5"]), value(of["p95"]), value(of["p99"]),
+        [[asked_delay(point), MAKERS[maker], *(value(of[key]) for key in ("p50", "p5", "p95", "p99")),
           word(maker, of)] for point, maker, of in rows(study, "delay")])
 
 
 def jitter(study):
-    return ("10 ms and a spread of 2 ms. The distance is Kolmogorov's from the law, and p how often chance alone does as "
-            "much; the shape is the distance when the medians are laid over each other.\n\n") + table(
+    return ("10 ms and a spread of 2 ms. The distance is Kolmogorov's from the law, and p how often chance "
+            "alone does as much; the shape is the distance when the medians are laid over each other."
+            "\n\n") + table(
         ["law", "made by", "distance", "p", "shape", "median off, µs", "deviation, ms", "promise"],
-        [[point.law, MAKERS[maker], value(of["error"], 4), f"{of['doubt']['mean']:.2g}", value(of["shape"], 4),
-          value(of["moved"]), value(of["deviation"], 3, 1e-3), word(maker, of)] for point, maker, of in rows(study, "jitter")])
+        [[point.law, MAKERS[maker], value(of["error"], 4), f"{of['doubt']['mean']:.2g}",
+          value(of["shape"], 4), value(of["moved"]), value(of["deviation"], 3, 1e-3), word(maker, of)]
+         for point, maker, of in rows(study, "jitter")])
 
 
 def pairs(study):
     """Two-sample tests of Plait's engine against netem, by the runs of one number."""
     found = []
     for point in study.points:
-        if point.quantity != "jitter" or not all((point.name, maker) in study.figures for maker in point.makers):
+        if point.quantity != "jitter" or any((point.name, maker) not in study.runs for maker in point.makers):
             continue
         samples = {maker: [sorted(filter(None, run["delays"])) for run in study.runs[point.name, maker]]
                    for maker in point.makers}
@@ -67,9 +87,10 @@ def pairs(study):
         found.append([point.law, *(word for middle in middles
                                    for word in (f"{middle:.4f}", f"{laws.doubt(middle, count):.2g}")),
                       f"{max(alike):.4f}" if alike else "–"])
-    return ("The engine against netem, two samples (Smirnov): the mean distance over pairs of runs and its p, as they are and "
-            "with the medians laid over each other; beside it the largest distance of two runs of the same maker.\n\n"
-            ) + table(["law", "distance", "p", "of the shapes", "p", "same maker, at most"], found)
+    return ("The engine against netem, two samples (Smirnov): the mean distance over pairs of runs and its "
+            "p, as they are and with the medians laid over each other; beside it the largest distance of two "
+            "runs of the same maker.\n\n") + table(
+        ["law", "distance", "p", "of the shapes", "p", "same maker, at most"], found)
 
 
 def centred(ordered):
@@ -78,40 +99,42 @@ def centred(ordered):
 
 
 def rate(study):
-    return ("Offered 1.2 times the rate. `At once` is the most that came beyond the rate since any moment: one frame is "
-            "none.\n\n") + table(
+    return ("Offered 1.2 times the rate. `At once` is the most that came beyond the rate since any moment; "
+            "the gaps are those between arrivals.\n\n") + table(
         ["asked", "made by", "error, %", "at once, frames", "gap asked, µs", "p1", "p50", "p99", "promise"],
-        [[f"{point.rate / 1e6:g} Mbit/s", MAKERS[maker], value(of["error"], 3), value(of["ahead"], 1, 1 / point.frame),
-          f"{point.on_the_wire() / 1e3:g}", *(value(of[f"gap p{share}"]) for share in (1, 50, 99)), word(maker, of)]
+        [[asked_rate(point), MAKERS[maker], value(of["error"], 3),
+          value(of["ahead"], 1, 1 / point.frame), f"{point.on_the_wire() / 1e3:g}",
+          *(value(of[f"gap p{share}"]) for share in (1, 50, 99)), word(maker, of)]
          for point, maker, of in rows(study, "rate")])
 
 
 def loss(study):
-    return "Shares in per cent, the interval over all runs together.\n\n" + table(
-        ["asked", "made by", "lost", "99 % interval", "bursts", "mean length (asked 5)", "distance from geometric",
-         "promise"],
-        [[f"{point.loss * 100:.3g}" + (" in bursts" if point.chain else ""), MAKERS[maker], value(of["got"], 3, 100),
-          "{:.3f} to {:.3f}".format(*(100 * end for end in figures.pooled(study.reduced[point.name, maker]))),
+    return "Per cent, the interval over all runs together.\n\n" + table(
+        ["asked", "made by", "lost", "99 % interval", "bursts", "mean length (asked 5)",
+         "distance from geometric", "promise"],
+        [[asked_loss(point), MAKERS[maker], value(of["got"], 3, 100),
+          interval(study, point, maker),
           *([value(of["bursts"], 0), value(of["burst"], 2), value(of["burst distance"], 3)] if "bursts" in of
             else ["", "", ""]), word(maker, of)] for point, maker, of in rows(study, "loss")])
 
 
 def queue(study):
-    return ("At 10 Mbit/s, frames of 1250 bytes, offered 1.5 times the rate. A full queue's wait is that of one datagram in a "
-            "hundred of the second half; `stood` is what the link held when it first dropped.\n\n") + table(
+    return ("At 10 Mbit/s, frames of 1250 bytes, offered 1.5 times the rate. The wait is what one datagram "
+            "in a hundred of the second half exceeded; `stood` is what the link held when it first dropped."
+            "\n\n") + table(
         ["asked", "made by", "wait asked, ms", "wait, ms", "error, %", "stood, kB", "asked, kB", "promise"],
-        [[point.name.removeprefix("queue-"), MAKERS[maker], value(of["asked"], 2, 1e-3).split(" ")[0],
-          value(of["full"], 2, 1e-3), value(of["error"]), value(of["stood"], 1, 1e-3) if "stood" in of else "–",
+        [[asked_queue(point), MAKERS[maker], f"{of['asked']['mean'] / 1e3:.2f}", value(of["full"], 2, 1e-3),
+          value(of["error"]), value(of["stood"], 1, 1e-3) if "stood" in of else "–",
           f"{point.queue_bytes / 1e3:.1f}", word(maker, of)] for point, maker, of in rows(study, "queue")])
 
 
 def line(study):
-    return ("10 Mbit/s, 10 ms and 1 % loss on one link, 2 Mbit/s through it. Delay beyond 10 ms and the frame's own 0.1 ms, "
-            "in microseconds.\n\n") + table(
+    return ("10 Mbit/s, 10 ms and 1 % loss on one link, 2 Mbit/s through it. Delay beyond 10 ms and the "
+            "frame's own 0.1 ms, in microseconds.\n\n") + table(
         ["made by", "median", "p5", "p99", "lost, %", "99 % interval", "promise"],
-        [[MAKERS[maker], value(of["p50"]), value(of["p5"]), value(of["p99"]), value(of["loss got"], 2, 100),
-          "{:.2f} to {:.2f}".format(*(100 * end for end in figures.pooled(study.reduced[point.name, maker], "loss "))),
-          word(maker, of)] for point, maker, of in rows(study, "line")])
+        [[MAKERS[maker], *(value(of[key]) for key in ("p50", "p5", "p99")), value(of["loss got"], 2, 100),
+          interval(study, point, maker, "loss "), word(maker, of)]
+         for point, maker, of in rows(study, "line")])
 
 
 TABLES = {"Delay": (delay,), "Jitter": (jitter, pairs), "Rate": (rate,), "Loss": (loss,), "Queue": (queue,),

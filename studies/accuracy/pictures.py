@@ -23,29 +23,27 @@ def runs(of):
     return error["least"], error["mean"], error["most"]
 
 
-# Title with unit, rows of which quantity, asked in words, the three values of a row, where the axis ceases to be linear.
-PANELS = (
-    ("One-way delay: error in µs, median and p5 to p99", "delay", page.asked_delay,
-     lambda study, point, maker, of: spread(of, "p5", "p99"), 10.0),
-    ("Jitter: distance from the law asked, least and most of the runs", "jitter", lambda point: point.law,
-     lambda study, point, maker, of: runs(of), None),
-    ("Rate: error in %, least and most of the runs", "rate", lambda point: f"{point.rate / 1e6:g} Mbit/s",
-     lambda study, point, maker, of: runs(of), 0.1),
-    ("Loss: error in % of the loss asked, 99 % interval", "loss",
-     lambda point: f"{point.loss * 100:.3g} %" + (" in bursts" if point.chain else ""),
-     lambda study, point, maker, of: loss(study, point, maker, of), None),
-    ("Queue: error of the wait when full in %, least and most of the runs", "queue",
-     lambda point: point.name.removeprefix("queue-"), lambda study, point, maker, of: runs(of), 1.0),
-)
-
-
-def loss(study, point, maker, of):
-    low, high = figures.pooled(study.reduced[point.name, maker])
+def loss(point, reduced, of):
+    low, high = figures.pooled(reduced)
     return (low / point.loss - 1) * 100, of["error"]["mean"], (high / point.loss - 1) * 100
 
 
+# Title with unit, the quantity, the request in words, the three values of a row, how far the axis is linear.
+PANELS = (
+    ("One-way delay: error in µs, median and p5 to p99", "delay", page.asked_delay,
+     lambda _point, _reduced, of: spread(of, "p5", "p99"), 10.0),
+    ("Jitter: distance from the law asked, least and most of the runs", "jitter", lambda point: point.law,
+     lambda _point, _reduced, of: runs(of), None),
+    ("Rate: error in %, least and most of the runs", "rate", page.asked_rate,
+     lambda _point, _reduced, of: runs(of), 0.1),
+    ("Loss: error in % of the loss asked, 99 % interval", "loss", page.asked_loss, loss, None),
+    ("Queue: error of the wait when full in %, least and most of the runs", "queue", page.asked_queue,
+     lambda _point, _reduced, of: runs(of), 1.0),
+)
+
+
 def errors(study, path):
-    panels = [(title, [(asked(point), maker, of_row(study, point, maker, of))
+    panels = [(title, [(asked(point), maker, of_row(point, study.reduced[point.name, maker], of))
                        for point, maker, of in page.rows(study, quantity)], plain)
               for title, quantity, asked, of_row, plain in PANELS]
     panels = [panel for panel in panels if panel[1]]
@@ -64,8 +62,8 @@ def mark(canvas, maker, x, y):
 
 def legend(canvas):
     x = 10
-    for words, maker in (("Plait's engine", "plait"), ("Plait via kernel", "plait kernel"), ("netem", "netem"),
-                         ("HTB", "htb"), ("TCLink", "tclink"), ("bare veth", "bare")):
+    for words, maker in (("Plait's engine", "plait"), ("Plait via kernel", "plait kernel"),
+                         ("netem", "netem"), ("HTB", "htb"), ("TCLink", "tclink"), ("bare veth", "bare")):
         mark(canvas, maker, x + 6, 14)
         canvas.text(x + 16, 18, words)
         x += 34 + 7 * len(words)
@@ -100,11 +98,13 @@ def panel(canvas, top, title, rows, plain):
 
 def distributions(study, path):
     """The share of datagrams up to each delay: the law, the engine, netem."""
-    points = [point for point in study.points if point.quantity == "jitter" and (point.name, "plait") in study.runs]
+    points = [point for point in study.points
+              if point.quantity == "jitter" and (point.name, "plait") in study.runs]
     width, height, gap = 240, 220, 20
     canvas = svg.Canvas(10 + (width + gap) * len(points), height + 60, "Delays as asked and as they came")
-    for at, (words, style) in enumerate((("the law asked", (4.0, svg.GREY, None)), ("Plait's engine", (1.4, svg.INK, None)),
-                                         ("netem, guest", (1.4, svg.INK, "5 3")))):
+    styles = {"the law asked": (4.0, svg.GREY, None), "Plait's engine": (1.4, svg.INK, None),
+              "netem, guest": (1.4, svg.INK, "5 3")}
+    for at, (words, style) in enumerate(styles.items()):
         canvas.line([(10 + 170 * at, 16), (40 + 170 * at, 16)], *style)
         canvas.text(46 + 170 * at, 20, words)
     for column, point in enumerate(points):
@@ -127,6 +127,6 @@ def distributions(study, path):
             for run in study.runs.get((point.name, maker), [])[:1]:
                 seen = sorted(filter(None, run["delays"]))
                 steps = [(step + 0.5) / SAMPLES for step in range(SAMPLES)]
-                canvas.line([(x.place(laws.quantile(seen, share) / 1e6), y.place(share)) for share in steps], 1.4,
-                            dash=dash)
+                places = [(x.place(laws.quantile(seen, share) / 1e6), y.place(share)) for share in steps]
+                canvas.line(places, 1.4, dash=dash)
     canvas.save(path)

@@ -1,7 +1,7 @@
 """What is asked, of whom, and with which datagrams.
 
-A point is one request. A maker is who makes the link; it finds the request in the words that it understands: the keys of
-Plait's link, the arguments of `tc`, those of Mininet's TCLink.
+A point is one request. A maker is who makes the link; it finds the request in words that it understands: the
+keys of Plait's link, the arguments of `tc`, those of Mininet's TCLink.
 """
 
 from dataclasses import dataclass, field
@@ -50,7 +50,8 @@ class Point:
 
 
 def htb(rate, leaf):
-    return ["qdisc add dev eth0 root handle 1: htb default 1", f"class add dev eth0 parent 1: classid 1:1 htb rate {rate}",
+    return ["qdisc add dev eth0 root handle 1: htb default 1",
+            f"class add dev eth0 parent 1: classid 1:1 htb rate {rate}",
             f"qdisc add dev eth0 parent 1:1 {leaf}"]
 
 
@@ -70,16 +71,17 @@ def delays():
 def jitters():
     for law in ("uniform", "normal", "pareto"):
         words = "" if law == "uniform" else f"distribution {law}"
-        yield Point(f"jitter-{law}", "jitter", delay=10 * MILLISECOND, spread=2 * MILLISECOND, law=law, makers={
-            "plait": f"delay: 10ms, jitter: {{spread: 2ms, distribution: {law}, overtake: true}}",
-            "guest netem": root(f"netem delay 10ms 2ms {words} {ROOM}")})
+        makers = {"plait": f"delay: 10ms, jitter: {{spread: 2ms, distribution: {law}, overtake: true}}",
+                  "guest netem": root(f"netem delay 10ms 2ms {words} {ROOM}")}
+        yield Point(f"jitter-{law}", "jitter", delay=10 * MILLISECOND, spread=2 * MILLISECOND, law=law,
+                    makers=makers)
 
 
 def rates():
     for asked, frame in ((1, 100), (10, 500), (100, 1250)):
         limit = asked * 1_000_000 // 8 // 20
-        yield Point(f"rate-{asked}Mbit", "rate", rate=asked * 1_000_000, frame=frame, gap=frame * 8000 // asked * 5 // 6,
-                    queue_bytes=limit, makers={
+        yield Point(f"rate-{asked}Mbit", "rate", rate=asked * 1_000_000, queue_bytes=limit, frame=frame,
+                    gap=frame * 8000 // asked * 5 // 6, makers={
                         "plait": f"rate: {asked}Mbit, queue: 50ms",
                         "plait kernel": f"rate: {asked}Mbit, queue: 50ms, via: kernel",
                         "htb": htb(f"{asked}mbit", f"bfifo limit {limit}"),
@@ -95,17 +97,18 @@ def losses():
             makers |= {"guest tclink": {"loss": 1}}
         yield Point(f"loss-{asked}%", "loss", loss=asked / 100, gap=MILLISECOND // 4, makers=makers)
     yield Point("loss-bursts", "loss", loss=0.01 / 0.21, chain=(0.01, 0.2), gap=MILLISECOND // 4, makers={
-        "plait": "loss: {gilbert_elliott: {p: 1%, r: 20%}}", "guest netem": root(f"netem loss gemodel 1% 20% {ROOM}")})
+        "plait": "loss: {gilbert_elliott: {p: 1%, r: 20%}}",
+        "guest netem": root(f"netem loss gemodel 1% 20% {ROOM}")})
 
 
 def queues():
     """Half as much again as the rate, so that the queue is soon full and stays so."""
-    for name, asked, words in (("20ms", 25_000, "20ms"), ("100ms", 125_000, "100ms"), ("64KiB", 65_536, "64KiB")):
+    for name, asked in (("20ms", 25_000), ("100ms", 125_000), ("64KiB", 65_536)):
         packets = asked // 1250
-        yield Point(f"queue-{name}", "queue", rate=10_000_000, queue_bytes=asked, frame=1250, gap=MILLISECOND * 2 // 3,
-                    count=3_000, makers={
-                        "plait": f"rate: 10Mbit, queue: {words}",
-                        "plait kernel": f"rate: 10Mbit, queue: {words}, via: kernel",
+        yield Point(f"queue-{name}", "queue", rate=10_000_000, queue_bytes=asked, frame=1250,
+                    gap=MILLISECOND * 2 // 3, count=3_000, makers={
+                        "plait": f"rate: 10Mbit, queue: {name}",
+                        "plait kernel": f"rate: 10Mbit, queue: {name}, via: kernel",
                         "htb": htb("10mbit", f"bfifo limit {asked}"),
                         "guest netem": root(f"netem rate 10mbit limit {packets}"),
                         "guest tclink": {"bw": 10, "max_queue_size": packets}})
@@ -125,8 +128,8 @@ def full():
 
 def small():
     """One point of each kind, fewer datagrams, and nobody who has to be installed first."""
-    chosen = [point for point in full()
-              if point.name in ("delay-10ms", "nothing", "jitter-normal", "rate-10Mbit", "loss-10%", "queue-20ms")]
+    names = "delay-10ms", "nothing", "jitter-normal", "rate-10Mbit", "loss-10%", "queue-20ms"
+    chosen = [point for point in full() if point.name in names]
     for point in chosen:
         left_out = {"tclink", "guest tclink"} | ({"htb"} if point.quantity == "queue" else set())
         point.makers = {maker: words for maker, words in point.makers.items() if maker not in left_out}

@@ -24,8 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (from, to) = (File::open(from)?, File::open(to)?);
     let mut stream = Stream::open((from.as_fd(), source.parse()?), (to.as_fd(), target.parse()?))?;
-    let passages =
-        stream.send(count.parse()?, frame.parse()?, gap.parse::<TimeSpan>()?, silence.parse()?)?;
+    let passages = stream.send(count.parse()?, frame.parse()?, gap.parse::<TimeSpan>()?, silence.parse()?)?;
     let first = passages.first().map_or(0, |passage| passage.sent);
     let mut said = Vec::new();
     for passage in &passages {
