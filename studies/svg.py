@@ -45,8 +45,8 @@ class Canvas:
 
 
 class Axis:
-    """From values to places. With `plain` it is linear that far on both sides of nought and logarithmic beyond,
-    to show small and large errors in one picture."""
+    """From values to places. With `plain` it is linear that far from nought and logarithmic beyond, to show
+    small and large errors in one picture."""
 
     def __init__(self, low, high, start, end, plain=None):
         self.plain = plain

@@ -4,10 +4,10 @@
 //! one_way FROM ADDRESS TO ADDRESS COUNT FRAME GAP SILENCE
 //! ```
 //!
-//! FROM and TO are files such as `/proc/PID/ns/net`, COUNT datagrams leave in frames of FRAME bytes, one each GAP (`1ms`),
-//! and the end is when nothing has come for SILENCE. A line a datagram: when it was sent, from the first, and how long
-//! it took or `-`, both in nanoseconds. The clock is CLOCK_REALTIME, the sender's before its call and the kernel's stamp
-//! on arrival.
+//! FROM and TO are files such as `/proc/PID/ns/net`, COUNT datagrams leave in frames of FRAME bytes, one each
+//! GAP (`1ms`), and the end is when nothing has come for SILENCE. A line a datagram: when it was sent, from
+//! the first, and how long it took or `-`, both in nanoseconds. The clock is CLOCK_REALTIME, the sender's
+//! before its call and the kernel's stamp on arrival.
 #![allow(clippy::print_stdout)]
 
 use plait_dataplane_links::probe::Stream;

@@ -1,6 +1,6 @@
-//! A guest by hand: `guest [--virtual-time] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]` boots a guest in the
-//! place of a node, with some more packages and files of the host, runs the commands in it, and then lines from standard
-//! input until that ends.
+//! A guest by hand: `guest [--virtual-time] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]` boots a
+//! guest in the place of a node, with some more packages and files of the host, runs the commands in it, and
+//! then lines from standard input until that ends.
 
 use plait_model_quantity::ByteCount;
 use plait_testbed_guest::{Equipment, Guest, Image};

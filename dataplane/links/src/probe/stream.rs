@@ -1,5 +1,5 @@
-//! A stream of UDP datagrams, timed one by one, as an application sends them: for holding whatever lies between two
-//! namespaces against whatever else could lie there.
+//! A stream of UDP datagrams, timed one by one, as an application sends them: for holding whatever lies
+//! between two namespaces against whatever else could lie there.
 
 use super::{inside, sleep_until};
 use crate::sys::{self, Batch, monotonic, realtime, tighten_timers};
@@ -38,7 +38,7 @@ impl Stream {
     /// Opens both sockets, each in its namespace at its address.
     ///
     /// # Errors
-    /// No such address there, or no privilege: the buffers must hold what a queue and a slow reader let stand.
+    /// No such address there, or no privilege: buffers must hold what a queue and a slow reader let stand.
     pub fn open(from: (BorrowedFd, IpAddr), to: (BorrowedFd, IpAddr)) -> io::Result<Self> {
         const BUFFER: i32 = 64 << 20;
         let bound = |(namespace, address)| inside(namespace, || UdpSocket::bind((address, 0)));
@@ -50,8 +50,8 @@ impl Stream {
         Ok(Self { from, to, batch: Batch::new() })
     }
 
-    /// Sends `count` datagrams in frames of `frame` bytes, one each `gap`, and waits until nothing has come for
-    /// `silence`. What the kernel refuses to take is as good as lost.
+    /// Sends `count` datagrams in frames of `frame` bytes, one each `gap`, and waits until nothing has come
+    /// for `silence`. What the kernel refuses to take is as good as lost.
     ///
     /// # Errors
     /// Nothing comes through at all, or somebody set the clock meanwhile.
