@@ -19,6 +19,8 @@ NAME = "study-accuracy"
 ADDRESSES = "10.9.0.1", "10.9.0.2"
 # How long nothing comes before a run begins and when it has ended.
 SILENCE = "300ms"
+# IPv6 would send words of its own through the link.
+QUIET = "sysctl -qw net.ipv6.conf.default.disable_ipv6=1"
 # The longest that any command may take, in seconds.
 PATIENCE = 120
 
@@ -48,6 +50,8 @@ class Testbed:
         path = os.path.join(folder, "net.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"plait: 1\nname: {name}\n{text}")
+        # A study that was killed left its own.
+        subprocess.run([plait, "down", name], capture_output=True, check=False, timeout=PATIENCE)
         called(plait, "up", path)
 
     def __enter__(self):
@@ -75,6 +79,7 @@ class Host:
 
     def __init__(self, plait, one_way, folder):
         self.plait, self.one_way, self.folder = plait, one_way, folder
+        self.kernel = os.uname().release
 
     def run(self, maker, point, seed):
         words = point.makers[maker]
@@ -140,6 +145,8 @@ class InGuest:
         before = [f"+{package}" for package in self.MININET] if mininet else []
         files = [f"{self.INSIDE}={one_way}", f"/root/tclink={os.path.join(HERE, 'tclink')}"]
         self.guest = Guest(example, self.testbed.name, "g", "--virtual-time", *before, *files)
+        # As in "g runs Linux 6.1.0, up in 9 s".
+        self.kernel = self.guest.words[1].split("Linux ")[1].split(",")[0]
         if mininet:
             # Packages are unpacked and not configured, so this name is missing.
             self.guest.run("ln -s which.debianutils /usr/bin/which")
@@ -150,7 +157,7 @@ class InGuest:
             line = shlex.join(["python3", "/root/tclink", self.INSIDE, json.dumps(words), *workload(point)])
             return passages(self.guest.run(line)), f"TCLink {json.dumps(words)}"
         a, b = ADDRESSES
-        lines = ["set -e", "ip netns add a", "ip netns add b",
+        lines = ["set -e", *(f"ip netns add {node}; ip netns exec {node} {QUIET}" for node in "ab"),
                  "ip link add name eth0 netns a type veth peer name eth0 netns b"]
         for node, address in zip("ab", ADDRESSES):
             lines += [f"ip -n {node} address add {address}/30 dev eth0", f"ip -n {node} link set eth0 up"]

@@ -60,12 +60,12 @@ def root(discipline):
 
 
 def delays():
+    yield Point("nothing", "delay", makers={"bare": "", "guest bare": []})
     for asked in (1, 10, 50, 100):
         makers = {"plait": f"delay: {asked}ms", "guest netem": root(f"netem delay {asked}ms {ROOM}")}
         if asked == 10:
             makers |= {"guest tclink": {"delay": "10ms"}}
         yield Point(f"delay-{asked}ms", "delay", delay=asked * MILLISECOND, makers=makers)
-    yield Point("nothing", "delay", makers={"bare": "", "guest bare": []})
 
 
 def jitters():
