@@ -8,6 +8,11 @@ import laws
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
+def standstill(sent):
+    """The longest time between two datagrams: when it is long, the machine held the sender up."""
+    return max(later - earlier for earlier, later in zip(sent, sent[1:]))
+
+
 def of_run(point, sent, delays):
     came = [(number, delay) for number, delay in enumerate(delays) if delay is not None]
     if len(came) < 20:
