@@ -1,0 +1,103 @@
+"""E1 to E3: downloads beside the thesis's."""
+
+import drawing
+import parts
+import thesis
+from figures import count, table, with_interval
+
+MTU = 1514
+WORDS = {"netem-tbf": "netem, then tbf", "tbf-netem": "tbf, then netem"}
+HEAD = ["", "runs", "time, s", "goodput, Mbit/s", "window, segments", "RTT, ms", "sent again"]
+
+
+def e1(page):
+    rows = []
+    for chain, words in WORDS.items():
+        largest, low, high = thesis.RANGES[chain]
+        lost = "some" if chain == "netem-tbf" else "none"
+        rows.append(published(words, *thesis.ORDER[chain], f", to {largest}", f", {low} to {high}", lost))
+        if found := page.figures(f"e1-{chain}"):
+            rows.append(measured(f"{words}, in the guest", found))
+        if chain == "netem-tbf" and (engine := page.figures("e1-engine")):
+            rows.append(measured("Plait's engine", engine))
+            page.bar("e1-engine-rtt", engine.value("rtt"), "ms", ">=", 200)
+            page.bar("e1-engine-rtt-most", engine.value("rtt_max"), "ms", "<=", 300)
+    for chain in parts.CHAINS[2:]:
+        if found := page.figures(f"e1-{chain}"):
+            rows.append(measured(f"tbf, then netem with `limit {chain.rsplit('-', 1)[1]}`", found))
+    page.block("e1", table(HEAD, rows))
+    one, other = page.figures("e1-netem-tbf"), page.figures("e1-tbf-netem")
+    if one and other:
+        page.bar("e1-rtt-of-tbf-first", other.value("rtt") / one.value("rtt"), "x", ">=", 1.2)
+    queues(page)
+    windows(page)
+
+
+def queues(page):
+    """What waits where, in the disciplines of E1."""
+    rows = []
+    for chain in parts.CHAINS:
+        if not (found := page.figures(f"e1-{chain}")):
+            continue
+        first = chain.startswith("netem")
+        netem, tbf = ("outer", "inner") if first else ("inner", "outer")
+        packets, waiting = (found.value(f"{netem}_{what}") for what in ("packets", "bytes"))
+        words = WORDS["netem-tbf" if first else "tbf-netem"]
+        rows.append([
+            words, chain.rsplit("-", 1)[1] if chain in parts.CHAINS[2:] else "1000", f"{packets:.0f}",
+            f"{waiting / 1000:.0f}", f"{waiting / packets / MTU:.2f}", f"{waiting * 8 / 50e3:.0f}",
+            f"{found.value(f'{netem}_drops'):.0f}", f"{found.value(f'{tbf}_drops'):.0f}"])
+    if rows:
+        page.block("queues", table(["order", "netem's limit", "packets in netem, at most", "kB", "frames a packet",
+                                    "ms at 50 Mbit/s", "dropped by netem", "dropped by tbf"], rows))
+
+
+def windows(page):
+    """Window and round trips over time: the picture of the thesis."""
+    wanted = {"e1-netem-tbf": "netem, tbf", "e1-tbf-netem": "tbf, netem", "e1-engine": "engine"}
+    courses = {words: found.course() for name, words in wanted.items() if (found := page.figures(name))}
+    if courses:
+        page.picture("vito-windows", [
+            drawing.Chart(title, "s", unit, [
+                drawing.Series(words, [(row[0], row[column]) for row in rows]) for words, rows in courses.items()])
+            for title, unit, column in (("Congestion window", "segments", 1), ("Round-trip time", "ms", 2))])
+
+
+def e2(page):
+    rows = []
+    guest = page.figures("e2-guest")
+    for chain, words in WORDS.items():
+        rows.append(published(words, *thesis.SPLIT[chain]))
+        if guest:
+            rows.append(measured(f"{words}, in the guest", guest, chain=chain))
+        if engine := page.figures(f"e2-engine-{chain}"):
+            rows.append(measured("Plait's engine", engine))
+            page.bar(f"e2-{chain}-rtt-most", engine.value("rtt_max"), "ms", "<=", 300)
+    page.block("e2", table(HEAD, rows))
+
+
+def e3(page):
+    ours = [page.figures(f"e3-{way}") for way in ("direct", "avm")]
+    if not all(ours):
+        return
+    rows = []
+    for delay, seconds in thesis.AUXILIARY.items():
+        estimates = [found.estimate("time", delay=delay) for found in ours]
+        more, thesis_more = (100 * (two / one - 1) for one, two in ([estimate[0] for estimate in estimates], seconds))
+        rows.append([delay, *map(str, seconds), f"{thesis_more:+.2f} %", count(estimates[0][2]),
+                     *(with_interval(estimate, 3) for estimate in estimates), f"{more:+.2f} %"])
+        page.bar(f"e3-{delay}-auxiliary-costs", more, "%", "<=", 25 if ours[0].once() else 1)
+    page.block("e3", table(["delay", "thesis: direct, s", "with node, s", "more", "runs here", "direct, s",
+                            "with node, s", "more"], rows))
+
+
+def published(words, time, goodput, window, rtt, windows="", rtts="", lost=""):
+    return [f"**thesis: {words}**", "", f"{time}", f"{goodput}", f"{window}{windows}", f"{rtt}{rtts}", lost]
+
+
+def measured(words, found, **levels):
+    def get(metric, digits, scale=1.0):
+        return with_interval(found.estimate(metric, scale, **levels), digits)
+    largest, low, high = (found.value(metric, **levels) for metric in ("cwnd_max", "rtt_low", "rtt_max"))
+    return [words, count(found.estimate("time", **levels)[2]), get("time", 2), get("goodput", 1, 1e-6),
+            f"{get('cwnd', 0)}, to {largest:.0f}", f"{get('rtt', 0)}, {low:.0f} to {high:.0f}", get("retransmits", 0)]

@@ -1,0 +1,66 @@
+"""What the study says: blocks of Markdown, pictures, and figures that must be sane."""
+
+import os
+import re
+import shutil
+
+import drawing
+import machine
+from figures import Figures
+
+
+class Page:
+    def __init__(self, folder, facts):
+        self.folder, self.bars, self.pictures, self.blocks = folder, [], [], {}
+        lines = [f"{name:12} {value}" for name, value in facts.items()]
+        self.block("machine", fenced([*lines, f"{'load after':12} {' '.join(machine.load())}"]))
+
+    def figures(self, sweep):
+        """Those of a sweep; none where it was not run."""
+        folder = os.path.join(self.folder, sweep)
+        return Figures(folder) if os.path.exists(os.path.join(folder, "summary.json")) else None
+
+    def block(self, name, text):
+        self.blocks[name] = text
+
+    def picture(self, name, charts):
+        self.pictures.append(os.path.join(self.folder, f"{name}.svg"))
+        with open(self.pictures[-1], "w", encoding="utf-8") as file:
+            file.write(drawing.picture(charts))
+
+    def bar(self, name, value, unit, relation, bound):
+        held = value >= bound if relation == ">=" else value <= bound
+        self.bars.append((held, f"bar {name} {value:.4g} {unit} {relation} {bound:g} {'ok' if held else 'short'}"))
+
+    def sane(self):
+        return all(held for held, _ in self.bars)
+
+    def write(self, path=None):
+        """All blocks for people and into a file; into those of the same names of a page of the book, where one is given."""
+        self.block("bars", fenced([words for _, words in self.bars]))
+        whole = "\n\n".join(marked(name, text) for name, text in self.blocks.items())
+        with open(os.path.join(self.folder, "measured.md"), "w", encoding="utf-8") as file:
+            file.write(whole + "\n")
+        print(whole)
+        if path:
+            self.put(path)
+
+    def put(self, path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, block in self.blocks.items():
+            old = re.escape(marked(name, "\0")).replace("\0", ".*?")
+            text = re.sub(old, lambda _, new=marked(name, block): new, text, flags=re.DOTALL)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        images = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), "images")
+        for picture in self.pictures:
+            shutil.copy(picture, images)
+
+
+def marked(name, text):
+    return f"<!-- measured: vito {name} -->\n{text}\n<!-- end -->"
+
+
+def fenced(lines):
+    return "\n".join(["```text", *lines, "```"])
