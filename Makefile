@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment study-guests study-real-networks package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment study-accuracy study-guests study-real-networks package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,12 @@ bench-testbed: build ## Hold building and teardown against Mininet and `ip -batc
 bench-experiment: build ## Say what experiments cost beyond their commands' own time (root)
 	@setup/install demo test bench
 	@studies/experiment-cost/run
+
+study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
+	@setup/install demo test bench
+	$(CARGO) build --release --locked --package plait-dataplane-links --example one_way
+	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
+	@studies/accuracy/run $(if $(SMALL),--small,--page docs/src/studies/accuracy.md) $(if $(RESUME),--resume $(RESUME))
 
 study-guests: build ## Say what guests cost and carry (root)
 	@setup/install demo test bench

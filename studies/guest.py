@@ -8,10 +8,11 @@ END = "end of it"
 
 class Guest:
     def __init__(self, program, testbed, node, *before, home=None):
-        """Boots one in the place of a node. `before` is what the example takes before them: packages, files."""
+        """Boots one in the place of a node. `before` is what the example takes before it: packages, files."""
+        pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            [program, *before, testbed, node], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env={**os.environ, **({"HOME": home} if home else {})})
+            [program, *before, testbed, node], stdin=pipe, stdout=pipe, stderr=pipe, text=True,
+            env={**os.environ, **({"HOME": home} if home else {})})
         # When its image was ready, and when it was up.
         self.words = [self.process.stderr.readline().strip() for _ in range(2)]
         if not self.words[1]:

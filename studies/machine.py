@@ -20,11 +20,17 @@ def processor():
     return os.uname().machine
 
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def built(name):
+    """Where Cargo puts what it builds."""
+    return os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", name)
+
+
 def find_plait():
     """The program under test: $PLAIT, or the release binary of this repository."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target"))
-    for path in (os.environ.get("PLAIT"), os.path.join(root, "bin/plait"), os.path.join(target, "release/plait")):
+    for path in (os.environ.get("PLAIT"), os.path.join(ROOT, "bin/plait"), built("plait")):
         if path and os.access(path, os.X_OK):
             return path
     raise SystemExit("no plait binary: run `make build`, or set PLAIT")

@@ -4,6 +4,8 @@
 //! forwards it. It is timed by the sender's clock before the send call and by the kernel's stamp on arrival, both on
 //! CLOCK_REALTIME, so no program's wake-up is in the figure.
 //!
+//! [`Stream`] does the same with the datagrams of an application, through whatever lies between two namespaces.
+//!
 //! Probing takes packet numbers of the link. Call [`Engine::reset`](crate::Engine::reset) afterwards, and a later run
 //! meets the fates it would have met without.
 
@@ -19,10 +21,12 @@ mod measured;
 mod queue;
 mod rate;
 mod spread;
+mod stream;
 
 pub(crate) use endpoint::Endpoint;
 pub use measured::Measured;
 pub use spread::Allowance;
+pub use stream::{Passage, Stream};
 
 /// One end of a path: a network namespace and a device in it.
 #[derive(Debug, Clone, Copy)]
@@ -53,15 +57,22 @@ impl Path {
     }
 }
 
-/// A socket belongs to the namespace it was made in, so a thread that goes there and ends is enough.
 fn open_at(at: At) -> io::Result<Endpoint> {
+    inside(at.namespace, || {
+        interface_index(at.ifname)?;
+        Endpoint::open(at.ifname)
+    })
+}
+
+/// Makes something in a namespace. A socket belongs to that it was made in, so a thread that goes there and ends is
+/// enough.
+fn inside<T: Send>(namespace: BorrowedFd, make: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let opening = thread::Builder::new().name("plait-probe".to_owned()).spawn_scoped(scope, || {
-            sys::enter(at.namespace)?;
-            interface_index(at.ifname)?;
-            Endpoint::open(at.ifname)
+        let making = thread::Builder::new().name("plait-probe".to_owned()).spawn_scoped(scope, || {
+            sys::enter(namespace)?;
+            make()
         })?;
-        opening.join().unwrap_or_else(|_| Err(io::Error::other("the probing thread failed")))
+        making.join().unwrap_or_else(|_| Err(io::Error::other("the probing thread failed")))
     })
 }
 

@@ -10,7 +10,7 @@ mod ifreq;
 mod namespace;
 mod thread;
 
-pub(crate) use batch::{Batch, Tag, send_all};
+pub(crate) use batch::{Batch, PACKETS, Tag, send_all};
 pub(crate) use clock::{monotonic, realtime};
 pub(crate) use epoll::{Epoll, Waker};
 pub(crate) use ifreq::{InterfaceRequest, interface_ioctl};

@@ -1,6 +1,8 @@
-//! A guest by hand: `guest [PATH=FILE]... TESTBED NODE [COMMAND...]` boots a guest in the place of a node,
-//! with some files of the host, runs the commands in it, and then lines from standard input until that ends.
+//! A guest by hand: `guest [--virtual-time] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]` boots a guest in the
+//! place of a node, with some more packages and files of the host, runs the commands in it, and then lines from standard
+//! input until that ends.
 
+use plait_model_quantity::ByteCount;
 use plait_testbed_guest::{Equipment, Guest, Image};
 use plait_testbed_runtime::control::{Exited, Testbed};
 use std::io::{self, BufRead, Write};
@@ -12,12 +14,20 @@ const LIMIT: Duration = Duration::from_secs(3600);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let virtual_time = arguments.first().is_some_and(|word| word == "--virtual-time");
+    let arguments = &arguments[usize::from(virtual_time)..];
+    let packages = arguments.iter().map_while(|word| word.strip_prefix('+')).collect::<Vec<_>>();
+    let arguments = &arguments[packages.len()..];
     let files = arguments.iter().map_while(|word| word.split_once('=')).collect::<Vec<_>>();
     let [testbed, node, commands @ ..] = &arguments[files.len()..] else {
-        eprintln!("usage: guest [PATH=FILE]... TESTBED NODE [COMMAND...]");
+        eprintln!("usage: guest [--virtual-time] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]");
         return ExitCode::from(2);
     };
-    match live(&files, testbed, node, commands) {
+    let lived = equipment(&packages, &files).and_then(|mut equipment| {
+        equipment.virtual_time = virtual_time;
+        live(&equipment, testbed, node, commands)
+    });
+    match lived {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -26,14 +36,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn live(files: &[(&str, &str)], testbed: &str, node: &str, commands: &[String]) -> io::Result<()> {
+fn equipment(packages: &[&str], files: &[(&str, &str)]) -> io::Result<Equipment> {
     let started = Instant::now();
-    let image = Image::prepare(&[])?;
+    let mut equipment = Equipment::new(Image::prepare(packages)?);
     eprintln!("image ready in {:.1} s", started.elapsed().as_secs_f64());
-    let equipment = files
-        .iter()
-        .fold(Equipment::new(image), |equipment, (inside, file)| equipment.with_file(inside, file));
-    let mut guest = Guest::start(&Testbed::find(Some(testbed))?, node, &equipment)?;
+    if !packages.is_empty() {
+        // Its files lie in its memory.
+        equipment.memory = ByteCount::new(2 << 30);
+    }
+    Ok(files.iter().fold(equipment, |equipment, (inside, file)| equipment.with_file(inside, file)))
+}
+
+fn live(equipment: &Equipment, testbed: &str, node: &str, commands: &[String]) -> io::Result<()> {
+    let mut guest = Guest::start(&Testbed::find(Some(testbed))?, node, equipment)?;
     eprintln!("{node} runs Linux {}, up in {:.1} s", guest.kernel(), guest.booted_in().as_secs_f64());
     let typed = io::stdin().lock().lines();
     for command in commands.iter().cloned().map(Ok).chain(typed) {

@@ -25,6 +25,10 @@ pub struct Equipment {
     pub memory: ByteCount,
     /// How many processors it has: 1 unless said otherwise.
     pub processors: u32,
+    /// Whether its time is its own: each instruction takes a nanosecond, and waiting takes none of the host's time, so
+    /// that nothing on the host disturbs what is measured inside. Such a guest keeps a processor of the host busy, and
+    /// what it says to other nodes comes at no particular time. No unless said otherwise.
+    pub virtual_time: bool,
     /// Files of the host that it gets: where they shall be, absolute, and where they are.
     pub files: Vec<(String, PathBuf)>,
 }
@@ -32,7 +36,13 @@ pub struct Equipment {
 impl Equipment {
     /// An image and nothing more.
     pub fn new(image: Image) -> Self {
-        Self { image, memory: ByteCount::new(512 << 20), processors: 1, files: Vec::new() }
+        Self {
+            image,
+            memory: ByteCount::new(512 << 20),
+            processors: 1,
+            virtual_time: false,
+            files: Vec::new(),
+        }
     }
 
     /// A program or file of the host as well, at an absolute path in the guest.

@@ -108,13 +108,19 @@ fn arguments(node: &NodeState, equipment: &Equipment) -> Vec<String> {
     let memory = equipment.memory.bytes() >> 20;
     let mut words: Vec<String> =
         "-no-user-config -nodefaults -display none -no-reboot -machine q35 -cpu max \
-        -accel tcg,thread=multi \
         -chardev file,id=console,path=/proc/self/fd/2,append=on -serial chardev:console \
         -chardev socket,id=control,fd=1 -device virtio-serial-pci \
         -device virtserialport,chardev=control,name=plait"
             .split_whitespace()
             .map(str::to_owned)
             .collect();
+    let time: &[&str] = if equipment.virtual_time {
+        // An instruction is a nanosecond, and whoever waits is woken at once.
+        &["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+    } else {
+        &["-accel", "tcg,thread=multi"]
+    };
+    words.extend(time.iter().map(|&word| word.to_owned()));
     // The root is unpacked before anything else; a guest that panics ends.
     let line = "console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off net.ifnames=0".to_owned();
     let sandbox = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny".to_owned();
