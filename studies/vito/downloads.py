@@ -6,29 +6,34 @@ import thesis
 from figures import count, table, with_interval
 
 MTU = 1514
-WORDS = {"netem-tbf": "netem, then tbf", "tbf-netem": "tbf, then netem"}
+FIRST = {"netem-tbf": "netem, then tbf", "tbf-netem": "tbf, then netem"}
+# What is beside the thesis's two orders.
+OTHERS = {"tbf-netem-pairs": "packets of two frames", "tbf-netem-100": "`limit 100`",
+          "tbf-netem-10000": "`limit 10000`"}
 HEAD = ["", "runs", "time, s", "goodput, Mbit/s", "window, segments", "RTT, ms", "sent again"]
 
 
 def e1(page):
     rows = []
-    for chain, words in WORDS.items():
+    for chain, words in FIRST.items():
         largest, low, high = thesis.RANGES[chain]
         lost = "some" if chain == "netem-tbf" else "none"
-        rows.append(published(words, *thesis.ORDER[chain], f", to {largest}", f", {low} to {high}", lost))
+        more = (f", to {largest}", f", {low} to {high}", lost)
+        rows.append(published(words, *thesis.ORDER[chain], *more))
         if found := page.figures(f"e1-{chain}"):
             rows.append(measured(f"{words}, in the guest", found))
         if chain == "netem-tbf" and (engine := page.figures("e1-engine")):
             rows.append(measured("Plait's engine", engine))
             page.bar("e1-engine-rtt", engine.value("rtt"), "ms", ">=", 200)
             page.bar("e1-engine-rtt-most", engine.value("rtt_max"), "ms", "<=", 300)
-    for chain in parts.CHAINS[2:]:
+    for chain, words in OTHERS.items():
         if found := page.figures(f"e1-{chain}"):
-            rows.append(measured(f"tbf, then netem with `limit {chain.rsplit('-', 1)[1]}`", found))
+            rows.append(measured(f"the same, {words}", found))
     page.block("e1", table(HEAD, rows))
-    one, other = page.figures("e1-netem-tbf"), page.figures("e1-tbf-netem")
+    one, other = (page.figures(f"e1-{chain}") for chain in FIRST)
     if one and other:
-        page.bar("e1-rtt-of-tbf-first", other.value("rtt") / one.value("rtt"), "x", ">=", 1.2)
+        more = other.value("rtt_max") / one.value("rtt_max")
+        page.bar("e1-longest-rtt-of-tbf-first", more, "x", ">=", 1.2)
     queues(page)
     windows(page)
 
@@ -39,39 +44,42 @@ def queues(page):
     for chain in parts.CHAINS:
         if not (found := page.figures(f"e1-{chain}")):
             continue
-        first = chain.startswith("netem")
+        first = chain == "netem-tbf"
         netem, tbf = ("outer", "inner") if first else ("inner", "outer")
         packets, waiting = (found.value(f"{netem}_{what}") for what in ("packets", "bytes"))
-        words = WORDS["netem-tbf" if first else "tbf-netem"]
+        # Both count what netem as tbf's child drops.
+        dropped = [found.value(f"{netem}_drops"), found.value(f"{tbf}_drops") if first else None]
         rows.append([
-            words, chain.rsplit("-", 1)[1] if chain in parts.CHAINS[2:] else "1000", f"{packets:.0f}",
-            f"{waiting / 1000:.0f}", f"{waiting / packets / MTU:.2f}", f"{waiting * 8 / 50e3:.0f}",
-            f"{found.value(f'{netem}_drops'):.0f}", f"{found.value(f'{tbf}_drops'):.0f}"])
+            FIRST.get(chain) or f"the same, {OTHERS[chain]}", f"{packets:.0f}", f"{waiting / 1000:.0f}",
+            f"{waiting / packets / MTU:.2f}", f"{waiting * 8 / 50e3:.0f}",
+            *("" if number is None else f"{number:.0f}" for number in dropped)])
     if rows:
-        page.block("queues", table(["order", "netem's limit", "packets in netem, at most", "kB", "frames a packet",
-                                    "ms at 50 Mbit/s", "dropped by netem", "dropped by tbf"], rows))
+        page.block("queues", table(["order", "packets in netem, at most", "kB", "frames a packet",
+                                    "ms at 50 Mbit/s", "dropped by netem", "by tbf"], rows))
 
 
 def windows(page):
     """Window and round trips over time: the picture of the thesis."""
-    wanted = {"e1-netem-tbf": "netem, tbf", "e1-tbf-netem": "tbf, netem", "e1-engine": "engine"}
+    wanted = {"e1-netem-tbf": "netem, tbf", "e1-tbf-netem": "tbf, netem",
+              "e1-tbf-netem-pairs": "tbf, netem, pairs", "e1-engine": "engine"}
     courses = {words: found.course() for name, words in wanted.items() if (found := page.figures(name))}
     if courses:
-        page.picture("vito-windows", [
-            drawing.Chart(title, "s", unit, [
-                drawing.Series(words, [(row[0], row[column]) for row in rows]) for words, rows in courses.items()])
-            for title, unit, column in (("Congestion window", "segments", 1), ("Round-trip time", "ms", 2))])
+        charts = [
+            drawing.Chart(title, "s", unit, {
+                words: ([(row[0], row[column]) for row in rows], []) for words, rows in courses.items()})
+            for title, unit, column in (("Congestion window", "segments", 1), ("Round-trip time", "ms", 2))]
+        page.picture("vito-windows", "Window and round-trip time of a download, by the order", charts)
 
 
 def e2(page):
     rows = []
     guest = page.figures("e2-guest")
-    for chain, words in WORDS.items():
+    for chain, words in FIRST.items():
         rows.append(published(words, *thesis.SPLIT[chain]))
         if guest:
             rows.append(measured(f"{words}, in the guest", guest, chain=chain))
         if engine := page.figures(f"e2-engine-{chain}"):
-            rows.append(measured("Plait's engine", engine))
+            rows.append(measured(f"{words}, Plait's engine", engine))
             page.bar(f"e2-{chain}-rtt-most", engine.value("rtt_max"), "ms", "<=", 300)
     page.block("e2", table(HEAD, rows))
 
@@ -81,18 +89,24 @@ def e3(page):
     if not all(ours):
         return
     rows = []
-    for delay, seconds in thesis.AUXILIARY.items():
+    for delay, theirs in thesis.AUXILIARY.items():
         estimates = [found.estimate("time", delay=delay) for found in ours]
-        more, thesis_more = (100 * (two / one - 1) for one, two in ([estimate[0] for estimate in estimates], seconds))
-        rows.append([delay, *map(str, seconds), f"{thesis_more:+.2f} %", count(estimates[0][2]),
+        more = costs(*(value for value, *_ in estimates))
+        rows.append([delay, *map(str, theirs), f"{costs(*theirs):+.2f} %", count(estimates[0][2]),
                      *(with_interval(estimate, 3) for estimate in estimates), f"{more:+.2f} %"])
         page.bar(f"e3-{delay}-auxiliary-costs", more, "%", "<=", 25 if ours[0].once() else 1)
     page.block("e3", table(["delay", "thesis: direct, s", "with node, s", "more", "runs here", "direct, s",
                             "with node, s", "more"], rows))
 
 
+def costs(direct, auxiliary):
+    """Per cent."""
+    return 100 * (auxiliary / direct - 1)
+
+
 def published(words, time, goodput, window, rtt, windows="", rtts="", lost=""):
-    return [f"**thesis: {words}**", "", f"{time}", f"{goodput}", f"{window}{windows}", f"{rtt}{rtts}", lost]
+    more = (f"{window}{windows}", f"{rtt}{rtts}", lost)
+    return [f"**thesis: {words}**", "", f"{time}", f"{goodput}", *more]
 
 
 def measured(words, found, **levels):
@@ -100,4 +114,5 @@ def measured(words, found, **levels):
         return with_interval(found.estimate(metric, scale, **levels), digits)
     largest, low, high = (found.value(metric, **levels) for metric in ("cwnd_max", "rtt_low", "rtt_max"))
     return [words, count(found.estimate("time", **levels)[2]), get("time", 2), get("goodput", 1, 1e-6),
-            f"{get('cwnd', 0)}, to {largest:.0f}", f"{get('rtt', 0)}, {low:.0f} to {high:.0f}", get("retransmits", 0)]
+            f"{get('cwnd', 0)}, to {largest:.0f}", f"{get('rtt', 0)}, {low:.0f} to {high:.0f}",
+            get("retransmits", 0)]

@@ -49,7 +49,9 @@ class Figures:
         largest = max(rows, key=lambda row: int(row["bytes_sent"] or 0))["remote"]
         rows = [row for row in rows if row["remote"] == largest]
         start = float(rows[0]["time_s"])
-        return [(float(row["time_s"]) - start, float(row["cwnd_packets"]), float(row["srtt_ms"])) for row in rows]
+        columns = ("time_s", "cwnd_packets", "srtt_ms")
+        found = [tuple(float(row[column]) for column in columns) for row in rows]
+        return [(time - start, window, rtt) for time, window, rtt in found]
 
 
 def with_interval(estimate, digits):

@@ -23,20 +23,20 @@ class Page:
     def block(self, name, text):
         self.blocks[name] = text
 
-    def picture(self, name, charts):
+    def picture(self, name, title, charts):
         self.pictures.append(os.path.join(self.folder, f"{name}.svg"))
-        with open(self.pictures[-1], "w", encoding="utf-8") as file:
-            file.write(drawing.picture(charts))
+        drawing.save(self.pictures[-1], title, charts)
 
     def bar(self, name, value, unit, relation, bound):
         held = value >= bound if relation == ">=" else value <= bound
-        self.bars.append((held, f"bar {name} {value:.4g} {unit} {relation} {bound:g} {'ok' if held else 'short'}"))
+        word = "ok" if held else "short"
+        self.bars.append((held, f"bar {name} {value:.4g} {unit} {relation} {bound:g} {word}"))
 
     def sane(self):
         return all(held for held, _ in self.bars)
 
     def write(self, path=None):
-        """All blocks for people and into a file; into those of the same names of a page of the book, where one is given."""
+        """Prints all blocks and keeps them in a file; into a page of the book go those that it has."""
         self.block("bars", fenced([words for _, words in self.bars]))
         whole = "\n\n".join(marked(name, text) for name, text in self.blocks.items())
         with open(os.path.join(self.folder, "measured.md"), "w", encoding="utf-8") as file:

@@ -25,7 +25,7 @@ DOWNLOAD = """metrics:
 
 class Sweep:
     def __init__(self, name, source, edits, runs, seconds, in_guest=False):
-        """`edits`: texts of the source, and what stands in their place. `seconds`: of one of its `runs`, about."""
+        """`edits`: texts of the source, and what stands in their place. `seconds`: of one of `runs`."""
         self.name, self.source, self.edits, self.in_guest = name, source, edits, in_guest
         self.runs, self.seconds = runs, seconds
 
@@ -80,11 +80,12 @@ def listed(folder):
 
 
 def plait_of(program):
-    """Runs plait and gives what it prints. The study ends when it fails; where it is `watched`, people see how it goes
-    on, and a run that failed is one that the sweep counted."""
+    """Runs plait and gives what it prints. The study ends when it fails; where it is `watched`, people see
+    how it goes on, and a run that failed is one that the sweep counted."""
     def plait(*arguments, watched=False):
-        said = None if watched else subprocess.PIPE
-        done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=said, text=True, check=False)
+        pipe = subprocess.PIPE
+        said = None if watched else pipe
+        done = subprocess.run([program, *arguments], stdout=pipe, stderr=said, text=True, check=False)
         if done.returncode > (1 if watched else 0):
             raise SystemExit(f"plait {' '.join(arguments)} failed:\n{done.stdout}{done.stderr or ''}")
         return done.stdout

@@ -3,7 +3,7 @@
 Figures 3.2 and 3.4 are pictures there; of them only what the text reads off is known.
 """
 
-# Of a download of 100 MB at 50 Mbit/s, 100 ms each way: seconds, Mbit/s, mean window in segments, mean RTT in ms.
+# Of 100 MB at 50 Mbit/s, 100 ms each way: seconds, Mbit/s, mean window in segments, mean RTT in ms.
 ORDER = {"netem-tbf": (19.7, 40.6, 821, 231), "tbf-netem": (19.3, 41.5, 2013, 427)}
 SPLIT = {"netem-tbf": (19.1, 41.8, 834, 224), "tbf-netem": (18.9, 42.3, 845, 229)}
 # Largest window, lowest and highest RTT, from the text.
