@@ -12,6 +12,9 @@ PAYLOAD = 1448 / MTU
 # A burst fills a rate where so many per cent of it are used.
 FULL = 98.0
 
+HTB = {"htb": "62.5 kB may wait", "htb-room": "625 kB may wait",
+       "htb-pieces": "62.5 kB may wait, packets of 20 frames at most"}
+
 
 class Bucket:
     """The use of rates by a kernel's shaper under one congestion control."""
@@ -46,7 +49,8 @@ class Bucket:
             estimates = [self.used[rate, burst] for burst in self.bursts]
             points = [(burst / MTU, estimate[0]) for burst, estimate in zip(self.bursts, estimates)]
             lines[f"{rate} Mbit/s"] = (points, [half for _, half, _ in estimates])
-        return drawing.Chart(f"{self.name}, under load", "burst, MTU", "% used", lines)
+        low = 70 if least(self.used.values()) > 70 else 0
+        return drawing.Chart(f"{self.name}, under load: % used", "burst, MTU", lines, low)
 
 
 def used(found, mbits, **levels):
@@ -82,6 +86,10 @@ def e4(page):
         still = buckets(idle)[0]
         found = table(["idle, % used", *columns], still.rows())
         page.block("e4-idle", f"{found}\n\n{differences(still, loaded[0])}")
+    if why := page.figures("e4-htb"):
+        page.block("e4-htb", table(
+            ["HTB, BBR, 10 Mbit/s, 4 MTU", "% used"],
+            [[words, with_interval(used(why, 10, shaper=shaper), 1)] for shaper, words in HTB.items()]))
     if MTU in bursts:
         page.block("e4-late", "\n".join(
             f"- {rate} Mbit/s: a frame takes {MTU * 8 / rate:.0f} µs and leaves "

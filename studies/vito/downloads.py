@@ -44,30 +44,28 @@ def queues(page):
     for chain in parts.CHAINS:
         if not (found := page.figures(f"e1-{chain}")):
             continue
-        first = chain == "netem-tbf"
-        netem, tbf = ("outer", "inner") if first else ("inner", "outer")
+        netem = "outer" if chain == "netem-tbf" else "inner"
         packets, waiting = (found.value(f"{netem}_{what}") for what in ("packets", "bytes"))
-        # Both count what netem as tbf's child drops.
-        dropped = [found.value(f"{netem}_drops"), found.value(f"{tbf}_drops") if first else None]
+        # The inner one drops in both orders, and the outer one counts it once more.
         rows.append([
-            FIRST.get(chain) or f"the same, {OTHERS[chain]}", f"{packets:.0f}", f"{waiting / 1000:.0f}",
-            f"{waiting / packets / MTU:.2f}", f"{waiting * 8 / 50e3:.0f}",
-            *("" if number is None else f"{number:.0f}" for number in dropped)])
+            FIRST.get(chain) or f"the same, {OTHERS[chain]}", f"{packets:.0f}",
+            f"{waiting / 1000:.0f}", f"{waiting / packets / MTU:.2f}", f"{waiting * 8 / 50e3:.0f}",
+            f"{found.value('inner_drops'):.0f}"])
     if rows:
-        page.block("queues", table(["order", "packets in netem, at most", "kB", "frames a packet",
-                                    "ms at 50 Mbit/s", "dropped by netem", "by tbf"], rows))
+        page.block("queues", table(["order", "most packets seen in netem", "kB", "frames a packet",
+                                    "ms at 50 Mbit/s", "dropped"], rows))
 
 
 def windows(page):
     """Window and round trips over time: the picture of the thesis."""
     wanted = {"e1-netem-tbf": "netem, tbf", "e1-tbf-netem": "tbf, netem",
-              "e1-tbf-netem-pairs": "tbf, netem, pairs", "e1-engine": "engine"}
+              "e1-tbf-netem-pairs": "in pairs", "e1-engine": "engine"}
     courses = {words: found.course() for name, words in wanted.items() if (found := page.figures(name))}
     if courses:
         charts = [
-            drawing.Chart(title, "s", unit, {
+            drawing.Chart(title, "s", {
                 words: ([(row[0], row[column]) for row in rows], []) for words, rows in courses.items()})
-            for title, unit, column in (("Congestion window", "segments", 1), ("Round-trip time", "ms", 2))]
+            for title, column in (("Congestion window, segments", 1), ("Round-trip time, ms", 2))]
         page.picture("vito-windows", "Window and round-trip time of a download, by the order", charts)
 
 
@@ -82,6 +80,9 @@ def e2(page):
             rows.append(measured(f"{words}, Plait's engine", engine))
             page.bar(f"e2-{chain}-rtt-most", engine.value("rtt_max"), "ms", "<=", 300)
     page.block("e2", table(HEAD, rows))
+    if guest:
+        waiting = guest.value("waiting", chain="tbf-netem")
+        page.block("e2-waiting", f"In the server's own tbf there wait {waiting:.0f} packets at most.")
 
 
 def e3(page):

@@ -55,7 +55,11 @@ def burst(small):
     if not small:
         idle = {written("shaper", SHAPERS): "shaper: [tbf]", written("control", CONTROLS): "control: [cubic]",
                 "load: [busy]": "load: [idle]"}
+        why = {written("shaper", SHAPERS): "shaper: [htb, htb-room, htb-pieces]",
+               written("rate", RATES): "rate: [10]", written("burst", BURSTS): "burst: [6056]",
+               written("control", CONTROLS): "control: [bbr]"}
         return [Sweep("e4-busy", "bucket.yaml", {}, 3 * 96, 2.6),
+                Sweep("e4-htb", "bucket.yaml", why, 3 * 3, 2.6),
                 Sweep("e4-idle", "bucket.yaml", idle, 3 * 24, 2.6),
                 Sweep("e4-engine", "engine.yaml", {}, 3 * 16, 2.6)]
     # The load stays: what it does, a crowded machine does anyway.
