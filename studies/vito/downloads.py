@@ -93,7 +93,7 @@ def e3(page):
     for delay, theirs in thesis.AUXILIARY.items():
         estimates = [found.estimate("time", delay=delay) for found in ours]
         more = costs(*(value for value, *_ in estimates))
-        rows.append([delay, *map(str, theirs), f"{costs(*theirs):+.2f} %", count(estimates[0][2]),
+        rows.append([delay, *(f"{seconds:.2f}" for seconds in theirs), f"{costs(*theirs):+.2f} %", count(estimates[0][2]),
                      *(with_interval(estimate, 3) for estimate in estimates), f"{more:+.2f} %"])
         page.bar(f"e3-{delay}-auxiliary-costs", more, "%", "<=", 25 if ours[0].once() else 1)
     page.block("e3", table(["delay", "thesis: direct, s", "with node, s", "more", "runs here", "direct, s",

@@ -8,6 +8,8 @@ import drawing
 import machine
 from figures import Figures
 
+END = "<!-- end -->"
+
 
 class Page:
     def __init__(self, folder, facts):
@@ -49,7 +51,7 @@ class Page:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         for name, block in self.blocks.items():
-            old = re.escape(marked(name, "\0")).replace("\0", ".*?")
+            old = f"{re.escape(begin(name))}.*?{re.escape(END)}"
             text = re.sub(old, lambda _, new=marked(name, block): new, text, flags=re.DOTALL)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -58,8 +60,12 @@ class Page:
             shutil.copy(picture, images)
 
 
+def begin(name):
+    return f"<!-- measured: vito {name} -->"
+
+
 def marked(name, text):
-    return f"<!-- measured: vito {name} -->\n{text}\n<!-- end -->"
+    return f"{begin(name)}\n{text}\n{END}"
 
 
 def fenced(lines):
