@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment study-accuracy study-guests study-real-networks package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment study-accuracy study-guests study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,12 @@ study-guests: build ## Say what guests cost and carry (root)
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
 	@setup/install demo test bench
 	@studies/real-networks/run $(DIR)
+
+study-vito: build ## VITO's experiments again, beside the thesis's figures (root; SMALL=1, RESUME=folder)
+	@setup/install demo test bench
+	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
+	@studies/vito/run --guest $(RELEASE)/examples/guest $(if $(RESUME),--resume $(RESUME)) \
+		$(if $(SMALL),--small,--page docs/src/studies/vito.md)
 
 package: build ## Make dist/plait_VERSION_amd64.deb and the tarball
 	@setup/package bin/plait dist

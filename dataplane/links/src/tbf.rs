@@ -1,7 +1,9 @@
 //! The kernel's token bucket, for links of which nothing but a rate is asked: exact, and without a detour through user
 //! space.
 //!
-//! Choice: TBF and never HTB. Under BBR, HTB gave 3 to 8 % of the rate at 1 to 10 Mbit/s where TBF gave 96 %.
+//! Choice: TBF and never HTB. Under BBR, HTB gave 3 to 8 % of the rate at 1 to 10 Mbit/s where TBF gave
+//! 96 %: TBF cuts packets of many frames, while HTB hands them whole to a queue that may have no room for one
+//! (studies/vito, E4).
 
 use crate::netlink::Route;
 use crate::sys::interface_index;

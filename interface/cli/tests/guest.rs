@@ -26,7 +26,8 @@ fn a_guest_is_a_node_with_a_kernel_of_its_own() {
     let testbed = person.up(LAB);
     let mut equipment = Equipment::new(image)
         .with_file("/usr/bin/plait", env!("CARGO_BIN_EXE_plait"))
-        .with_file("/root/inner.yaml", person.file("inner.yaml", INNER));
+        .with_file("/root/inner.yaml", person.file("inner.yaml", INNER))
+        .with_file("/root/order.yaml", person.file("order.yaml", small_order()));
     // Room for a program with all that a debugger wants.
     equipment.memory = ByteCount::new(1 << 30);
     let mut guest = Guest::start(&handle(&person, &testbed.name), "r", &equipment).unwrap();
@@ -36,6 +37,7 @@ fn a_guest_is_a_node_with_a_kernel_of_its_own() {
     a_command_that_hangs_is_stopped(&mut guest);
     it_stands_in_its_nodes_place(&testbed, &mut guest);
     netem_and_the_token_bucket_stand_in_both_orders(&testbed, &mut guest);
+    vitos_orders_keep_their_queues(&mut guest);
     it_has_what_other_kernels_lack(&mut guest);
     the_kernel_makes_plaits_links(&mut guest);
 
@@ -145,6 +147,41 @@ fn netem_and_the_token_bucket_stand_in_both_orders(testbed: &Testbed, guest: &mu
     }
     guest.disciplines("eth1", &[]).unwrap();
     assert!(!guest.shell("tc qdisc show dev eth1").unwrap().contains("netem"));
+}
+
+/// The network of the study of VITO's orders, for two short downloads.
+fn small_order() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/vito/order.yaml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let edits = [
+        ("[netem-tbf, tbf-netem, tbf-netem-pairs, tbf-netem-100, tbf-netem-10000]", "[netem-tbf, tbf-netem]"),
+        ("repeats: 10", "repeats: 1"),
+        ("-n 100000000", "-n 10000000"),
+    ];
+    edits.iter().fold(text, |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replace(old, new)
+    })
+}
+
+/// What waits for the rate is bounded by the bucket's own queue, or by netem in its place, however slow the guest.
+fn vitos_orders_keep_their_queues(guest: &mut Guest) {
+    let ended = guest.run("plait run --json order.yaml --output order", &[], PATIENCE).unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.exited, Exited::Code(0), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let metric = |cell: usize, name: &str| {
+        let found = value["summary"]["cells"][cell]["metrics"][name]["mean"]["value"].as_f64();
+        found.unwrap_or_else(|| panic!("no {name} in {said}"))
+    };
+    // 50 ms at 50 Mbit/s and a burst.
+    assert!(metric(0, "inner_bytes") <= 312_500.0 + 4_542.0, "{said}");
+    assert!(metric(1, "inner_packets") <= 1000.0, "{said}");
+    let [netem, bucket] = ["inner_bytes", "outer_bytes"].map(|name| metric(1, name));
+    assert!((netem / bucket - 1.0).abs() < 0.1, "netem's queue is not the bucket's: {said}");
+    let [first, second] = [0, 1].map(|cell| metric(cell, "rtt_max"));
+    println!("longest round trips: {first} ms with netem first, {second} ms with tbf first");
+    assert!(first >= 200.0 && second >= 200.0, "{said}");
 }
 
 /// Plait itself, in the guest: what its plan says of netem and auxiliary nodes is what packets meet.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Person, installed, skip};
+use common::{Person, Running, installed, skip};
 use std::path::Path;
 
 /// The folder that Cargo builds into: this test lies in its `release/deps`.
@@ -38,6 +38,23 @@ fn links_are_held_against_netem_and_token_buckets() {
     assert!(output.status.success(), "{said}{errors}");
     for made in ["figures.json", "tables.md", "accuracy.svg", "accuracy-jitter.svg"] {
         assert!(person.work().join("study").join(made).exists(), "{made}: {said}");
+    }
+    person.assert_nothing_runs();
+}
+
+#[test]
+fn vitos_experiments_run_and_their_figures_are_sane() {
+    let Some(person) = Person::root() else { return };
+    if !["python3", "iperf3", "tc"].into_iter().all(installed) {
+        return;
+    }
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/vito/run");
+    let mut command = person.command(study);
+    command.arg("--small").env("PLAIT", env!("CARGO_BIN_EXE_plait"));
+    let said = Running::start(&mut command, "studies/vito/run --small".to_owned()).wait().fine();
+    assert_eq!(said.lines().filter(|line| line.starts_with("bar ")).count(), 9, "{said}");
+    for picture in ["vito-windows.svg", "vito-bursts.svg"] {
+        assert!(person.work().join("results/study-vito-1").join(picture).exists(), "{picture}: {said}");
     }
     person.assert_nothing_runs();
 }

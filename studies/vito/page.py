@@ -1,0 +1,72 @@
+"""What the study says: blocks of Markdown, pictures, and figures that must be sane."""
+
+import os
+import re
+import shutil
+
+import drawing
+import machine
+from figures import Figures
+
+END = "<!-- end -->"
+
+
+class Page:
+    def __init__(self, folder, facts):
+        self.folder, self.bars, self.pictures, self.blocks = folder, [], [], {}
+        lines = [f"{name:12} {value}" for name, value in facts.items()]
+        self.block("machine", fenced([*lines, f"{'load after':12} {' '.join(machine.load())}"]))
+
+    def figures(self, sweep):
+        """Those of a sweep; none where it was not run."""
+        folder = os.path.join(self.folder, sweep)
+        return Figures(folder) if os.path.exists(os.path.join(folder, "summary.json")) else None
+
+    def block(self, name, text):
+        self.blocks[name] = text
+
+    def picture(self, name, title, charts):
+        self.pictures.append(os.path.join(self.folder, f"{name}.svg"))
+        drawing.save(self.pictures[-1], title, charts)
+
+    def bar(self, name, value, unit, relation, bound):
+        held = value >= bound if relation == ">=" else value <= bound
+        word = "ok" if held else "short"
+        self.bars.append((held, f"bar {name} {value:.4g} {unit} {relation} {bound:g} {word}"))
+
+    def sane(self):
+        return all(held for held, _ in self.bars)
+
+    def write(self, path=None):
+        """Prints all blocks and keeps them in a file; into a page of the book go those that it has."""
+        self.block("bars", fenced([words for _, words in self.bars]))
+        whole = "\n\n".join(marked(name, text) for name, text in self.blocks.items())
+        with open(os.path.join(self.folder, "measured.md"), "w", encoding="utf-8") as file:
+            file.write(whole + "\n")
+        print(whole)
+        if path:
+            self.put(path)
+
+    def put(self, path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, block in self.blocks.items():
+            old = f"{re.escape(begin(name))}.*?{re.escape(END)}"
+            text = re.sub(old, lambda _, new=marked(name, block): new, text, flags=re.DOTALL)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        images = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), "images")
+        for picture in self.pictures:
+            shutil.copy(picture, images)
+
+
+def begin(name):
+    return f"<!-- measured: vito {name} -->"
+
+
+def marked(name, text):
+    return f"{begin(name)}\n{text}\n{END}"
+
+
+def fenced(lines):
+    return "\n".join(["```text", *lines, "```"])
