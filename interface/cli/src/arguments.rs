@@ -117,6 +117,9 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     /// Open a shell in a node
     #[command(visible_alias = "connect", after_help = "Example:\n  plait shell a")]
     Shell(ShellArguments),
+    /// Start a testbed in the place of a program that has threads
+    #[command(hide = true)]
+    Supervise,
     /// Unpack a results folder that `plait pack` packed; safe with files of strangers
     #[command(
         after_help = "Examples:\n  plait unpack quickstart-1.tar.zst               writes the folder quickstart-1 beside it\n  \

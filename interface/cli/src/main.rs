@@ -1,7 +1,7 @@
-//! The `plait` command: a thin user of the rooms below.
+//! The `plait` command: a thin user of the library beside it and of the rooms below.
 //!
-//! [`arguments`] says what may be typed, [`commands`] holds one file a verb, [`load`] turns a file into a network with
-//! the vocabulary of all rooms, and [`output`] is how everything is said: to people, or as JSON.
+//! [`arguments`] says what may be typed, [`commands`] holds one file a verb, [`load`] asks the library for the network of a
+//! file, and [`output`] is how everything is said: to people, or as JSON.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.json);
     // A command that forks a supervisor begins to log afterwards: the supervisor's log is its own.
-    if !matches!(cli.command, Command::Up(_) | Command::Run(_)) {
+    if !matches!(cli.command, Command::Up(_) | Command::Run(_) | Command::Supervise) {
         logging();
     }
     match dispatch(cli.command, &output) {
@@ -53,6 +53,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => commands::run::run(arguments, output),
         Command::Schema => commands::complete::schema(),
         Command::Shell(arguments) => commands::exec::shell(arguments, output),
+        Command::Supervise => commands::supervise::supervise(),
         Command::Unpack(arguments) => commands::pack::unpack(arguments, output),
         Command::Up(arguments) => commands::up::up(arguments, output),
         Command::Validate(arguments) => commands::validate::validate(arguments, output),

@@ -34,19 +34,6 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<plait_model_topology::diagnostic::Report> for Failure {
-    fn from(report: plait_model_topology::diagnostic::Report) -> Self {
-        let file = report.source.name.to_string();
-        let faults: Vec<Value> = report
-            .entries()
-            .map(|(line, column, message, help)| {
-                json!({ "file": file, "line": line, "column": column, "message": message, "help": help })
-            })
-            .collect();
-        Self { message: report.to_string(), detail: Some(json!(faults)), code: 3 }
-    }
-}
-
 /// Where a command's words go.
 pub struct Output {
     json: bool,

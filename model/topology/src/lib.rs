@@ -9,7 +9,7 @@
 //! 5. [`json_schema`] – the published schema, made from the same types;
 //! 6. [`graph`] – shortest paths and what else rooms ask of a graph;
 //! 7. [`address`] and [`route`] – who has which address, and the smallest routing tables over them;
-//! 8. [`generate`] and [`import`] – networks by rule, and from others' files;
+//! 8. [`generate`] and [`import`] – networks by rule, and from others' files, written as [`yaml`];
 //! 9. [`random`] – the numbers that seeds stand for.
 //!
 //! Nothing here does I/O: text comes in, and a closure gives the text of files that a network file names.
@@ -28,6 +28,7 @@ mod resolve;
 pub mod route;
 mod schema;
 pub mod vocabulary;
+pub mod yaml;
 
 pub use network::Network;
 pub use resolve::{FILE_VERSION, ReadFile, parse_network, resolve_network, section};

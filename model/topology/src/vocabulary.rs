@@ -1,7 +1,7 @@
 //! Which kinds and keys exist beyond the core, as told by the rooms that give them meaning.
 //!
 //! `model/topology` parses the core of a file and keeps every other key as a value with its place. A room that wants
-//! keys of its own registers them here; `interface/cli` composes all rooms into one vocabulary. A key that nobody
+//! keys of its own registers them here; `interface/library` composes all rooms into one vocabulary. A key that nobody
 //! registered is the unknown-key error, and the published JSON Schema holds exactly what was registered.
 
 use crate::diagnostic::Diagnostic;

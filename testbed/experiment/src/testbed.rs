@@ -7,7 +7,9 @@ use crate::world::{
     AccuracyClass, Deliver, Description, Direction, Ended, Fates, Launch, Logger, Outcome, Ping, Running,
     Sampling, Stop, Verdict, Verification, World, WorldError,
 };
-use loggers::{CaptureLogger, Sampler};
+pub use judgement::verified;
+pub use loggers::CaptureLogger;
+use loggers::Sampler;
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
 use plait_testbed_runtime::control::{ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces};

@@ -140,8 +140,12 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Whether the kernel has the queueing discipline that delays and loses packets.
-pub(crate) fn netem_works() -> Result<String, String> {
+/// Whether the kernel has the queueing discipline that delays and loses packets: tried in a copy of the calling process,
+/// which must have one thread.
+///
+/// # Errors
+/// Why not.
+pub fn netem_works() -> Result<String, String> {
     attempt(|| {
         private_network()?;
         let delay = Conditions { delay: TimeSpan::from_millis(1), ..Conditions::default() };

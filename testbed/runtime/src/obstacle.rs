@@ -3,7 +3,6 @@
 //! How a link is made does not depend on the machine, so this stands beside the plan: `plait plan` shows what would be
 //! built where the kernel can.
 
-use crate::doctor;
 use crate::limits::{Controller, subtrees};
 use crate::plan::{NodeState, Realisation, State, auxiliary};
 use crate::sandbox::{cannot_hold, home};
@@ -12,11 +11,14 @@ use plait_model_topology::document::Span;
 use plait_model_topology::network::{Link, Network, Node};
 use std::path::Path;
 
-/// Why the state that realises a network cannot be built here. Tries things in a process of its own, so the caller must
-/// have one thread.
-pub fn obstacles(network: &Network, state: &State) -> Vec<Diagnostic> {
+/// Whether a thing works here: what was seen, or why not.
+pub type Trial<'a> = &'a dyn Fn() -> Result<String, String>;
+
+/// Why the state that realises a network cannot be built here. Where the kernel shall impair packets, `netem` says
+/// whether it can: [`crate::doctor::netem_works`], or what somebody says who may try that.
+pub fn obstacles(network: &Network, state: &State, netem: Trial<'_>) -> Vec<Diagnostic> {
     let nodes = || network.nodes.iter().filter_map(|node| Some((node, state.nodes.get(&node.name)?)));
-    let mut found = emulation(network, state);
+    let mut found = emulation(network, state, netem);
     found.extend(nodes().filter_map(|(node, wanted)| limits(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| processors(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| congestion_control(node, wanted)));
@@ -25,12 +27,12 @@ pub fn obstacles(network: &Network, state: &State) -> Vec<Diagnostic> {
 }
 
 /// Links whose delay or loss the kernel shall make.
-fn emulation(network: &Network, state: &State) -> Vec<Diagnostic> {
+fn emulation(network: &Network, state: &State, netem: Trial<'_>) -> Vec<Diagnostic> {
     let emulated: Vec<_> = network.links.iter().filter(|link| wants_netem(state, &link.name)).collect();
     if emulated.is_empty() {
         return Vec::new();
     }
-    let Err(why) = doctor::netem_works() else { return Vec::new() };
+    let Err(why) = netem() else { return Vec::new() };
     let fault = |link: &&Link| {
         let span = link.extra.get("via").map_or(link.span, |via| via.span());
         Diagnostic::new(span, "the kernel can shape a link's rate here and nothing else")

@@ -3,19 +3,19 @@
 use crate::arguments::FileArguments;
 use crate::load::load;
 use crate::output::{Failure, Output};
-use plait_model_topology::address::Assignment;
+use plait::{Starter, Step, beside};
 use plait_testbed_runtime::control::Testbed;
-use plait_testbed_runtime::plan::{State, Step, Wishes, plan as steps_between};
+use plait_testbed_runtime::plan::{State, plan as steps_between};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub fn apply(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failure> {
     let loaded = load(&arguments.file)?;
-    let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
+    let name = arguments.name.unwrap_or_else(|| loaded.network().name.clone());
     let testbed = Testbed::find(Some(&name))?;
     let live = testbed.inspect()?.live;
     let (wishes, previous) = beside(&testbed.state()?, live);
-    let desired = loaded.buildable(&wishes, previous.as_ref())?;
+    let desired = loaded.buildable(&wishes, previous.as_ref(), &Starter::Fork)?;
     let mut progress = output.progress(&format!("changing {name}"));
     let steps = testbed.apply(&desired, &mut |done, total| progress.update(done, total))?;
     drop(progress);
@@ -24,7 +24,7 @@ pub fn apply(arguments: FileArguments, output: &Output) -> Result<ExitCode, Fail
 
 pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failure> {
     let loaded = load(&arguments.file)?;
-    let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
+    let name = arguments.name.unwrap_or_else(|| loaded.network().name.clone());
     // Without a running testbed the plan is that of `plait up`.
     let (observed, live) = match Testbed::find(Some(&name)) {
         Ok(testbed) => (testbed.state()?, testbed.inspect()?.live),
@@ -34,12 +34,6 @@ pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failu
     let (wishes, previous) = beside(&observed, live);
     let desired = loaded.desired(&wishes, previous.as_ref())?;
     show(&steps_between(&desired, &observed), "to do", output)
-}
-
-/// What keeps the addresses that a running testbed has, and its links as changeable as they are.
-fn beside(observed: &State, live: bool) -> (Wishes, Option<Assignment>) {
-    let previous = observed.assignment.clone().and_then(|value| serde_json::from_value(value).ok());
-    (Wishes { live, ..Wishes::default() }, previous)
 }
 
 fn show(steps: &[Step], word: &str, output: &Output) -> Result<ExitCode, Failure> {

@@ -1,9 +1,9 @@
 //! What editors, shells and manuals want: the schema, completions, man pages.
 
 use crate::arguments::{Cli, CompletionArguments, ManArguments};
-use crate::load::vocabulary;
 use crate::output::Failure;
 use clap::CommandFactory;
+use plait::vocabulary;
 use plait_model_topology::json_schema;
 use std::process::ExitCode;
 

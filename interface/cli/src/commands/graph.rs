@@ -10,10 +10,11 @@ use serde_json::json;
 use std::process::ExitCode;
 
 pub fn graph(arguments: GraphArguments, output: &Output) -> Result<ExitCode, Failure> {
-    let network = load(&arguments.file)?.network;
+    let loaded = load(&arguments.file)?;
+    let network = loaded.network();
     let text = match arguments.format {
-        GraphFormat::Dot => dot(&network),
-        GraphFormat::Svg => draw(&network)
+        GraphFormat::Dot => dot(network),
+        GraphFormat::Svg => draw(network)
             .ok_or_else(|| Failure::new("too many nodes to draw: use `--format dot` and Graphviz' `sfdp`"))?,
     };
     output.result(&json!({ "graph": text }), || text.clone())?;

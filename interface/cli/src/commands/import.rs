@@ -1,9 +1,9 @@
 //! `plait import`.
 
 use crate::arguments::ImportArguments;
-use crate::load::{read_text, vocabulary};
 use crate::output::{Failure, Output, table};
 use clap::builder::PossibleValuesParser;
+use plait::{read_text, vocabulary};
 use plait_model_topology::document::Source;
 use plait_model_topology::import::{Imported, Options, importer_for, importers};
 use plait_model_topology::parse_network;

@@ -2,8 +2,8 @@
 
 use super::inspect::links;
 use crate::arguments::{LinkCommand, Way};
-use crate::load::read_text;
 use crate::output::{Failure, Output, table};
+use plait::read_text;
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::control::Testbed;
 use plait_testbed_runtime::plan::Realisation;

@@ -16,6 +16,7 @@ pub mod ls;
 pub mod pack;
 pub mod perform;
 pub mod run;
+pub mod supervise;
 pub mod sweep;
 pub mod twice;
 pub mod up;

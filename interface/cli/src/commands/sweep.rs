@@ -2,22 +2,19 @@
 
 use crate::arguments::RunArguments;
 use crate::commands::perform::perform;
-use crate::commands::run::next_place;
 use crate::commands::twice;
-use crate::load::Loaded;
 use crate::output::{Failure, Output, counted, table, write_file};
+use plait::{Checked, conclude, next_place};
 use plait_testbed_experiment::analysis::Estimate;
-use plait_testbed_experiment::report::{junit_of_experiment, render_experiment};
+use plait_testbed_experiment::report::junit_of_experiment;
 use plait_testbed_experiment::section::{Experiment, Repeats};
-use plait_testbed_experiment::sweep::{Summary, Sweep, SweepError};
+use plait_testbed_experiment::sweep::{Summary, Sweep};
 use serde_json::json;
 use std::process::ExitCode;
 
-pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Result<ExitCode, Failure> {
-    let experiment = loaded.experiment.as_ref().expect("the caller has looked");
-    for cell in 2..=experiment.cells.len() {
-        loaded.network_of(experiment, cell)?;
-    }
+pub fn sweep(arguments: &RunArguments, loaded: &Checked, output: &Output) -> Result<ExitCode, Failure> {
+    let experiment = loaded.experiment().expect("the caller has looked");
+    loaded.every_cell()?;
     if arguments.dry {
         return dry(experiment, output);
     }
@@ -26,7 +23,7 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     let mut sweep = match (&arguments.resume, &arguments.output) {
         (Some(folder), _) => Sweep::resume(experiment, &input, folder)?,
         (None, Some(place)) => Sweep::begin(experiment, &input, place)?,
-        (None, None) => Sweep::begin(experiment, &input, &next_place(&loaded.network.name)?)?,
+        (None, None) => Sweep::begin(experiment, &input, &next_place(&loaded.network().name)?)?,
     };
     output.note(&plan(experiment));
     output.note(&format!("results: {}", sweep.folder().display()));
@@ -34,10 +31,8 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     // Ctrl-C reaches the runs as well, which end and are not counted; the sweep then ends after them.
     let stop = crate::stop::on_signals()?;
     perform(arguments, &mut sweep, &stop, output)?;
-    let summary = Summary::of(&sweep);
-    summary.write(&sweep).map_err(SweepError::from)?;
+    let summary = conclude(&sweep)?;
     let report = sweep.folder().join("report.html");
-    write_file(&report, &render_experiment(&summary))?;
     if let Some(place) = &arguments.junit {
         write_file(place, &junit_of_experiment(&summary))?;
     }
@@ -60,13 +55,6 @@ pub fn sweep(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Resu
     }
     let reproduced = again.is_none_or(|again| again.holds());
     Ok(if finished && summary.succeeded() && reproduced { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-impl From<SweepError> for Failure {
-    fn from(error: SweepError) -> Self {
-        let code = if matches!(error, SweepError::Results(_)) { 1 } else { 2 };
-        Self { code, ..Self::new(error.to_string()) }
-    }
 }
 
 /// What will be run, before it is.

@@ -2,10 +2,9 @@
 
 use crate::arguments::RunArguments;
 use crate::commands::perform::child;
-use crate::commands::run::next_place;
 use crate::commands::sweep::{short, with_unit};
-use crate::load::Loaded;
 use crate::output::{Failure, Output, counted, table, write_file};
+use plait::{Checked, next_place};
 use plait_testbed_experiment::sweep::{
     CellSummary, ComparedMetric, MOST_ATTEMPTS, Reproduction, RunId, Summary, Sweep,
 };
@@ -15,10 +14,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Makes one run twice: that of a file without factors, or of one of its cells.
-pub fn twice(arguments: &RunArguments, loaded: &Loaded, output: &Output) -> Result<ExitCode, Failure> {
+pub fn twice(arguments: &RunArguments, loaded: &Checked, output: &Output) -> Result<ExitCode, Failure> {
     let folder = match &arguments.output {
         Some(folder) => folder.clone(),
-        None => next_place(&loaded.network.name)?,
+        None => next_place(&loaded.network().name)?,
     };
     let run = arguments.cell.map(|cell| RunId { cell, repeat: arguments.repeat.unwrap_or(1) });
     let places = ["first", "second"].map(|name| folder.join(name));

@@ -1,10 +1,8 @@
 //! `plait up`.
 
 use crate::arguments::UpArguments;
-use crate::load::load;
+use crate::load::{load, testbed};
 use crate::output::{Failure, Output, counted};
-use plait_testbed_runtime::plan::Wishes;
-use plait_testbed_runtime::supervisor::{StartOptions, start};
 use serde_json::json;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,22 +10,13 @@ use std::time::Instant;
 pub fn up(arguments: UpArguments, output: &Output) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let loaded = load(&arguments.file)?;
-    let desired = loaded.buildable(&Wishes { live: arguments.live, ..Wishes::default() }, None)?;
-    let name = arguments.name.unwrap_or_else(|| loaded.network.name.clone());
-    let nodes = loaded.network.nodes.len();
-    let links = loaded.network.links.len();
+    let up = testbed(&loaded, arguments.name).keep();
+    let ready = if arguments.live { up.live() } else { up }.ready()?;
+    let name = ready.name().to_owned();
+    let nodes = loaded.network().nodes.len();
+    let links = loaded.network().links.len();
     let mut progress = output.progress(&format!("building {name}"));
-    start(
-        StartOptions {
-            name: name.clone(),
-            file: arguments.file.display().to_string(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            desired,
-            leased: false,
-            live: arguments.live,
-        },
-        &mut |done, total| progress.update(done, total),
-    )?;
+    ready.start(&mut |done, total| progress.update(done, total))?;
     drop(progress);
     crate::logging();
     let seconds = started.elapsed().as_secs_f64();

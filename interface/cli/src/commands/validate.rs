@@ -3,7 +3,7 @@
 use crate::arguments::ValidateArguments;
 use crate::load::load;
 use crate::output::{Failure, Output, counted};
-use plait_testbed_runtime::plan::Wishes;
+use plait::Wishes;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -13,16 +13,13 @@ pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCod
     for path in &arguments.files {
         let checked = load(path).and_then(|loaded| {
             loaded.desired(&Wishes::default(), None)?;
-            if let Some(experiment) = &loaded.experiment {
-                (2..=experiment.cells.len())
-                    .try_for_each(|cell| loaded.network_of(experiment, cell).map(drop))?;
-            }
+            loaded.every_cell()?;
             Ok(loaded)
         });
         let name = path.display().to_string();
         match checked {
             Ok(loaded) => {
-                let (nodes, links) = (loaded.network.nodes.len(), loaded.network.links.len());
+                let (nodes, links) = (loaded.network().nodes.len(), loaded.network().links.len());
                 if !output.is_json() {
                     output.result(&Value::Null, || {
                         format!("{name}: fine, {}, {}\n", counted(nodes, "node"), counted(links, "link"))

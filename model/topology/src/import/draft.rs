@@ -1,9 +1,10 @@
 //! What was read, on its way to becoming a network file.
 
 use super::names::Names;
-use super::{Imported, Loss, Options, yaml};
+use super::{Imported, Loss, Options};
 use crate::document::Source;
 use crate::graph::Graph;
+use crate::yaml;
 use plait_model_quantity::{Bandwidth, TimeSpan};
 use serde_json::{Map, Value, json};
 

@@ -30,7 +30,6 @@ mod speed;
 mod values;
 mod vito;
 mod xml;
-mod yaml;
 
 pub use containerlab::Containerlab;
 pub use gml::Gml;

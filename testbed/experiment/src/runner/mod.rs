@@ -18,6 +18,7 @@ mod loggers;
 mod provenance;
 mod timeline;
 mod wait;
+mod words;
 
 pub use provenance::Input;
 
@@ -58,7 +59,7 @@ pub trait Progress {
     fn moment(&mut self, at: f64, moment: Moment<'_>);
 }
 
-/// Something that happened in a run.
+/// Something that happened in a run. Its text form is for people.
 #[derive(Debug)]
 pub enum Moment<'a> {
     /// Loggers are on; the run lasts until about this second, where that is known.

@@ -6,8 +6,9 @@ use plait_model_quantity::TimeSpan;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The measurements of one link in the results' units.
-pub(super) fn verified(link: &str, checked: &Value) -> Vec<Verification> {
+/// The measurements of one link, as [`plait_testbed_runtime::control::Testbed::check_link`] gives them, in the results'
+/// units.
+pub fn verified(link: &str, checked: &Value) -> Vec<Verification> {
     let mut found = Vec::new();
     for (direction, side) in [Direction::Forward, Direction::Reverse].into_iter().zip(0..) {
         for measured in checked["directions"][side]["measured"].as_array().into_iter().flatten() {

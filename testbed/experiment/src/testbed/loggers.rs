@@ -125,7 +125,7 @@ impl Drop for Sampler {
 }
 
 /// A capture on one interface, until it is stopped.
-pub(super) struct CaptureLogger {
+pub struct CaptureLogger {
     stop: Arc<AtomicBool>,
     reading: Option<JoinHandle<std::io::Result<LoggerSummary>>>,
 }

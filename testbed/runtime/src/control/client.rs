@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// A running testbed. Cheap to make: each question is a connection of its own.
+#[derive(Debug)]
 pub struct Testbed {
     directory: Directory,
     found: Found,

@@ -15,6 +15,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// A user's folder of control sockets.
+#[derive(Debug)]
 pub struct Directory {
     /// Where it is.
     pub path: PathBuf,

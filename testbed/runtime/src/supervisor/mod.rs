@@ -9,6 +9,7 @@
 
 mod change;
 mod check;
+mod deputy;
 mod exec;
 mod failure;
 mod live;
@@ -31,6 +32,7 @@ use crate::sandbox::{Birth, Lifeline, build_host_view, cover_sockets, host_socke
 use crate::uplink::Gate;
 use failure::Failures;
 use rustix::thread::UnshareFlags;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -38,8 +40,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+pub use deputy::{serve as serve_as_deputy, start_by};
+
 /// What a testbed is started with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StartOptions {
     /// Its name, unique among the user's.
     pub name: String,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const WIDTH: usize = 100;
 
 /// A key and its value at a depth, ended by a new line.
-pub(super) fn entry(key: &str, value: &Value, depth: usize, to: &mut String) {
+pub fn entry(key: &str, value: &Value, depth: usize, to: &mut String) {
     to.push_str(&"  ".repeat(depth));
     to.push_str(&text(key));
     to.push(':');
@@ -51,7 +51,7 @@ fn is_word(value: &Value) -> bool {
 }
 
 /// A value on one line.
-pub(super) fn flow(value: &Value) -> String {
+pub fn flow(value: &Value) -> String {
     match value {
         Value::String(word) => text(word),
         Value::Array(items) => {
@@ -71,7 +71,7 @@ fn pairs(map: &Map<String, Value>) -> String {
 }
 
 /// A text as YAML reads it back: in quotes unless it can be nothing but text.
-pub(super) fn text(word: &str) -> String {
+pub fn text(word: &str) -> String {
     // YAML 1.1 takes some of these for something else, and people's editors often speak it.
     let reserved = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let fine = |c: char| c.is_ascii_alphanumeric() || "-_./+%$".contains(c);
