@@ -75,7 +75,7 @@ fn sysctls(node: &Node) -> Result<BTreeMap<String, String>, Diagnostic> {
     for (name, value) in &node.sysctls {
         let machines = OF_ALL_NAMESPACES.contains(&name.as_str());
         if !name.starts_with("net.") || name.contains("..") || name.contains('/') || machines {
-            return Err(Diagnostic::new(value.span, format!("`{name}` is no parameter of a node's network"))
+            return Err(Diagnostic::new(value.span, format!("`{name}` is not a parameter of the network"))
                 .help(
                     "a node may set what begins with `net.`; everything else belongs to the whole machine",
                 ));
