@@ -113,8 +113,10 @@ pub enum TcpState {
     /// A SYN was answered.
     SynReceived,
     /// Closed here, not yet acknowledged.
+    #[serde(rename = "FIN-WAIT-1", alias = "FIN-WAIT1")]
     FinWait1,
     /// Closed here and acknowledged.
+    #[serde(rename = "FIN-WAIT-2", alias = "FIN-WAIT2")]
     FinWait2,
     /// Both closed; late segments die out.
     TimeWait,
