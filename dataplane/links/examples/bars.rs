@@ -4,10 +4,10 @@
 //! cargo run --release -p plait-dataplane-links --example bars [-- --small] [NAME…]
 //! ```
 //!
-//! Each line reads `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `--small` takes fewer probes and skips what is slow. Lines
-//! that begin with `# machine` say how much of the time a processor stood still under a thread that did nothing but read
-//! the clock: no engine can be better than the machine under it, and a hypervisor's pauses are in every figure.
-//! Names choose among `delay`, `rate`, `loss`, `tcp` and `packets`. Root is needed for class A.
+//! Each line reads `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `--small` takes fewer probes and skips what is slow.
+//! Lines that begin with `# machine` say how much of the time a processor stood still under a thread that did nothing
+//! but read the clock: no engine can be better than the machine under it, and a hypervisor's pauses are in every
+//! figure. Names choose among `delay`, `rate`, `loss`, `tcp` and `packets`. Root is needed for class A.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/lab/mod.rs"]

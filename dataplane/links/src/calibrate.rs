@@ -42,8 +42,8 @@ pub(crate) fn measure(worker: &Handle) -> io::Result<Calibration> {
     })
 }
 
-/// Joins `from` to the veth `out`–`in` by a link with a delay, and sends packets from `sender` to `in`. Returns how late
-/// they came, and how long the worker took to send one.
+/// Joins `from` to the veth `out`–`in` by a link with a delay, and sends packets from `sender` to `in`. Returns how
+/// late they came, and how long the worker took to send one.
 fn with_link(worker: &Handle, from: Port, sender: &str) -> io::Result<(TimeSpan, TimeSpan)> {
     let ends = [OpenPort::open(from)?, OpenPort::open(Port::Packet { ifname: "out".to_owned() })?];
     let conditions = Conditions { delay: TimeSpan::from_nanos(DELAY), ..Conditions::default() };

@@ -115,8 +115,8 @@ impl Engine {
     }
 
     /// Measures the engine's own constant lateness on a private pair of devices, and from then on sends packets that
-    /// much earlier. Takes about half a second and disturbs no link. Best called when all links are built and nothing runs.
-    /// Errors: no right to make a namespace or devices; the engine then stays in class B.
+    /// much earlier. Takes about half a second and disturbs no link. Best called when all links are built and nothing
+    /// runs. Errors: no right to make a namespace or devices; the engine then stays in class B.
     pub fn calibrate(&self) -> io::Result<Calibration> {
         self.ask(Request::Calibrate)?
     }

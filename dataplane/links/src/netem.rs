@@ -42,8 +42,8 @@ pub fn keeps(conditions: &Conditions) -> Result<(), &'static str> {
     }
 }
 
-/// Lets the kernel delay, lose, duplicate and corrupt what a device of the calling thread's namespace sends. Replaces an
-/// emulator that is there. Kernels before 6.6 draw without the seed.
+/// Lets the kernel delay, lose, duplicate and corrupt what a device of the calling thread's namespace sends. Replaces
+/// an emulator that is there. Kernels before 6.6 draw without the seed.
 ///
 /// # Errors
 /// `NotFound` where the kernel has no netem; `Unsupported` for what [`keeps`] refuses.

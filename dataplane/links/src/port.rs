@@ -104,8 +104,8 @@ impl OpenPort {
         self.sent += count - refused;
     }
 
-    /// Sends a frame so short that the kernel refuses it at the last moment. After a pause the way through the kernel has
-    /// left the processor's caches, and the first packet pays for that; a rehearsal pays instead.
+    /// Sends a frame so short that the kernel refuses it at the last moment. After a pause the way through the kernel
+    /// has left the processor's caches, and the first packet pays for that; a rehearsal pays instead.
     pub fn rehearse(&self) {
         let stub = [0; OFFLOAD_HEADER + 1];
         match self.kind {
@@ -159,8 +159,8 @@ fn open_packet_socket(ifname: &str) -> io::Result<OwnedFd> {
             sys::set_option(fd, libc::SOL_SOCKET, plain, BUFFER)?;
         }
     }
-    // The length of the device's queue stays as it is: a change makes the kernel drop what others send through the device
-    // at that moment, and this socket passes by the queue anyway.
+    // The length of the device's queue stays as it is: a change makes the kernel drop what others send through the
+    // device at that moment, and this socket passes by the queue anyway.
     sys::bind_packet(fd, libc::ETH_P_ALL as u16, index)?;
     Ok(socket)
 }

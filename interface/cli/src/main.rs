@@ -1,7 +1,7 @@
 //! The `plait` command: a thin user of the library beside it and of the rooms below.
 //!
-//! [`arguments`] says what may be typed, [`commands`] holds one file a verb, [`load`] asks the library for the network of a
-//! file, and [`output`] is how everything is said: to people, or as JSON.
+//! [`arguments`] says what may be typed, [`commands`] holds one file a verb, [`load`] asks the library for the network
+//! of a file, and [`output`] is how everything is said: to people, or as JSON.
 #![forbid(unsafe_code)]
 
 mod arguments;

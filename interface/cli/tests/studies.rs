@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Person, Running, installed, skip};
+use serde_json::Value;
 use std::path::Path;
 
 /// The folder that Cargo builds into: this test lies in its `release/deps`.
@@ -56,5 +57,26 @@ fn vitos_experiments_run_and_their_figures_are_sane() {
     for picture in ["vito-windows.svg", "vito-bursts.svg"] {
         assert!(person.work().join("results/study-vito-1").join(picture).exists(), "{picture}: {said}");
     }
+    person.assert_nothing_runs();
+}
+
+#[test]
+fn a_long_queue_makes_a_ping_wait_and_a_short_one_does_not() {
+    let Some(person) = Person::root() else { return };
+    if !installed("iperf3") {
+        return;
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bufferbloat.yaml");
+    // CUBIC over 2 ms each way, with queues of 5 ms and of 500 ms.
+    let runs = ["5", "53"].map(|cell| {
+        let words =
+            ["run", file.to_str().unwrap(), "--json", "--cell", cell, "--name", cell, "--output", cell];
+        person.start(&words)
+    });
+    let [short, long] = runs.map(|run| run.wait().json()["metrics"].clone());
+    let value = |metrics: &Value, name: &str| metrics[name]["value"].as_f64().unwrap();
+    assert!(value(&long, "latency") > 5.0 * value(&short, "latency"), "{short} {long}");
+    assert!(value(&long, "waiting") > 5.0 * value(&short, "waiting"), "{short} {long}");
+    assert!([&short, &long].iter().all(|run| (5e6..20e6).contains(&value(run, "goodput"))), "{short} {long}");
     person.assert_nothing_runs();
 }

@@ -61,7 +61,8 @@ impl Report {
     }
 }
 
-/// The part of a span on its first line, and at least one character of it, so that a fault in a long map marks one line.
+/// The part of a span on its first line, and at least one character of it, so that a fault in a long map marks one
+/// line.
 fn first_line(text: &str, span: Span) -> std::ops::Range<usize> {
     let mut start = span.start.min(text.len());
     let mut end = span.end.clamp(start, text.len());

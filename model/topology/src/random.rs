@@ -20,7 +20,8 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, by the high half of a product (Lemire 2019). The bias is below 2⁻⁴⁰ for the bounds used here.
+    /// A number below `bound`, by the high half of a product (Lemire 2019). The bias is below 2⁻⁴⁰ for the bounds used
+    /// here.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.draw()) * bound as u128) >> 64) as usize
     }

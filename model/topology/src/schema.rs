@@ -50,7 +50,8 @@ pub fn json_schema(vocabulary: &Vocabulary) -> Value {
     definitions.insert("Lan".into(), lan);
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Plait network file");
-    // Which names stand for levels is for the room to say that fills documents; where a value is written, a name may be.
+    // Which names stand for levels is for the room to say that fills documents; where a value is written, a name may
+    // be.
     definitions.values_mut().for_each(or_named);
     or_named(&mut root);
     definitions.insert(

@@ -15,8 +15,8 @@ use tar::{Builder, EntryType, Header};
 /// tells.
 const INSTANT: u64 = 315_532_800;
 
-/// Choice: level 9 of 19. Levels 12 and 15 made the results of an experiment one percent smaller and took three and five
-/// times as long.
+/// Choice: level 9 of 19. Levels 12 and 15 made the results of an experiment one percent smaller and took three and
+/// five times as long.
 const LEVEL: i32 = 9;
 
 /// What was packed.

@@ -37,8 +37,8 @@ pub trait World: Sync {
     /// Makes a link fail (it passes nothing) or recover.
     fn set_link_up(&self, link: &str, direction: Direction, up: bool) -> Result<(), WorldError>;
 
-    /// Makes a node fail (its links pass nothing, its processes are left alone) or recover; a link that failed itself stays
-    /// down.
+    /// Makes a node fail (its links pass nothing, its processes are left alone) or recover; a link that failed itself
+    /// stays down.
     fn set_node_up(&self, node: &str, up: bool) -> Result<(), WorldError>;
 
     /// Starts the samplers. Batches arrive in order of time; `deliver` is quick and may be called from any thread.

@@ -140,8 +140,8 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Whether the kernel has the queueing discipline that delays and loses packets: tried in a copy of the calling process,
-/// which must have one thread.
+/// Whether the kernel has the queueing discipline that delays and loses packets: tried in a copy of the calling
+/// process, which must have one thread.
 ///
 /// # Errors
 /// Why not.

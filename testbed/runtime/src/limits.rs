@@ -63,6 +63,8 @@ impl Groups {
     /// # Errors
     /// When this host has no such controller, or the user may not use it.
     pub fn limit(&mut self, node: &str, limits: &Limits) -> io::Result<Vec<Arc<OwnedFd>>> {
+        // A node that is made anew finds the group of the one before it.
+        self.hierarchies.iter().for_each(|hierarchy| hierarchy.lift(&self.name, node));
         let mut joined = Vec::new();
         for controller in Controller::ALL.into_iter().filter(|controller| controller.is_wanted(limits)) {
             let Some(hierarchy) = self
@@ -118,6 +120,18 @@ impl Hierarchy {
         match fs::create_dir(&group) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(group),
+        }
+    }
+
+    /// Lifts the limits of a node's group, if it has one. In version 1 each controller has a group of its own, which
+    /// only those join who want it.
+    fn lift(&self, name: &str, node: &str) {
+        let group = self.parent(name).join(node);
+        let files = ["memory.max", "cpu.max", "pids.max"].map(|file| group.join(file));
+        for file in files.iter().filter(|file| self.subtree.version == 2 && file.exists()) {
+            if let Err(error) = write_kernel(file, "max") {
+                tracing::warn!(%error, file = %file.display(), "an old limit could not be lifted");
+            }
         }
     }
 

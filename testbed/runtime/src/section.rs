@@ -44,8 +44,8 @@ struct Verify(bool);
 #[serde(transparent)]
 pub struct Processors(pub Vec<usize>);
 
-/// Congestion control of TCP connections over the node's routes: one that `plait doctor` lists. The kernel's default unless
-/// said otherwise.
+/// Congestion control of TCP connections over the node's routes: one that `plait doctor` lists. The kernel's default
+/// unless said otherwise.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CongestionControl(pub String);

@@ -1,8 +1,8 @@
 //! A way out of the sandbox for chosen nodes, through a user-space NAT of the distribution (slirp4netns).
 //!
-//! The NAT's process is the only one of a testbed that stays in the host's network namespace, so it is forked before the
-//! supervisor leaves that; it lives in the sandbox's process namespace and ends with it. Nothing of the host changes: to
-//! the host, a node's connections are those of an ordinary program of the user.
+//! The NAT's process is the only one of a testbed that stays in the host's network namespace, so it is forked before
+//! the supervisor leaves that; it lives in the sandbox's process namespace and ends with it. Nothing of the host
+//! changes: to the host, a node's connections are those of an ordinary program of the user.
 //!
 //! **The fence.** The default route over the uplink stands in a table that only packets made by the node itself look
 //! into (`ip rule add iif lo`). What other nodes send through the node never meets it, and is answered with

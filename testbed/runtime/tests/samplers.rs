@@ -150,8 +150,8 @@ fn what_one_node_sends_the_other_receives() {
     let socket =
         inside(&pair.namespaces[0], || std::net::UdpSocket::bind("10.9.0.1:0").unwrap()).join().unwrap();
     let before = sampler.sample();
-    // The first datagrams wait for the neighbour's address, and the kernel keeps only a few that do: on a crowded machine
-    // it takes another hundred, or two. More than a hundred, so that requests for the address do not count.
+    // The first datagrams wait for the neighbour's address, and the kernel keeps only a few that do: on a crowded
+    // machine it takes another hundred, or two. More than a hundred, so that requests for the address do not count.
     let patience = Instant::now() + Duration::from_secs(10);
     let mut after = before.clone();
     while after[1].rx_packets - before[1].rx_packets < 110 && Instant::now() < patience {

@@ -1,5 +1,5 @@
-//! What goes over the control socket keeps its form as long as its version. Written anew by `PLAIT_UPDATE_GOLDEN=1`, for
-//! additions that an older reader can ignore; anything else is a new version.
+//! What goes over the control socket keeps its form as long as its version. Written anew by `PLAIT_UPDATE_GOLDEN=1`,
+//! for additions that an older reader can ignore; anything else is a new version.
 
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::address::assign;

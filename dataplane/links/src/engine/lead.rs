@@ -5,9 +5,9 @@ use crate::port::PortKind;
 
 /// The calibrated constants, which follow the machine.
 ///
-/// What a packet spends in the kernel was measured at one moment. Minutes later, with other caches and another neighbour
-/// on the host, the same way takes half as long or twice. The way in cannot be seen, the way out can: it is one send. So
-/// each direction follows its typical send, and its constant moves by five quarters of what that moved.
+/// What a packet spends in the kernel was measured at one moment. Minutes later, with other caches and another
+/// neighbour on the host, the same way takes half as long or twice. The way in cannot be seen, the way out can: it is
+/// one send. So each direction follows its typical send, and its constant moves by five quarters of what that moved.
 ///
 /// Choice: five quarters, the slope of the whole way over the send in 30 calibrations within a minute, whose sends were
 /// 4.0 to 8.1 us and whose constants 4.8 to 9.3 us; what is left beside that line is 1 us.

@@ -21,8 +21,8 @@ pub(crate) struct Wait {
     stretch: u64,
 }
 
-/// The last stretch before a due time: at least, at most, and how it follows the lateness of wake-ups. A step up for each
-/// that is later, and two hundred times less down for each that is not, meet where one in two hundred is later.
+/// The last stretch before a due time: at least, at most, and how it follows the lateness of wake-ups. A step up for
+/// each that is later, and two hundred times less down for each that is not, meet where one in two hundred is later.
 const SPIN: u64 = 50_000;
 const MOST_SPIN: u64 = 500_000;
 const LONGER: u64 = 40_000;
@@ -37,13 +37,13 @@ const BUDGET: u64 = WINDOW * 2 / 5;
 /// How much of it may go to stretches longer than the least.
 const LONG_BUDGET: u64 = WINDOW / 5;
 /// From this many packets in a window (25,000 a second) on, the thread naps between looks instead of being woken: a
-/// wake-up for each packet costs the sender more than the packet itself. Stamps keep arrivals exact meanwhile. Trains of
-/// segments are worth a wake-up each: packets of this size on the average are trains.
+/// wake-up for each packet costs the sender more than the packet itself. Stamps keep arrivals exact meanwhile. Trains
+/// of segments are worth a wake-up each: packets of this size on the average are trains.
 const CROWD: u64 = 500;
 const TRAIN: u64 = 4096;
 const NAP: u64 = 30_000;
-/// Of each tick the thread sleeps at least this much, however much there is to do: the kernel takes a twentieth of every
-/// second from real-time threads that starve the others, and it takes it in one piece.
+/// Of each tick the thread sleeps at least this much, however much there is to do: the kernel takes a twentieth of
+/// every second from real-time threads that starve the others, and it takes it in one piece.
 const TICK: u64 = 1_000_000;
 const REST: u64 = 70_000;
 

@@ -47,7 +47,8 @@ impl Path {
 
     fn collect(&mut self, probes: &mut Probes) -> io::Result<()> {
         while let Some(arrival) = self.to.receive()? {
-            // Each counts once, and only as it was sent: the link may double frames, and damage what is written in them.
+            // Each counts once, and only as it was sent: the link may double frames, and damage what is written in
+            // them.
             let sent = usize::try_from(arrival.number).ok().and_then(|number| probes.sent.get_mut(number));
             if let Some(sent) = sent
                 && *sent == Some(arrival.sent)

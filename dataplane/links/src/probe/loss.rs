@@ -10,8 +10,9 @@ impl Path {
     /// Measures loss with `count` short frames, one each `interval`: slowly enough that no queue overflows. What was
     /// asked must lie inside the 99 % interval.
     ///
-    /// `memory` is how much a packet's fate depends on that of the one before (their correlation): 0 for independent losses,
-    /// 1 − p − r for the Gilbert–Elliott chain. With it, `count` packets say no more than fewer independent ones.
+    /// `memory` is how much a packet's fate depends on that of the one before (their correlation): 0 for independent
+    /// losses, 1 − p − r for the Gilbert–Elliott chain. With it, `count` packets say no more than fewer independent
+    /// ones.
     pub fn measure_loss(
         &mut self,
         asked: Probability,
@@ -22,7 +23,8 @@ impl Path {
     ) -> io::Result<Measured> {
         let lost = self.lost(count, interval, delay)?.len() as u64;
         let got = lost as f64 / count as f64;
-        // The variance of a mean of values with correlations ρ, ρ², ρ³, … is (1 + ρ) / (1 − ρ) times that of independent ones.
+        // The variance of a mean of values with correlations ρ, ρ², ρ³, … is (1 + ρ) / (1 − ρ) times that of
+        // independent ones.
         let memory = memory.clamp(0.0, 0.999);
         let independent = (1.0 - memory) / (1.0 + memory);
         let interval = wilson(lost as f64 * independent, count as f64 * independent);

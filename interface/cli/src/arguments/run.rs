@@ -25,12 +25,12 @@ pub struct RunArguments {
     /// Which repeat of the cell, counted from 1: its seed is the file's plus what is beyond the first
     #[arg(long, requires = "cell")]
     pub repeat: Option<usize>,
-    /// Make a run twice, and compare what was built, what chance decided and what was measured; after an experiment, the
-    /// first repeat of its first cell, or of `--cell`
+    /// Make a run twice, and compare what was built, what chance decided and what was measured; after an experiment,
+    /// the first repeat of its first cell, or of `--cell`
     #[arg(long, conflicts_with = "dry")]
     pub twice: bool,
-    /// How many runs of an experiment may go on side by side at most: as many as the machine has room for, as far as the
-    /// load of one that was alone tells. Shaped links keep a processor each run
+    /// How many runs of an experiment may go on side by side at most: as many as the machine has room for, as far as
+    /// the load of one that was alone tells. Shaped links keep a processor each run
     #[arg(long, value_name = "N", conflicts_with_all = ["dry", "cell"], value_parser = at_least_one)]
     pub jobs: Option<usize>,
     /// Write a JUnit file too, with a test case for each run and each assertion of it

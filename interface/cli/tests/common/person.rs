@@ -163,8 +163,8 @@ impl Person {
         Testbed { person: self, name, file }
     }
 
-    /// `plait` with arguments, as this person, after a shell line that root does in the same process: in a mount namespace
-    /// of its own, so that what it mounts ends with the command.
+    /// `plait` with arguments, as this person, after a shell line that root does in the same process: in a mount
+    /// namespace of its own, so that what it mounts ends with the command.
     pub fn plait_after<S: AsRef<OsStr>>(&self, line: &str, arguments: &[S]) -> Ended {
         let becomes = self
             .becomes

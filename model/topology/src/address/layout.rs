@@ -31,16 +31,16 @@ impl Layout {
         Self { groups: vec![(0..segments.len()).map(Child::Segment).collect()] }
     }
 
-    /// As the file lists nodes: each segment stands with the first node on it. Rows of grids stay together this way, however
-    /// their links are listed.
+    /// As the file lists nodes: each segment stands with the first node on it. Rows of grids stay together this way,
+    /// however their links are listed.
     pub fn in_node_order(segments: &[Segment]) -> Self {
         let mut order: Vec<usize> = (0..segments.len()).collect();
         order.sort_by_key(|&segment| segments[segment].ports.iter().map(|port| port.node).min());
         Self { groups: vec![order.into_iter().map(Child::Segment).collect()] }
     }
 
-    /// Breadth-first trees from the middle of each component; each node's subtree is a group, with the segment that leads
-    /// up from it. On trees every node then needs one route for each child and one for the rest.
+    /// Breadth-first trees from the middle of each component; each node's subtree is a group, with the segment that
+    /// leads up from it. On trees every node then needs one route for each child and one for the rest.
     pub fn as_trees(plugs: &Plugs, segments: &[Segment]) -> Self {
         let mut groups = vec![Vec::new()];
         let mut owner = vec![None; segments.len()];
@@ -80,7 +80,8 @@ impl Layout {
         Self { groups }
     }
 
-    /// Nested dissection: the nodes nearer to one end of the network and those nearer to the other, halved again and again.
+    /// Nested dissection: the nodes nearer to one end of the network and those nearer to the other, halved again and
+    /// again.
     pub fn in_halves(plugs: &Plugs, segments: &[Segment]) -> Self {
         let nodes: Vec<usize> =
             (0..plugs.of_node.len()).filter(|&node| !plugs.of_node[node].is_empty()).collect();

@@ -1,11 +1,11 @@
 //! Addresses: given ones honoured, all others assigned.
 //!
 //! [`segments`] finds which interfaces hear each other, [`assign`] gives every segment a prefix and every interface an
-//! address, and [`Assignment`] keeps them by name. The same network always gets the same addresses, and with the previous
-//! assignment at hand an edited network keeps those of every segment that is still there.
+//! address, and [`Assignment`] keeps them by name. The same network always gets the same addresses, and with the
+//! previous assignment at hand an edited network keeps those of every segment that is still there.
 //!
-//! A segment of two interfaces on one link gets a /31 (RFC 3021) or /127 (RFC 6164), any other at least a /29, with room
-//! for twice its members, or a /64.
+//! A segment of two interfaces on one link gets a /31 (RFC 3021) or /127 (RFC 6164), any other at least a /29, with
+//! room for twice its members, or a /64.
 //!
 //! Which segment gets which block decides how long routing tables are. `layout.rs` knows several orders, and the one
 //! that gives the shortest tables in a sample of the nodes is taken.

@@ -20,8 +20,8 @@ impl Pool {
         ipv4.into_iter().chain(ipv6)
     }
 
-    /// Gives every segment without a prefix of this version the next free block in the layout's order; where the pool is
-    /// too small for that, the largest first wherever they fit.
+    /// Gives every segment without a prefix of this version the next free block in the layout's order; where the pool
+    /// is too small for that, the largest first wherever they fit.
     pub fn fill(
         &self,
         segments: &[Segment],
@@ -74,8 +74,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Blocks in the order of the steps, from a start within the pool, around what is taken; else the segment that finds no
-    /// room.
+    /// Blocks in the order of the steps, from a start within the pool, around what is taken; else the segment that
+    /// finds no room.
     fn place(
         &self,
         steps: &[Step],
@@ -117,7 +117,8 @@ impl Pool {
         Ok(blocks)
     }
 
-    /// The largest blocks first, each size from the beginning of the pool: if aligned blocks fit at all, they fit this way.
+    /// The largest blocks first, each size from the beginning of the pool: if aligned blocks fit at all, they fit this
+    /// way.
     fn squeeze(
         &self,
         bits: &[Option<u8>],

@@ -9,8 +9,8 @@ use ipnet::IpNet;
 /// A segment: the interfaces that reach each other without a router between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
-    /// What identifies it across edits of the file: the name of its link or LAN, or `switch s1` for what the switch `s1`
-    /// joins (of several switches, the first by name).
+    /// What identifies it across edits of the file: the name of its link or LAN, or `switch s1` for what the switch
+    /// `s1` joins (of several switches, the first by name).
     pub key: String,
     /// The interfaces of hosts and routers on it, in the order of the file.
     pub ports: Vec<Port>,

@@ -6,8 +6,8 @@ impl Value {
     /// Puts a text in place of each `$name` in this value's scalars; keys stay as they are. `given` says what a name
     /// stands for; names it does not know are left alone, for a shell may know them. Spans stay those of the document.
     ///
-    /// A name is a letter or `_` and all letters, digits and `_` that follow. A scalar that is nothing but a name becomes what YAML
-    /// reads in the text given: `$count` with `3` is a number.
+    /// A name is a letter or `_` and all letters, digits and `_` that follow. A scalar that is nothing but a name
+    /// becomes what YAML reads in the text given: `$count` with `3` is a number.
     pub fn fill<'a>(&mut self, given: &mut dyn FnMut(&str) -> Option<&'a str>) {
         match self {
             Self::List(items, _) => items.iter_mut().for_each(|item| item.fill(given)),

@@ -57,14 +57,14 @@ pub enum Shape {
         /// How many nodes; at least 1.
         nodes: usize,
     },
-    /// A k-ary fat-tree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches, k²/4
-    /// core switches, k³/4 hosts, 3k³/4 links.
+    /// A k-ary fat-tree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches,
+    /// k²/4 core switches, k³/4 hosts, 3k³/4 links.
     FatTree {
         /// Ports of each switch; even, at least 2.
         k: usize,
     },
-    /// A connected random graph in which every node has `degree` links (Jellyfish: Singla, Hong, Popa, Godfrey, NSDI 2012):
-    /// `nodes × degree / 2` links.
+    /// A connected random graph in which every node has `degree` links (Jellyfish: Singla, Hong, Popa, Godfrey, NSDI
+    /// 2012): `nodes × degree / 2` links.
     RandomRegular {
         /// How many nodes.
         nodes: usize,

@@ -1,10 +1,11 @@
 //! Connected random regular graphs, built as Jellyfish builds its network (Singla, Hong, Popa, Godfrey, "Jellyfish:
 //! networking data centers randomly", NSDI 2012, section 3).
 //!
-//! Two free ports of nodes that are not yet linked are drawn and joined until that is no longer possible. Where ports are
-//! left, a link is drawn and its two ends are given to them instead. Choice: where the graph falls apart, which for degree 2
-//! it nearly always does, two links of different parts swap ends until it is one; the paper only notes that it is
-//! connected with high probability. From degrees above half the nodes, the graph of missing links is drawn in its stead.
+//! Two free ports of nodes that are not yet linked are drawn and joined until that is no longer possible. Where ports
+//! are left, a link is drawn and its two ends are given to them instead. Choice: where the graph falls apart, which
+//! for degree 2 it nearly always does, two links of different parts swap ends until it is one; the paper only notes
+//! that it is connected with high probability. From degrees above half the nodes, the graph of missing links is drawn
+//! in its stead.
 
 use super::GenerateError;
 use super::sketch::Sketch;
@@ -112,8 +113,8 @@ fn attempt(nodes: usize, degree: usize, random: &mut SplitMix64) -> Option<BTree
     Some(links)
 }
 
-/// Makes one graph of its parts, every degree kept: a link of one part that lies on a circle, and any link of another, swap
-/// ends.
+/// Makes one graph of its parts, every degree kept: a link of one part that lies on a circle, and any link of another,
+/// swap ends.
 fn connect(nodes: usize, links: &mut BTreeSet<Link>, random: &mut SplitMix64) {
     loop {
         let list: Vec<Link> = links.iter().copied().collect();

@@ -27,7 +27,8 @@ impl Sketch {
         self.links.push((a, b));
     }
 
-    /// Attaches as many hosts to each node that is none itself: `h` and the node's name, and a count where there are several.
+    /// Attaches as many hosts to each node that is none itself: `h` and the node's name, and a count where there are
+    /// several.
     pub fn attach_hosts(&mut self, each: usize) {
         let inner: Vec<usize> = (0..self.nodes.len()).filter(|&at| self.nodes[at].1 != "host").collect();
         for at in inner {

@@ -14,8 +14,8 @@ pub struct NextHops {
 impl Graph {
     /// The first hops of all shortest paths from where `paths` begin: one pass over the arcs.
     ///
-    /// With arcs of cost nought in a circle (switches in a loop), hops that only such a circle adds may be missing; those
-    /// given are always right.
+    /// With arcs of cost nought in a circle (switches in a loop), hops that only such a circle adds may be missing;
+    /// those given are always right.
     pub fn next_hops(&self, paths: &ShortestPaths) -> NextHops {
         let source = paths.source();
         let words = self.arcs(source).len().div_ceil(64).max(1);

@@ -16,8 +16,8 @@ pub struct Path {
 }
 
 impl Graph {
-    /// Up to `k` loop-free paths, cheapest first. Among equally cheap ones the choice is arbitrary, but always the same.
-    /// Parallel edges make different paths. O(k V (E + V) log V).
+    /// Up to `k` loop-free paths, cheapest first. Among equally cheap ones the choice is arbitrary, but always the
+    /// same. Parallel edges make different paths. O(k V (E + V) log V).
     pub fn k_shortest_paths(&self, from: usize, to: usize, k: usize) -> Vec<Path> {
         let mut found: Vec<Path> = Vec::new();
         let mut candidates = BTreeSet::new();
@@ -29,7 +29,8 @@ impl Graph {
         ));
         while found.len() < k {
             let Some(path) = candidates.pop_first() else { break };
-            // Every path that leaves this one at a vertex of it, by an arc that no found path with the same beginning took.
+            // Every path that leaves this one at a vertex of it, by an arc that no found path with the same beginning
+            // took.
             for spur in 0..path.edges.len() {
                 let root = Path {
                     cost: self.cost_along(&path.vertices[..=spur], &path.edges[..spur]),

@@ -21,8 +21,8 @@ impl Place {
         fine.then_some(Self { latitude, longitude })
     }
 
-    /// Kilometres along the great circle, by the haversine formula. Sines are `libm`'s, so that every machine gets the same
-    /// file.
+    /// Kilometres along the great circle, by the haversine formula. Sines are `libm`'s, so that every machine gets the
+    /// same file.
     pub fn distance(self, other: Self) -> f64 {
         let half = |degrees: f64| {
             let sine = libm::sin(degrees.to_radians() / 2.0);
@@ -34,8 +34,8 @@ impl Place {
     }
 }
 
-/// Propagation delay of fibre over some kilometres, to the microsecond. Real cables take longer ways; the least a link can
-/// have is what a map can tell.
+/// Propagation delay of fibre over some kilometres, to the microsecond. Real cables take longer ways; the least a link
+/// can have is what a map can tell.
 pub(super) fn delay(kilometres: f64) -> TimeSpan {
     let microseconds = kilometres / KILOMETRES_PER_SECOND * 1e6;
     TimeSpan::from_nanos(libm::round(microseconds) as u64 * 1000)

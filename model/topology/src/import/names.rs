@@ -21,8 +21,8 @@ pub(super) struct Given {
 }
 
 impl Names {
-    /// A name from a label, unlike all before in more than case, since hostnames know no case (RFC 1123). White space and
-    /// `+`, which stands for it in REPETITA's files, become hyphens.
+    /// A name from a label, unlike all before in more than case, since hostnames know no case (RFC 1123). White space
+    /// and `+`, which stands for it in REPETITA's files, become hyphens.
     pub fn give(&mut self, label: Option<&str>, fallback: &str) -> Given {
         let (mut name, mut plain) = clean(label.unwrap_or_default());
         let mut loss = None;

@@ -1,5 +1,6 @@
 //! REPETITA's `.graph` (Gay, Schaus, Vissicchio, "REPETITA: repeatable experiments for performance evaluation of
-//! traffic-engineering algorithms", 2017), in which Rocketfuel's maps (Spring, Mahajan, Wetherall, SIGCOMM 2002) are passed on.
+//! traffic-engineering algorithms", 2017), in which Rocketfuel's maps (Spring, Mahajan, Wetherall, SIGCOMM 2002) are
+//! passed on.
 //!
 //! ```text
 //! NODES 2
@@ -13,9 +14,9 @@
 //! edge_1 1 0 10 10000000 1720
 //! ```
 //!
-//! Each edge is one direction; the k-th from a to b and the k-th from b to a make one link. `bw` is in kbit/s and `delay` in
-//! microseconds. Choice: where no node has coordinates and no delay reaches 1000, delays are milliseconds, because those
-//! files hold Rocketfuel's estimates as they were (New York to London is 29); that is reported.
+//! Each edge is one direction; the k-th from a to b and the k-th from b to a make one link. `bw` is in kbit/s and
+//! `delay` in microseconds. Choice: where no node has coordinates and no delay reaches 1000, delays are milliseconds,
+//! because those files hold Rocketfuel's estimates as they were (New York to London is 29); that is reported.
 
 use super::draft::{Draft, DraftLink, HIGHEST_COST, Way};
 use super::pairs::Pairs;

@@ -83,8 +83,8 @@ impl TableBuilder {
         self.planes.iter().flat_map(|plane| plane.table(node, false)).collect()
     }
 
-    /// The full table of a node, IPv4 before IPv6, in the order of the file: every prefix that can be reached and is not its
-    /// own.
+    /// The full table of a node, IPv4 before IPv6, in the order of the file: every prefix that can be reached and is
+    /// not its own.
     pub fn full_table(&self, node: NodeIndex) -> Vec<FullRoute> {
         self.planes.iter().flat_map(|plane| plane.full_table(node)).collect()
     }

@@ -1,8 +1,8 @@
 //! Routes: shortest paths written as the smallest tables that follow them.
 //!
 //! [`TableBuilder`] computes one node's table at a time, from `&self`, so that threads can share the work;
-//! [`static_routes`] does all of them. Tables hold what the kernel does not know by itself: the prefixes of a node's own
-//! interfaces are connected routes and appear in none.
+//! [`static_routes`] does all of them. Tables hold what the kernel does not know by itself: the prefixes of a node's
+//! own interfaces are connected routes and appear in none.
 //!
 //! A path costs the sum of the costs of the links and LANs it sends into (RFC 2328, section 2.1). Paths never lead
 //! through hosts. A prefix is reached when a packet reaches a router with an interface in it.

@@ -77,14 +77,14 @@ impl Topology {
         self.of_node[node].iter().any(|&(own, _)| own == subnet)
     }
 
-    /// Whether a packet for an address of the subnet is there when it has reached this member's node: routers deliver to
-    /// all members, and an address without neighbours is its owner's alone.
+    /// Whether a packet for an address of the subnet is there when it has reached this member's node: routers deliver
+    /// to all members, and an address without neighbours is its owner's alone.
     pub fn delivers(&self, subnet: usize, node: NodeIndex) -> bool {
         self.forwards[node] || self.members[subnet].len() == 1
     }
 
-    /// Whether a shortest path may go on from a neighbour met in `subnet`. It may even lead back into a subnet of the node's
-    /// own, where that is cheaper than its own way in.
+    /// Whether a shortest path may go on from a neighbour met in `subnet`. It may even lead back into a subnet of the
+    /// node's own, where that is cheaper than its own way in.
     pub fn leads_on(&self, neighbour: NodeIndex, subnet: usize) -> bool {
         self.of_node[neighbour].iter().any(|&(other, _)| other != subnet && self.delivers(other, neighbour))
     }

@@ -1,12 +1,12 @@
 //! The smallest table for given sets of next hops: ORTC on a path-compressed trie.
 //!
-//! Draves, King, Venkatachary and Zill, "Constructing optimal IP routing tables" (INFOCOM 1999), in three passes: spread
-//! the prefixes over the leaves of a binary trie, give each inner node what its children agree on (or else either's
-//! hops), then walk down and write a route wherever the one inherited is not among the node's hops.
+//! Draves, King, Venkatachary and Zill, "Constructing optimal IP routing tables" (INFOCOM 1999), in three passes:
+//! spread the prefixes over the leaves of a binary trie, give each inner node what its children agree on (or else
+//! either's hops), then walk down and write a route wherever the one inherited is not among the node's hops.
 //!
-//! Three things differ here. The prefixes are disjoint, so that the trie's leaves are there from the start. What no prefix
-//! covers may go anywhere, so that a node with one child takes over the child's set and needs no place in the trie. And a
-//! leaf may be barred: no route may cover it, so none is written at any node above it.
+//! Three things differ here. The prefixes are disjoint, so that the trie's leaves are there from the start. What no
+//! prefix covers may go anywhere, so that a node with one child takes over the child's set and needs no place in the
+//! trie. And a leaf may be barred: no route may cover it, so none is written at any node above it.
 
 use super::hop_set::HopSet;
 use crate::address::{Family, number, overlaps};
@@ -44,8 +44,8 @@ enum Content {
 }
 
 impl Trie {
-    /// The trie of disjoint prefixes of one IP version. Routes may cover unassigned space within `pools`; outside of them
-    /// only what the prefixes fill without a gap.
+    /// The trie of disjoint prefixes of one IP version. Routes may cover unassigned space within `pools`; outside of
+    /// them only what the prefixes fill without a gap.
     pub fn new(prefixes: &[IpNet], pools: &[IpNet]) -> Self {
         let mut order: Vec<usize> = (0..prefixes.len()).collect();
         order.sort_unstable_by_key(|&at| number(prefixes[at].network()));

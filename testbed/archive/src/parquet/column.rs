@@ -62,8 +62,8 @@ enum Values {
 }
 
 impl Column {
-    /// An empty column. Choice: its name says what it holds, and one that is not known here holds text, so that no value
-    /// is ever changed by a guess.
+    /// An empty column. Choice: its name says what it holds, and one that is not known here holds text, so that no
+    /// value is ever changed by a guess.
     pub fn named(name: &str) -> Self {
         let values = if WHOLE.contains(&name) {
             Values::Whole(Vec::new())

@@ -1,8 +1,8 @@
 //! What each factor of a full design does to a metric, and what two do together.
 //!
-//! The cell means of a factorial design, with the pooled variance of the runs within cells as the error: the analysis of
-//! unweighted means (Winer, Statistical Principles in Experimental Design, 5.23), which for equally many runs in each cell
-//! is the usual analysis of variance.
+//! The cell means of a factorial design, with the pooled variance of the runs within cells as the error: the analysis
+//! of unweighted means (Winer, Statistical Principles in Experimental Design, 5.23), which for equally many runs in
+//! each cell is the usual analysis of variance.
 
 use super::estimate::{CONFIDENCE, Estimate};
 use serde::{Deserialize, Serialize};
@@ -131,8 +131,8 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// The variance of a level's deviation in units of the runs' variance: the level's mean less the mean of all is a sum
-    /// of cell means, each with a weight.
+    /// The variance of a level's deviation in units of the runs' variance: the level's mean less the mean of all is a
+    /// sum of cell means, each with a weight.
     fn contrast(&self, factor: usize, level: usize) -> f64 {
         let all = 1.0 / self.cells.len() as f64;
         let own = self.counts[factor] as f64 * all;

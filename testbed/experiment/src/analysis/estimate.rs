@@ -48,9 +48,9 @@ pub fn prediction(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     Some((value - half, value + half))
 }
 
-/// The median, with the interval between two of the values themselves: those whose ranks a binomial (n, ½) stays between
-/// with at least [`CONFIDENCE`] (David and Nagaraja, Order Statistics, 7.1). It assumes nothing of the distribution and
-/// needs six values. None without a value.
+/// The median, with the interval between two of the values themselves: those whose ranks a binomial (n, ½) stays
+/// between with at least [`CONFIDENCE`] (David and Nagaraja, Order Statistics, 7.1). It assumes nothing of the
+/// distribution and needs six values. None without a value.
 pub fn median(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
     let mut sorted = values.to_vec();
@@ -63,9 +63,9 @@ pub fn median(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { n, value, interval: rank.map(|rank| (sorted[rank - 1], sorted[n - rank])) })
 }
 
-/// Any statistic, with the bias-corrected and accelerated bootstrap interval (Efron, Journal of the American Statistical Association
-/// 82, 1987) of 2,000 resamples drawn with a seed. It needs five values that are not all the same; with few it is a little
-/// narrow (the tests say how much). None without a value.
+/// Any statistic, with the bias-corrected and accelerated bootstrap interval (Efron, Journal of the American
+/// Statistical Association 82, 1987) of 2,000 resamples drawn with a seed. It needs five values that are not all the
+/// same; with few it is a little narrow (the tests say how much). None without a value.
 pub fn bootstrap(values: &[f64], seed: u64, statistic: impl Fn(&[f64]) -> f64) -> Option<Estimate> {
     const RESAMPLES: usize = 2_000;
     let n = values.len();

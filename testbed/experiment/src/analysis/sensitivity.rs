@@ -3,9 +3,9 @@
 use super::estimate::{CONFIDENCE, Estimate};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Spearman's rank correlation of a factor's levels with a metric over cells, with Fisher's interval (z ± 1.96 · √(1.06 /
-/// (n − 3)); Fieller, Hartley and Pearson, Biometrika 44, 1957). It needs four cells for an interval, and none is told
-/// where one of both does not vary.
+/// Spearman's rank correlation of a factor's levels with a metric over cells, with Fisher's interval (z ± 1.96 ·
+/// √(1.06 / (n − 3)); Fieller, Hartley and Pearson, Biometrika 44, 1957). It needs four cells for an interval, and
+/// none is told where one of both does not vary.
 pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let n = pairs.len();
     let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();

@@ -1,7 +1,7 @@
 //! Which runs answer a question: factors, their levels, and the cells they make.
 //!
-//! A [`Factor`] is something that varies, such as a queue's size; a [`Cell`] is one choice of a level for each factor. A
-//! full design has a cell for every combination; a space-filling one spreads a given number of cells evenly over the
+//! A [`Factor`] is something that varies, such as a queue's size; a [`Cell`] is one choice of a level for each factor.
+//! A full design has a cell for every combination; a space-filling one spreads a given number of cells evenly over the
 //! ranges of its factors.
 
 mod factor;

@@ -7,8 +7,8 @@
 
 use plait_model_topology::random::SplitMix64;
 
-/// Candidates for each point asked for. Choice: ten. With few, the points are as uneven as their lots; the time to choose
-/// grows with the candidates times the points.
+/// Candidates for each point asked for. Choice: ten. With few, the points are as uneven as their lots; the time to
+/// choose grows with the candidates times the points.
 const CANDIDATES: usize = 10;
 const FEWEST_CANDIDATES: usize = 1_000;
 /// Halvings of the distance: past 40 the two ends are one.

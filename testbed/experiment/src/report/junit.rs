@@ -1,7 +1,7 @@
 //! Runs as a JUnit file, which CI servers read.
 //!
-//! Each run that counts is a test case, and each assertion of it another: failed where it does not hold, skipped where the
-//! run was tainted and proves nothing.
+//! Each run that counts is a test case, and each assertion of it another: failed where it does not hold, skipped where
+//! the run was tainted and proves nothing.
 
 use super::text::escape;
 use crate::results::Results;

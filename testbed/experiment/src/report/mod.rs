@@ -7,7 +7,8 @@
 //! 2. [`plot`], [`distribution`], [`drawing`] and [`timeline`] turn them into pictures, with [`scale`] and [`series`] beneath;
 //! 3. [`page`] puts them under the words.
 //!
-//! [`render_experiment`] makes the page of a whole experiment from its summary: [`sweep`], with [`levels`] for the pictures.
+//! [`render_experiment`] makes the page of a whole experiment from its summary: [`sweep`], with [`levels`] for the
+//! pictures.
 //!
 //! What comes from outside (names, commands, their output) passes through [`text::escape`] before it is markup.
 

@@ -99,8 +99,8 @@ fn trust(html: &mut String, summary: &Summary) {
     }
 }
 
-/// The metric over the factor with most levels, in a colour for each level of the next and a panel for each choice of the
-/// others.
+/// The metric over the factor with most levels, in a colour for each level of the next and a panel for each choice of
+/// the others.
 fn pictures(summary: &Summary, metric: &str, unit: &str) -> String {
     let full =
         summary.cells.len() == summary.factors.iter().map(|factor| factor.levels.len()).product::<usize>();

@@ -12,8 +12,8 @@ use std::io::{self, BufReader};
 use std::ops::Add;
 use std::path::Path;
 
-/// Choice: a connection that moved less than this part of what its node's largest moved talks about the transfer (iperf3's
-/// control connection) and is none.
+/// Choice: a connection that moved less than this part of what its node's largest moved talks about the transfer
+/// (iperf3's control connection) and is none.
 const LEAST_SHARE: f64 = 0.1;
 /// What is longer is no list of numbers.
 const LARGEST_OUTPUT: u64 = 256 << 20;
@@ -136,7 +136,8 @@ fn connection(more: &[String]) -> String {
     more[..3].join(" ")
 }
 
-/// One column of a file of samples, where the wanted columns have the wanted texts. A file that is not there has no rows.
+/// One column of a file of samples, where the wanted columns have the wanted texts. A file that is not there has no
+/// rows.
 fn read(path: &Path, column: &str, wanted: &[(&str, &str)], more: &[&str]) -> Result<Vec<Row>, ResultsError> {
     let file = match File::open(path) {
         Ok(file) => file,

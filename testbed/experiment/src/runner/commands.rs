@@ -42,7 +42,8 @@ impl<'a> Commands<'a> {
         Self { world, staging, start, all: Vec::new() }
     }
 
-    /// Starts a command that was to start at a second of the run. What the world refuses is that command's failure and the inner error.
+    /// Starts a command that was to start at a second of the run. What the world refuses is that command's failure and
+    /// the inner error.
     pub fn start(&mut self, command: &Command, asked_s: f64) -> Result<Result<(), WorldError>, ResultsError> {
         let folder = format!("commands/{:02}-{}", self.all.len() + 1, file_name(&command.name));
         let launch = Launch {

@@ -9,9 +9,9 @@
 //! Whatever happens on the way (a command that fails or hangs, a world that refuses, Ctrl-C), the steps to the right
 //! still follow: commands are always stopped, and what there is of results is always written.
 //!
-//! A wait is an event, too. While it lasts the run's clock stands still, so that the instants of later events, of the end
-//! and of the warm-up's end count as if it took no time; records and samples have real seconds. A wait in vain ends the
-//! run, because what follows rests on it.
+//! A wait is an event, too. While it lasts the run's clock stands still, so that the instants of later events, of the
+//! end and of the warm-up's end count as if it took no time; records and samples have real seconds. A wait in vain
+//! ends the run, because what follows rests on it.
 
 mod commands;
 mod loggers;

@@ -2,8 +2,8 @@
 
 use super::{Action, Condition, Direction, Event, EventKind, EventRecord};
 
-/// The record of an event that was to be done `asked_s` seconds after the start and was done `actual_s` seconds after it,
-/// or could not be.
+/// The record of an event that was to be done `asked_s` seconds after the start and was done `actual_s` seconds after
+/// it, or could not be.
 pub(super) fn record(event: &Event, asked_s: f64, actual_s: f64, error: Option<String>) -> EventRecord {
     let towards = |direction: &Direction| match direction {
         Direction::Forward => " forward",

@@ -15,8 +15,8 @@ use watch::{Asked, Seen, Watch};
 
 /// How often it is seen whether a look has ended.
 const TICK: Duration = Duration::from_millis(5);
-/// Choice: nodes that are looked at together, so that a wait for a thousand routers does not start a thousand programs at
-/// once beside what is measured.
+/// Choice: nodes that are looked at together, so that a wait for a thousand routers does not start a thousand programs
+/// at once beside what is measured.
 const TOGETHER: usize = 16;
 /// Where looks write, in the results folder while it is made.
 pub(super) const FOLDER: &str = "waiting";

@@ -33,8 +33,8 @@ pub struct Experiment {
 pub enum Repeats {
     /// So often.
     Fixed(usize),
-    /// At least five times, then until the half-width of the 95 % interval of every metric is under this part of its mean,
-    /// at most thirty times.
+    /// At least five times, then until the half-width of the 95 % interval of every metric is under this part of its
+    /// mean, at most thirty times.
     Until(f64),
 }
 

@@ -1,9 +1,9 @@
 //! The keys of a network file that say what happens in a run.
 //!
-//! [`register`] adds them to the vocabulary: `run` (timed commands and link changes, and waits), `collect` (what is measured and
-//! kept), `duration`, `warmup`, `metrics` and `assert` (the figures, and what they must be), `report` (the question) and
-//! `experiment` (what varies between runs). [`Script::of`] reads what one run does from a checked network,
-//! [`Experiment::of`] reads which runs there are from a document.
+//! [`register`] adds them to the vocabulary: `run` (timed commands and link changes, and waits), `collect` (what is
+//! measured and kept), `duration`, `warmup`, `metrics` and `assert` (the figures, and what they must be), `report`
+//! (the question) and `experiment` (what varies between runs). [`Script::of`] reads what one run does from a checked
+//! network, [`Experiment::of`] reads which runs there are from a document.
 
 mod assertion;
 mod collect;
@@ -37,7 +37,8 @@ pub struct Script {
     pub events: Vec<Event>,
     /// What is measured and collected.
     pub collect: Collect,
-    /// How long the run lasts, its waits not counted; without it, until the last event was fired and its commands have ended.
+    /// How long the run lasts, its waits not counted; without it, until the last event was fired and its commands have
+    /// ended.
     pub duration: Option<TimeSpan>,
     /// How long samples are in no metric, waits not counted.
     pub warmup: TimeSpan,

@@ -12,9 +12,10 @@ const LEAST: f64 = 0.1;
 /// Decides how many runs go on at once, from what the first of them was seen to need.
 ///
 /// Choice: one run after the other until one was alone from its beginning to its end, since its load is its own only
-/// then; a run that is alone later says it anew. Links with a rate or a delay keep a processor to themselves, busy or not, because a packet that waits for
-/// the processor is late; on a machine that is too slow for one such run (class C) there is no second. And when a run
-/// that had company was tainted, all later ones go alone: its links tell more than any load.
+/// then; a run that is alone later says it anew. Links with a rate or a delay keep a processor to themselves, busy or
+/// not, because a packet that waits for the processor is late; on a machine that is too slow for one such run (class
+/// C) there is no second. And when a run that had company was tainted, all later ones go alone: its links tell more
+/// than any load.
 #[derive(Debug, Clone)]
 pub struct Lanes {
     most: usize,
@@ -84,8 +85,8 @@ impl Load {
     }
 }
 
-/// Ticks of all processors that were busy, and all of them (`proc(5)`, `/proc/stat`). Time that the hypervisor took counts
-/// as busy: it is not there for anybody.
+/// Ticks of all processors that were busy, and all of them (`proc(5)`, `/proc/stat`). Time that the hypervisor took
+/// counts as busy: it is not there for anybody.
 fn ticks(stat: &str) -> (u64, u64) {
     let fields: Vec<u64> = stat
         .lines()

@@ -46,8 +46,9 @@ impl FromStr for Attempt {
 
 /// The runs of one repeat: every cell once, in an order drawn by lot.
 ///
-/// Choice: complete blocks in random order (Box, Hunter and Hunter, Statistics for Experimenters, chapter 4). What drifts
-/// while a night passes, such as the neighbours of a rented machine, then falls on all cells alike and on no factor.
+/// Choice: complete blocks in random order (Box, Hunter and Hunter, Statistics for Experimenters, chapter 4). What
+/// drifts while a night passes, such as the neighbours of a rented machine, then falls on all cells alike and on no
+/// factor.
 pub(super) fn block(experiment: &Experiment, repeat: usize) -> Vec<RunId> {
     let mut cells: Vec<usize> = (1..=experiment.cells.len()).collect();
     let mut random = SplitMix64::new(experiment.seed ^ (repeat as u64).rotate_left(32));

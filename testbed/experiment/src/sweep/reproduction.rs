@@ -75,9 +75,9 @@ pub struct ComparedMetric {
 impl Reproduction {
     /// Compares two results folders. `repeats` has the values of each metric over the valid runs of the same cell.
     ///
-    /// Choice: a further run is to be inside the interval of prediction, not that of the mean, which with thirty repeats
-    /// holds one further run in three; and all metrics together are to be inside with 95 %, each with its share of the
-    /// rest (Bonferroni).
+    /// Choice: a further run is to be inside the interval of prediction, not that of the mean, which with thirty
+    /// repeats holds one further run in three; and all metrics together are to be inside with 95 %, each with its
+    /// share of the rest (Bonferroni).
     ///
     /// # Errors
     /// Results that cannot be read.

@@ -42,8 +42,8 @@ pub struct Summary {
     pub cells: Vec<CellSummary>,
     /// Of a full design: what each factor, and every two together, do to each metric.
     pub effects: BTreeMap<String, Vec<Effect>>,
-    /// How much each metric goes with each factor, in their order: the rank correlation over cells, where levels have an
-    /// order.
+    /// How much each metric goes with each factor, in their order: the rank correlation over cells, where levels have
+    /// an order.
     pub sensitivity: BTreeMap<String, Vec<Option<Estimate>>>,
     /// What was asserted.
     pub assertions: Vec<AssertionSummary>,
@@ -214,8 +214,8 @@ impl Summary {
         }
     }
 
-    /// Whether the experiment succeeded: every run that counts passed, and every assertion held in every valid one. Where
-    /// no run was valid, nothing is proved.
+    /// Whether the experiment succeeded: every run that counts passed, and every assertion held in every valid one.
+    /// Where no run was valid, nothing is proved.
     pub fn succeeded(&self) -> bool {
         self.failed == 0
             && self.assertions.iter().all(|assertion| assertion.broken == 0 && assertion.held > 0)

@@ -210,8 +210,8 @@ impl Builder {
     }
 
     /// Cuts directions of a link, or heals them. In the engine they let nothing through while both devices stay up, as
-    /// when a fibre breaks beyond the next switch; a bare link loses its carrier, and its nodes their routes over it until
-    /// it heals.
+    /// when a fibre breaks beyond the next switch; a bare link loses its carrier, and its nodes their routes over it
+    /// until it heals.
     pub(crate) fn cut(&mut self, name: &str, cut: [bool; 2]) -> io::Result<()> {
         let link = self.state.links[name].clone();
         let Some(known) = self.engine.as_mut().and_then(|room| room.links.get_mut(name)) else {

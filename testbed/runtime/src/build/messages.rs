@@ -199,7 +199,8 @@ pub fn route(
     message.attributes.push(RouteAttribute::Gateway(address(via)));
     message.attributes.extend(index.map(RouteAttribute::Oif));
     if let Some(name) = congestion_control {
-        // RTAX_CC_ALGO is 16; locked, so that a program's habit does not change the experiment unless it asks by socket.
+        // RTAX_CC_ALGO is 16; locked, so that a program's habit does not change the experiment unless it asks by
+        // socket.
         const LOCK: u32 = 1 << 16;
         message.attributes.push(RouteAttribute::Metrics(vec![
             RouteMetric::Lock(LOCK),

@@ -37,9 +37,9 @@ pub struct Node {
 pub(super) const FORWARDING: &str = "net/ipv4/ip_forward";
 /// How many buckets the table of TCP connections has in namespaces made from here, below `/proc/sys`.
 const TCP_TABLE: &str = "net/ipv4/tcp_child_ehash_entries";
-/// Choice: a node gets a table of its own, of 8 KiB. Otherwise all nodes share the machine's, which has hundreds of thousands
-/// of buckets, and whoever lists a node's connections walks them all: at a hundred times a second that is most of what
-/// sampling costs. Ten thousand connections in one node still have chains of ten.
+/// Choice: a node gets a table of its own, of 8 KiB. Otherwise all nodes share the machine's, which has hundreds of
+/// thousands of buckets, and whoever lists a node's connections walks them all: at a hundred times a second that is
+/// most of what sampling costs. Ten thousand connections in one node still have chains of ten.
 const TCP_BUCKETS: &str = "1024";
 /// The first number of a device of ours. Below are the loopback and what modules of tunnels, once loaded, put
 /// into every new namespace: `tunl0`, `gre0`, `gretap0`, `ip6tnl0`, …

@@ -16,7 +16,8 @@ const SOCKET_ID: usize = 48;
 const IN_REQUEST: usize = 8;
 const IN_ANSWER: usize = 4;
 
-/// All states (`linux/tcp_states.h`) but TIME-WAIT, which goes with its namespace, and LISTEN, which goes with its program.
+/// All states (`linux/tcp_states.h`) but TIME-WAIT, which goes with its namespace, and LISTEN, which goes with its
+/// program.
 const STATES: u32 = 0x1fff & !(1 << 6) & !(1 << 10);
 
 /// Ends every TCP connection of nodes whose programs are all dead, and says how many there were.

@@ -21,8 +21,8 @@ pub fn environment(node: &str, testbed: &str) -> Vec<(String, String)> {
 }
 
 impl Builder {
-    /// Starts a shell command of a node. Returns its process, which [`Children`](crate::children::Children) waits for, and
-    /// the file with what it says.
+    /// Starts a shell command of a node. Returns its process, which [`Children`](crate::children::Children) waits for,
+    /// and the file with what it says.
     pub fn start_command(&mut self, node: &str, text: &str) -> io::Result<(i32, PathBuf)> {
         let place = self.place(node, capability::NODE)?;
         let log = self.folder(node).join("log/commands.log");

@@ -1,9 +1,9 @@
 //! Taking nodes down, gently.
 //!
 //! When network namespaces die, the kernel's clean-up holds its one network lock for as long as the dying batch has
-//! devices to remove, some 0.15 ms each, in which nobody on the host can change an address; packets go on. So nodes are
-//! let go in chunks, each waited for: a veth pair with one end in the chunk's last node and the other in the supervisor's
-//! namespace tells, by vanishing, that the kernel is done with the chunk.
+//! devices to remove, some 0.15 ms each, in which nobody on the host can change an address; packets go on. So nodes
+//! are let go in chunks, each waited for: a veth pair with one end in the chunk's last node and the other in the
+//! supervisor's namespace tells, by vanishing, that the kernel is done with the chunk.
 
 use super::messages::{self, VethEnd};
 use super::{Builder, orphans};

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 /// The kernel answers at once; a node whose kernel does not is skipped.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Netlink fills up to 32 KiB a datagram when the reader offers that much (`netlink_dump` of `net/netlink/af_netlink.c`).
+/// Netlink fills up to 32 KiB a datagram when the reader offers that much (`netlink_dump` of
+/// `net/netlink/af_netlink.c`).
 const DATAGRAM: usize = 32 * 1024;
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;

@@ -11,8 +11,8 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Choice: a reply that takes longer is none. No queue of a sane network holds a packet that long, and whoever waits for
-/// rows waits as long.
+/// Choice: a reply that takes longer is none. No queue of a sane network holds a packet that long, and whoever waits
+/// for rows waits as long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends an echo request at every beat, and makes rows of the replies.

@@ -73,8 +73,8 @@ pub(super) fn now() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Asks for connections of both address families at once, in the older form (`struct inet_diag_req`): the newer one asks
-/// for one family, and the kernel looks through a table of all its sockets for each request.
+/// Asks for connections of both address families at once, in the older form (`struct inet_diag_req`): the newer one
+/// asks for one family, and the kernel looks through a table of all its sockets for each request.
 fn request() -> Vec<u8> {
     // Connections with data to tell of: not those that listen, are being opened, or linger in TIME-WAIT.
     let states = StateFlags::ESTABLISHED

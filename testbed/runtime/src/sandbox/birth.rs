@@ -25,7 +25,8 @@ pub struct Birth {
 pub type Lifeline = UnixStream;
 
 /// Forks a supervisor and runs `main` in it, as process 1 of its own process namespace. A user other than root gets a
-/// user namespace, and is called there as `inside` says. The caller must have one thread. Returns at once with the line to the supervisor; `main` never returns to the caller.
+/// user namespace, and is called there as `inside` says. The caller must have one thread. Returns at once with the
+/// line to the supervisor; `main` never returns to the caller.
 ///
 /// # Errors
 /// When the first fork fails; everything later is told on the line, as end of file at worst.

@@ -1,8 +1,9 @@
-//! A node's view of the files: the sandbox's, with places of the node's own and the files that the network file gives it.
+//! A node's view of the files: the sandbox's, with places of the node's own and the files that the network file gives
+//! it.
 //!
-//! A file in a place of the node's own (`/run`, `/tmp`, `/var`, home) can be written at any time. One that lies elsewhere
-//! needs a layer over the folder at the root that it is in, and layers are made with the view: a program that runs
-//! already would not see a later one's files where it has the folder open.
+//! A file in a place of the node's own (`/run`, `/tmp`, `/var`, home) can be written at any time. One that lies
+//! elsewhere needs a layer over the folder at the root that it is in, and layers are made with the view: a program
+//! that runs already would not see a later one's files where it has the folder open.
 
 use super::view::HOME;
 use crate::kernel::files::Doing;

@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 /// sockets are and so what nodes must not see.
 pub(crate) const HOME: &str = "/run/sandbox";
 
-/// Where programs of the host's network namespace, in which the caller still must be, hold sockets with an absolute path.
-/// A read-only mount keeps nobody from connecting to one.
+/// Where programs of the host's network namespace, in which the caller still must be, hold sockets with an absolute
+/// path. A read-only mount keeps nobody from connecting to one.
 pub fn host_sockets() -> Vec<PathBuf> {
     let table = fs::read("/proc/net/unix").unwrap_or_default();
     // Number, count, protocol, flags, type, state, inode, path; an abstract name begins with `@`.

@@ -1,6 +1,7 @@
 //! What has failed, and what follows for the links.
 //!
-//! Links and nodes fail and recover apart from each other: a link that failed stays down when a node at its end recovers.
+//! Links and nodes fail and recover apart from each other: a link that failed stays down when a node at its end
+//! recovers.
 
 use super::Supervisor;
 use super::names::{halves, resolve, unknown};

@@ -271,8 +271,8 @@ fn teardown(supervisor: &Supervisor, progress: &mut dyn FnMut(usize, usize)) {
     tracing::info!(took_ms = started.elapsed().as_millis() as u64, "testbed is down");
 }
 
-/// Covers the folder of control sockets. A read-only mount keeps nobody from connecting to a socket, and the usual places
-/// below `/run` and `/tmp` are covered already, but `XDG_RUNTIME_DIR` may say any other.
+/// Covers the folder of control sockets. A read-only mount keeps nobody from connecting to a socket, and the usual
+/// places below `/run` and `/tmp` are covered already, but `XDG_RUNTIME_DIR` may say any other.
 fn hide(sockets: &Path) -> io::Result<()> {
     if !sockets.exists() {
         return Ok(());

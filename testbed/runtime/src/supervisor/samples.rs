@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A [`Reply::Row`](crate::control::Reply::Row) that is written as it is, without a tree of values between: there may be
-/// thousands of rows a second.
+/// A [`Reply::Row`](crate::control::Reply::Row) that is written as it is, without a tree of values between: there may
+/// be thousands of rows a second.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Sent<'a> {

@@ -15,8 +15,8 @@ use std::time::Duration;
 pub const DEFAULT_WAIT: TimeSpan = TimeSpan::from_millis(30_000);
 
 /// Choice: routing tables are stable when none changed for two seconds, which is longer than daemons pause between two
-/// computations. With daemons it is that and the dead interval, in which they find neighbours and miss them: before that
-/// tables rest because nothing was noticed yet.
+/// computations. With daemons it is that and the dead interval, in which they find neighbours and miss them: before
+/// that tables rest because nothing was noticed yet.
 pub const STABLE: TimeSpan = TimeSpan::from_millis(2_000);
 
 const FORMS: &str = "write `port 80 open on NODE`, `udp port 53 open on NODE`, `routes stable`, or `passes` with \

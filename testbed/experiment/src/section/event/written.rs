@@ -16,17 +16,18 @@ use std::fmt;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Event", extend("anyOf" = [{ "required": ["at"] }, { "required": ["until"] }]))]
 pub(in crate::section) struct EventFile {
-    /// When, from the start of the run: `2s`. The run's clock stands still while the run waits. A wait without it follows
-    /// the event written before it; every other event needs it.
+    /// When, from the start of the run: `2s`. The run's clock stands still while the run waits. A wait without it
+    /// follows the event written before it; every other event needs it.
     pub at: Option<Spanned<TimeSpan>>,
-    /// The run goes on when this is so: `port 80 open on server`, `udp port 53 open on server`, `routes stable`, or `passes`,
-    /// which is when the `exec` exits with 0.
+    /// The run goes on when this is so: `port 80 open on server`, `udp port 53 open on server`, `routes stable`, or
+    /// `passes`, which is when the `exec` exits with 0.
     pub until: Option<Spanned<String>>,
     /// The node, or nodes, on which `exec` runs.
     pub on: Option<Spanned<Names>>,
     /// A command line for the shell.
     pub exec: Option<Spanned<String>>,
-    /// When the command is stopped if it has not ended, `10min` unless given; when a wait has failed, `30s` unless given.
+    /// When the command is stopped if it has not ended, `10min` unless given; when a wait has failed, `30s` unless
+    /// given.
     pub timeout: Option<Spanned<TimeSpan>>,
     /// What to call the command in the results; the program's name when not given.
     pub name: Option<Spanned<String>>,

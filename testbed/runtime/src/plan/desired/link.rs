@@ -54,9 +54,9 @@ pub(super) fn framed(mut conditions: Conditions, mtu: Option<u32>) -> Conditions
     conditions
 }
 
-/// VITO's auxiliary-node split (its section 3.1.3): a device has one queueing discipline, so where the kernel shall both
-/// impair and shape a direction, a forwarding node comes between. Each end's own device impairs what the end sends, as
-/// the order of the model wants it; the auxiliary node's far device then queues it and shapes the rate.
+/// VITO's auxiliary-node split (its section 3.1.3): a device has one queueing discipline, so where the kernel shall
+/// both impair and shape a direction, a forwarding node comes between. Each end's own device impairs what the end
+/// sends, as the order of the model wants it; the auxiliary node's far device then queues it and shapes the rate.
 fn split(name: &str, whole: &LinkState) -> Made {
     let own = auxiliary(name);
     let ports = ["port0", "port1"].map(|port| (own.clone(), port.to_owned()));
