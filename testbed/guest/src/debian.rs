@@ -94,9 +94,10 @@ pub fn packages(more: &[&str]) -> io::Result<Vec<String>> {
 /// # Errors
 /// The bootstrap tool is missing or failed (its last words are in the error), or `each` failed.
 pub fn bootstrap(packages: &[String], each: &mut dyn FnMut(Found<'_>) -> io::Result<()>) -> io::Result<()> {
-    // The time is bounded by a program that outlives a caller who is killed; the tool cleans up after itself.
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=10", "300", "mmdebstrap", "--quiet", "--variant=extract", "--format=tar"]);
+    // A caller who is killed takes the tool along, which cleans up after itself; its time is bounded in any case.
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "timeout", "--kill-after=10", "300"]);
+    command.args(["mmdebstrap", "--quiet", "--variant=extract", "--format=tar"]);
     command.arg(format!("--include={}", packages.join(",")));
     // What `modprobe` looks into is written by the kernel package's configuration.
     command.arg(format!("--extract-hook={DEPMOD}"));
