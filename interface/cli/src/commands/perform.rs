@@ -37,7 +37,8 @@ pub fn perform(
     let mut going_on: BTreeMap<usize, GoingOn> = BTreeMap::new();
     let mut failed = None;
     let (begun, mut runs) = (Instant::now(), 0);
-    let (mut load, mut busiest) = (Load::now(), 0.0f64);
+    // Unknown of a run that was over before it could be told.
+    let (mut load, mut busiest) = (Load::now(), None::<f64>);
     let (report, reports) = channel();
     thread::scope(|scope| {
         loop {
@@ -50,7 +51,7 @@ pub fn perform(
                 if going_on.len() > 1 {
                     going_on.values_mut().for_each(|run| run.had_company = true);
                 }
-                (load, busiest) = (Load::now(), 0.0);
+                (load, busiest) = (Load::now(), None);
                 let (place, name) = (sweep.place(attempt), name(arguments, sweep, lane));
                 let report = report.clone();
                 scope.spawn(move || {
@@ -63,7 +64,9 @@ pub fn perform(
                 break;
             }
             let ended = reports.recv_timeout(LOOK);
-            busiest = busiest.max(load.since(processors).unwrap_or(0.0));
+            if let Some(busy) = load.since(processors) {
+                busiest = Some(busiest.map_or(busy, |known| known.max(busy)));
+            }
             let (lane, built) = match ended {
                 Ok(ended) => ended,
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -86,7 +89,9 @@ pub fn perform(
             match (had_company, results.verdict.word) {
                 (true, VerdictWord::Tainted) => lanes.tainted(),
                 (true, VerdictWord::Valid) => {}
-                (false, _) => lanes.measured(busiest, results.world.accuracy),
+                (false, _) => {
+                    busiest.into_iter().for_each(|busy| lanes.measured(busy, results.world.accuracy));
+                }
             }
         }
     });

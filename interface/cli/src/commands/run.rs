@@ -28,7 +28,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
                 (true, true) => return sweep(&arguments, &loaded, output),
                 (true, false) => {
                     return Err(Failure::usage(
-                        "`--cell` has a meaning beside `--resume` with `--twice` only",
+                        "beside `--resume`, `--cell` says which cell `--twice` makes again: add that, or leave `--cell` out",
                     ));
                 }
                 (false, _) => loaded = in_cell,

@@ -67,4 +67,17 @@ macro_rules! conditions {
     };
 }
 
-pub(super) use {any_key, conditions, flags, keys};
+/// Conditions of the other direction.
+macro_rules! reverse {
+    ($(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        #[track_caller]
+        pub fn reverse(mut self, with: impl FnOnce(Conditions) -> Conditions) -> Self {
+            self.0.set("reverse", with(Conditions::new()).0, Place::here());
+            self
+        }
+    };
+}
+
+pub(super) use {any_key, conditions, flags, keys, reverse};

@@ -1,7 +1,7 @@
 //! Links and LANs, in the closures of [`Network::link_with`](crate::Network::link_with) and
 //! [`Network::lan_with`](crate::Network::lan_with).
 
-use super::key::{any_key, conditions, flags, keys};
+use super::key::{any_key, conditions, flags, keys, reverse};
 use crate::place::Place;
 use crate::written::Written;
 
@@ -29,13 +29,9 @@ impl Link {
 
     conditions!();
 
-    /// Gives the direction from the second end to the first conditions of its own; what these do not say is
-    /// that of the link.
-    #[must_use]
-    #[track_caller]
-    pub fn reverse(mut self, with: impl FnOnce(Conditions) -> Conditions) -> Self {
-        self.0.set("reverse", with(Conditions::new()).0, Place::here());
-        self
+    reverse! {
+        /// Gives the direction from the second end to the first conditions of its own; what these do not say
+        /// is that of the link.
     }
 
     keys! {
@@ -76,12 +72,8 @@ impl Lan {
 
     conditions!();
 
-    /// Gives the way from the segment to each member conditions of its own.
-    #[must_use]
-    #[track_caller]
-    pub fn reverse(mut self, with: impl FnOnce(Conditions) -> Conditions) -> Self {
-        self.0.set("reverse", with(Conditions::new()).0, Place::here());
-        self
+    reverse! {
+        /// Gives the way from the segment to each member conditions of its own.
     }
 
     keys! {

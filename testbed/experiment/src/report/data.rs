@@ -25,6 +25,8 @@ pub(super) struct Data {
     pub links: Vec<LinkData>,
     /// The round trips that were collected, by pair of nodes.
     pub pings: Vec<PingData>,
+    /// How many pairs were left out, after those that answered first.
+    pub pings_left_out: usize,
     /// What iperf3 said: throughput of each command.
     pub iperf3: Vec<Series>,
     /// Width of a bin of throughput and loss, seconds.
@@ -235,6 +237,7 @@ impl Data {
                 None => found[place].lost += 1,
             }
         })?;
+        self.pings_left_out = found.len().saturating_sub(MOST_FLOWS);
         found.truncate(MOST_FLOWS);
         self.pings = found;
         Ok(())

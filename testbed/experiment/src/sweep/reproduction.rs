@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 /// Places of a plan that are listed; of more, only how many there are is of interest.
@@ -68,7 +69,7 @@ pub struct ComparedMetric {
     /// Where repeats say that the second belongs; absent with fewer than two of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<(f64, f64)>,
-    /// Whether it is there, to be compared with others that have no interval to be outside of.
+    /// Whether the second is where repeats say; true where there are too few to say.
     pub inside: bool,
 }
 
@@ -109,7 +110,11 @@ impl Reproduction {
 
 fn plan(folder: &Path) -> Result<Value, ResultsError> {
     let path = folder.join(PLAN);
-    let text = fs::read(&path).map_err(|error| ResultsError::read(&path, error))?;
+    let text = fs::read(&path).map_err(|error| {
+        let older = "an older plait kept no plan: run it anew";
+        let error = if error.kind() == ErrorKind::NotFound { Error::new(error.kind(), older) } else { error };
+        ResultsError::read(&path, error)
+    })?;
     serde_json::from_slice(&text).map_err(|error| ResultsError::read(&path, error.into()))
 }
 

@@ -39,7 +39,7 @@ impl Pinger {
     /// A namespace that may not be entered, or a destination without a route.
     pub fn open(from: &str, network: BorrowedFd<'_>, to: &str, address: IpAddr) -> Result<Self, SampleError> {
         let failed = |source: io::Error| SampleError { node: from.to_owned(), source };
-        // Two pingers never begin in the same nanosecond on the same processor.
+        // Pingers of a testbed are opened one after the other.
         let cookie = now().as_nanos() as u64;
         let echo = in_network(network, || Echo::open(address, cookie)).map_err(failed)?;
         Ok(Self { from: from.to_owned(), to: to.to_owned(), echo, next: 0, pending: VecDeque::new() })

@@ -37,8 +37,8 @@ struct Timer {
 }
 
 impl Timer {
-    fn new(now: u64, every_ms: Option<u64>) -> Option<Self> {
-        Some(Self { next: now, every: every_ms?.max(1) * 1_000_000 })
+    fn new(now: u64, every_ms: u64) -> Self {
+        Self { next: now, every: every_ms.max(1) * 1_000_000 }
     }
 
     /// Whether a sample is due; instants that were missed are not made up for.
@@ -70,17 +70,12 @@ impl Supervisor {
             .map_err(io::Error::other)?;
         drop(opened);
         drop(nodes);
-        let mut pingers = Vec::new();
-        for ping in &request.pings {
-            pingers.push((self.pinger(ping)?, ping.every_ms));
-        }
+        let pingers = request.pings.iter().map(|ping| self.pinger(ping)).collect::<io::Result<Vec<_>>>()?;
         let now = monotonic_nanos();
-        let mut pingers: Vec<(Pinger, Timer)> = pingers
-            .into_iter()
-            .filter_map(|(pinger, every_ms)| Some((pinger, Timer::new(now, Some(every_ms))?)))
-            .collect();
+        let beats = request.pings.iter().map(|ping| Timer::new(now, ping.every_ms));
+        let mut pingers: Vec<(Pinger, Timer)> = pingers.into_iter().zip(beats).collect();
         let mut timers = [request.tcp_ms, request.links_ms, request.interfaces_ms]
-            .map(|every_ms| Timer::new(now, every_ms));
+            .map(|every_ms| Some(Timer::new(now, every_ms?)));
         loop {
             let due = timers.iter().flatten().chain(pingers.iter().map(|(_, timer)| timer));
             let Some(next) = due.map(|timer| timer.next).min() else { break };

@@ -9,7 +9,7 @@ use crate::report::page::flows::legend;
 use crate::report::plot::{Plot, Size};
 use crate::report::scale::Quantity;
 use crate::report::tables::table;
-use crate::report::text::{count, escape, short};
+use crate::report::text::{count, escape, plural, short};
 use crate::results::Results;
 
 /// What each pair of nodes saw.
@@ -64,5 +64,9 @@ pub(super) fn section(html: &mut String, results: &Results, data: &Data, marks: 
     let headings =
         ["From and to", "#Requests", "#No reply", "#Least", "#Median", "#95 %", "#99 %", "#Greatest"];
     body += &table("Round trips; each figure is of one run (n = 1)", &headings, rows.collect());
+    if data.pings_left_out > 0 {
+        let more = plural(data.pings_left_out, "more pair is", "more pairs are");
+        body += &format!("<p class=\"quiet\">{more} in samples/pings.csv.</p>");
+    }
     add(html, "Round trips", &body);
 }
