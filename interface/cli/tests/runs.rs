@@ -13,11 +13,12 @@ const TINY: &str = "plait: 1\nname: tiny\nseed: 4\n\
     report: {title: A tiny run, question: Does everything arrive?}\n\
     nodes: {a: host, r: router, b: host}\n\
     links: [{endpoints: [a, r], rate: 20Mbit, delay: 2ms, verify: true}, r-b]\n\
-    collect: {tcp: 200ms, links: 200ms, ping: [{from: a, to: b, every: 20ms}], files: [{node: a, path: /run/node/note}], capture: ['b:eth0']}\n\
+    collect: {tcp: 200ms, links: 200ms, ping: [{from: a, to: b, every: 20ms}], files: [{node: a, path: /run/node/note}], json: [load], capture: ['b:eth0']}\n\
     run:\n\
     - {at: 0s, on: b, name: server, exec: iperf3 -s, background: true}\n\
     - {at: 500ms, on: a, name: flow, exec: iperf3 -J -c b -t 3, timeout: 30s}\n\
     - {at: 500ms, on: a, name: note, exec: 'echo noted > /run/node/note; echo said; echo blamed >&2'}\n\
+    - {at: 500ms, on: r, name: load, exec: 'for i in 1 2 3 4 5; do echo \"{\\\"load\\\": {\\\"one\\\": -$i}}\"; sleep 0.3; done'}\n\
     - {at: 1s, link: a-r, set: {delay: 20ms}}\n\
     - {at: 2s, link: a-r, fail: true}\n\
     - {at: 2500ms, link: a-r, recover: true}\n";
@@ -56,13 +57,14 @@ fn parts(folder: &Path) {
     };
     let results: Value = serde_json::from_str(&read("results.json")).unwrap();
     assert_eq!(results["passed"], true, "{results:#}");
-    assert_eq!(results["events"].as_array().map(Vec::len), Some(6), "{results:#}");
+    assert_eq!(results["events"].as_array().map(Vec::len), Some(7), "{results:#}");
     assert_eq!(read("network.yaml"), TINY);
-    for samples in ["tcp", "links", "interfaces", "pings", "iperf3"] {
+    for samples in ["tcp", "links", "interfaces", "pings", "iperf3", "json"] {
         let text = read(&format!("samples/{samples}.csv"));
         assert!(text.lines().count() > 3, "{samples}: {text}");
     }
     round_trips(&read("samples/pings.csv"));
+    printed(&read("samples/json.csv"));
     let plan: Value = serde_json::from_str(&read("plan.json")).unwrap();
     assert_eq!(plan["nodes"]["r"]["role"], "router");
     let commands: Vec<String> = std::fs::read_dir(folder.join("commands"))
@@ -98,10 +100,21 @@ fn round_trips(csv: &str) {
     assert!(lost > 5, "requests into a dead link are rows without a reply");
 }
 
+/// Each line has the second it was printed.
+fn printed(csv: &str) {
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    let said: Vec<&[&str]> = rows.iter().map(|row| &row[1..]).collect();
+    let wanted = ["-1.0", "-2.0", "-3.0", "-4.0", "-5.0"].map(|value| ["load", "r", "load.one", value]);
+    assert_eq!(said, wanted);
+    let at: Vec<f64> = rows.iter().map(|row| row[0].parse().unwrap()).collect();
+    assert!(at[0] >= 0.5 && at.windows(2).all(|pair| pair[1] - pair[0] > 0.2), "{at:?}");
+}
+
 /// A page that opens offline loads nothing from anywhere.
 fn report_is_alone(folder: &Path) {
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("A tiny run") && page.contains("Does everything arrive?") && page.contains("<svg"));
+    assert!(page.contains("load: load.one"), "a number that a command printed has its picture");
     let lower = page.to_lowercase();
     for loading in
         ["src=\"http", "src='http", "src=\"//", "href=\"http", "url(http", "url(//", "@import", "<script src"]

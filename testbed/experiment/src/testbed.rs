@@ -9,7 +9,7 @@ use crate::world::{
 };
 pub use judgement::verified;
 pub use loggers::CaptureLogger;
-use loggers::Sampler;
+use loggers::Samplers;
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
 use plait_testbed_runtime::control::{ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces};
@@ -71,7 +71,11 @@ impl RunningTestbed {
 }
 
 fn asked(Ping { from, to, every }: Ping) -> PingRequest {
-    PingRequest { from, to, every_ms: every.as_millis() as u64 }
+    PingRequest { from, to, every_ms: millis(every) }
+}
+
+fn millis(every: Duration) -> f64 {
+    every.as_secs_f64() * 1e3
 }
 
 fn error(error: impl std::fmt::Display) -> WorldError {
@@ -164,17 +168,15 @@ impl World for RunningTestbed {
     }
 
     fn sample(&self, request: Sampling, deliver: Deliver) -> Result<Box<dyn Logger>, WorldError> {
-        let millis = |every: Option<Duration>| every.map(|every| every.as_millis() as u64);
-        let samples = self
-            .testbed
-            .sample(SampleRequest {
-                tcp_ms: millis(request.tcp),
-                interfaces_ms: millis(request.interfaces),
-                links_ms: millis(request.links),
-                pings: request.pings.into_iter().map(asked).collect(),
-            })
-            .map_err(error)?;
-        Sampler::start(samples, deliver).map(|sampler| Box::new(sampler) as _).map_err(error)
+        let rows = SampleRequest {
+            tcp_ms: None,
+            interfaces_ms: request.interfaces.map(millis),
+            links_ms: request.links.map(millis),
+            pings: request.pings.into_iter().map(asked).collect(),
+        };
+        Samplers::start(&self.testbed, rows, request.tcp, deliver)
+            .map(|samplers| Box::new(samplers) as _)
+            .map_err(error)
     }
 
     fn capture(&self, node: &str, interface: &str, into: &Path) -> Result<Box<dyn Logger>, WorldError> {

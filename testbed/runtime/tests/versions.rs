@@ -88,9 +88,13 @@ fn a_conversation_of_version_1_is_read_and_written_as_it_was() {
         Request::Recover { link: name("a-b"), direction: None },
         Request::RecoverNode { node: name("a") },
         Request::Reset,
-        Request::Sample(SampleRequest { tcp_ms: Some(100), links_ms: Some(200), ..SampleRequest::default() }),
         Request::Sample(SampleRequest {
-            pings: vec![PingRequest { from: "a".into(), to: "b".into(), every_ms: 100 }],
+            tcp_ms: Some(100.0),
+            links_ms: Some(2.5),
+            ..SampleRequest::default()
+        }),
+        Request::Sample(SampleRequest {
+            pings: vec![PingRequest { from: "a".into(), to: "b".into(), every_ms: 100.0 }],
             ..SampleRequest::default()
         }),
         Request::Set {
@@ -100,6 +104,7 @@ fn a_conversation_of_version_1_is_read_and_written_as_it_was() {
             traces: Traces::from([(name("slow.trace"), name("0s 2Mbit\n"))]),
         },
         Request::State,
+        Request::TcpSockets,
         Request::Verdict,
     ];
     let replies = vec![

@@ -1,7 +1,7 @@
 //! The samples of a run as flows and link series.
 
 use super::series::{Series, slope};
-use crate::results::records::{Iperf3Record, LinkRecord, PingRecord, TcpRecord, read};
+use crate::results::records::{Iperf3Record, LinkRecord, PingRecord, PrintedRecord, TcpRecord, read};
 use crate::results::{Results, ResultsError};
 use crate::world::Direction;
 use std::collections::BTreeMap;
@@ -29,6 +29,10 @@ pub(super) struct Data {
     pub pings_left_out: usize,
     /// What iperf3 said: throughput of each command.
     pub iperf3: Vec<Series>,
+    /// The numbers in lines of JSON, by command and field.
+    pub printed: Vec<Series>,
+    /// How many such series were left out.
+    pub printed_left_out: usize,
     /// Width of a bin of throughput and loss, seconds.
     pub bin: f64,
     /// Rows of each sample file.
@@ -42,6 +46,7 @@ pub(super) struct Rows {
     pub links: u64,
     pub pings: u64,
     pub iperf3: u64,
+    pub json: u64,
 }
 
 /// The sending end of a TCP connection.
@@ -101,6 +106,7 @@ impl Data {
         data.read_links(&samples.join("links.csv"), results)?;
         data.read_pings(&samples.join("pings.csv"))?;
         data.read_iperf3(&samples.join("iperf3.csv"))?;
+        data.read_printed(&samples.join("json.csv"))?;
         Ok(data)
     }
 
@@ -257,6 +263,22 @@ impl Data {
         for (colour, series) in self.iperf3.iter_mut().enumerate() {
             series.colour = colour;
         }
+        Ok(())
+    }
+
+    fn read_printed(&mut self, path: &Path) -> Result<(), ResultsError> {
+        let mut found: BTreeMap<(String, String), Series> = BTreeMap::new();
+        read::<PrintedRecord>(path, |row| {
+            self.rows.json += 1;
+            let series =
+                found.entry((row.command, row.field)).or_insert_with_key(|(command, field)| Series {
+                    label: if field.is_empty() { command.clone() } else { format!("{command}: {field}") },
+                    ..Series::default()
+                });
+            series.points.push((row.time_s, row.value));
+        })?;
+        self.printed_left_out = found.len().saturating_sub(MOST_FLOWS);
+        self.printed = found.into_values().take(MOST_FLOWS).collect();
         Ok(())
     }
 }

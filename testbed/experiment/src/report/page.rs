@@ -3,6 +3,7 @@
 mod flows;
 mod links;
 mod pings;
+mod printed;
 
 use super::data::Data;
 use super::marks::Marks;
@@ -24,6 +25,7 @@ pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
     network(&mut html, results);
     flows::section(&mut html, results, data, &marks);
     pings::section(&mut html, results, data, &marks);
+    printed::section(&mut html, results, data, &marks);
     metrics(&mut html, results);
     happenings(&mut html, results, &marks);
     links::section(&mut html, results, data, &marks);
@@ -245,11 +247,12 @@ fn provenance(html: &mut String, results: &Results, data: &Data) {
         row(
             "Samples",
             format!(
-                "{} rows of TCP, {} of links, {} of round trips, {} of iperf3; {missed}",
+                "{} rows of TCP, {} of links, {} of round trips, {} of iperf3, {} of JSON; {missed}",
                 count(data.rows.tcp),
                 count(data.rows.links),
                 count(data.rows.pings),
-                count(data.rows.iperf3)
+                count(data.rows.iperf3),
+                count(data.rows.json)
             ),
         ),
         row("Statistics", "One run. Samples within a run draw lines; they carry no interval.".to_owned()),

@@ -3,7 +3,7 @@
 //! Colours and type come from the page's style sheet by class, so that one picture serves light, dark and paper.
 
 use super::marks::Marks;
-use super::scale::{Quantity, Scale, tick_text, ticks, unit};
+use super::scale::{Quantity, Scale, tick_text, ticks, ticks_between, unit};
 use super::series::{Series, envelope};
 use super::text::{clip, escape, short};
 
@@ -48,14 +48,16 @@ impl Plot<'_> {
     /// The picture.
     pub fn svg(&self) -> String {
         let high = self.series.iter().map(|series| series.high()).fold(0.0, f64::max);
+        let low = self.series.iter().map(|series| series.low()).fold(0.0, f64::min);
         let (divisor, unit) = unit(self.quantity, high);
-        let y_ticks = ticks(high / divisor * 1.02, if self.size == Size::Wide { 5 } else { 4 });
+        let wanted = if self.size == Size::Wide { 5 } else { 4 };
+        let y_ticks = ticks_between(low / divisor * 1.02, high / divisor * 1.02, wanted);
         let step = y_ticks[1] - y_ticks[0];
         let texts: Vec<String> = y_ticks.iter().map(|tick| tick_text(*tick, step)).collect();
         let digits = texts.iter().map(String::len).max().unwrap_or(1);
         let labels = mark_labels(self);
         let rows = labels.iter().map(|label| label.row + 1).max().unwrap_or(0);
-        let frame = self.frame(digits, rows, *y_ticks.last().expect("two at least"));
+        let frame = self.frame(digits, rows, (y_ticks[0], *y_ticks.last().expect("two at least")));
 
         let mut svg = format!(
             "<svg class=\"plot{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
@@ -95,14 +97,14 @@ impl Plot<'_> {
         svg
     }
 
-    fn frame(&self, digits: usize, rows: usize, high: f64) -> Frame {
+    fn frame(&self, digits: usize, rows: usize, (low, high): (f64, f64)) -> Frame {
         let (width, ground) = if self.size == Size::Wide { (1000.0, 250.0) } else { (490.0, 150.0) };
         let left = 14.0 + DIGIT * digits as f64;
         let right = width - if self.size == Size::Wide { 190.0 } else { 12.0 };
         let top = 26.0 + 16.0 * rows as f64;
         let bottom = top + ground;
         let x = Scale { low: 0.0, high: self.end.max(1e-3), from: left, to: right };
-        let y = Scale { low: 0.0, high, from: bottom, to: top };
+        let y = Scale { low, high, from: bottom, to: top };
         Frame { width, height: bottom + 40.0, left, right, top, bottom, x, y }
     }
 

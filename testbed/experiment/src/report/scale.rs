@@ -19,12 +19,19 @@ impl Scale {
 
 /// Round numbers from 0 that span up to `high`, about `wanted` of them: steps of 1, 2 or 5 times a power of ten.
 pub(super) fn ticks(high: f64, wanted: usize) -> Vec<f64> {
-    if !(high.is_finite() && high > 0.0) {
+    ticks_between(0.0, high, wanted)
+}
+
+/// The same from `low`, which is 0 or less.
+pub(super) fn ticks_between(low: f64, high: f64, wanted: usize) -> Vec<f64> {
+    let span = high - low;
+    if !(span.is_finite() && span > 0.0) {
         return vec![0.0, 1.0];
     }
-    let step = step(high / wanted.max(1) as f64);
-    let count = (high / step - 1e-9).ceil() as usize;
-    (0..=count).map(|position| position as f64 * step).collect()
+    let step = step(span / wanted.max(1) as f64);
+    let first = (low / step + 1e-9).floor() as i64;
+    let last = (high / step - 1e-9).ceil() as i64;
+    (first..=last.max(first + 1)).map(|position| position as f64 * step).collect()
 }
 
 fn step(raw: f64) -> f64 {
@@ -48,6 +55,7 @@ pub(super) fn unit(quantity: Quantity, high: f64) -> (f64, &'static str) {
         Quantity::Milliseconds => &[(1000.0, "s"), (1.0, "ms"), (1e-3, "µs")],
         Quantity::Segments => &[(1.0, "segments")],
         Quantity::PacketsPerSecond => &[(1.0, "packets/s")],
+        Quantity::Number => &[(1.0, "")],
     };
     *choices.iter().find(|(divisor, _)| high >= 2.0 * divisor).unwrap_or(choices.last().expect("not empty"))
 }
@@ -72,6 +80,8 @@ pub(super) enum Quantity {
     Milliseconds,
     Segments,
     PacketsPerSecond,
+    /// Something whose unit nobody told.
+    Number,
 }
 
 #[cfg(test)]

@@ -17,6 +17,11 @@ impl Series {
         self.points.iter().map(|(_, value)| *value).filter(|value| value.is_finite()).fold(0.0, f64::max)
     }
 
+    /// The least value, or 0.
+    pub fn low(&self) -> f64 {
+        self.points.iter().map(|(_, value)| *value).filter(|value| value.is_finite()).fold(0.0, f64::min)
+    }
+
     /// The median value.
     pub fn median(&self) -> Option<f64> {
         let mut values: Vec<f64> = self.points.iter().map(|(_, value)| *value).collect();

@@ -79,6 +79,11 @@ fn samples(
     let file = |name: &str| folder.join("samples").join(name);
     match &metric.source {
         Source::Output { command, field } => {
+            let wanted = [("command", command.as_str()), ("field", field.as_deref().unwrap_or_default())];
+            let collected = read(&file("json.csv"), "value", &wanted, &[])?;
+            if !collected.is_empty() {
+                return Ok(after(collected, warmup_s));
+            }
             let mut named = commands.iter().filter(|known| known.name == *command);
             let (Some(command), None) = (named.next(), named.next()) else {
                 return Ok(Err(format!("there is no command `{command}`, or more than one")));
@@ -119,7 +124,7 @@ fn samples(
 /// A row of samples: its second, its value where it has one, and other columns as text.
 type Row = (f64, Option<f64>, Vec<String>);
 
-const NONE: &str = "there are no such samples; does `collect` turn them off?";
+const NONE: &str = "there are no such samples after the warm-up; does `collect` turn them off?";
 
 fn after(mut rows: Vec<Row>, warmup_s: f64) -> Samples {
     rows.retain(|(time, ..)| *time >= warmup_s);
@@ -180,7 +185,8 @@ fn keep_largest(rows: &mut Vec<Row>) {
     rows.retain(|(_, _, more)| sent[&connection(more)] >= LEAST_SHARE * largest);
 }
 
-/// The numbers in what a command printed. Its lines have no time, so they count as a second each.
+/// The numbers in what a command printed. Its lines have no time unless they are collected, so they count as a second
+/// each.
 fn printed(stdout: &Path, field: Option<&str>) -> Samples {
     let size = fs::metadata(stdout).map_err(|error| error.to_string())?.len();
     if size > LARGEST_OUTPUT {

@@ -5,7 +5,7 @@
 //! network.yaml         the network file, byte for byte
 //! plan.json            what was built of it: addresses, configurations, conditions, seeds
 //! …                    the files it names, by their paths (files/… where those lead elsewhere)
-//! samples/*.csv        tcp, links, interfaces, pings, iperf3               [`records`]
+//! samples/*.csv        tcp, links, interfaces, pings, iperf3, json               [`records`]
 //! commands/NN-name/    stdout, stderr
 //! nodes/NAME/…         files brought back from nodes
 //! captures/*.pcapng    packets

@@ -106,6 +106,21 @@ pub struct Iperf3Record {
     pub retransmits: Option<u64>,
 }
 
+/// A row of `samples/json.csv`: one number of a line of JSON that a command printed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrintedRecord {
+    /// When the line was read, within some 20 ms of when it was printed.
+    pub time_s: f64,
+    /// The command's name.
+    pub command: String,
+    /// Where it ran.
+    pub node: String,
+    /// The way through the JSON, keys and positions; empty for a line that is a number.
+    pub field: String,
+    /// The number.
+    pub value: f64,
+}
+
 /// The columns of `samples/tcp.csv` that hold numbers.
 pub const TCP_COLUMNS: [&str; 15] = [
     "cwnd_packets",

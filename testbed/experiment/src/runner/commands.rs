@@ -42,9 +42,13 @@ impl<'a> Commands<'a> {
         Self { world, staging, start, all: Vec::new() }
     }
 
-    /// Starts a command that was to start at a second of the run. What the world refuses is that command's failure and
-    /// the inner error.
-    pub fn start(&mut self, command: &Command, asked_s: f64) -> Result<Result<(), WorldError>, ResultsError> {
+    /// Starts a command that was to start at a second of the run, and returns the folder of its output. What the world
+    /// refuses is that command's failure and the inner error.
+    pub fn start(
+        &mut self,
+        command: &Command,
+        asked_s: f64,
+    ) -> Result<Result<String, WorldError>, ResultsError> {
         let folder = format!("commands/{:02}-{}", self.all.len() + 1, file_name(&command.name));
         let launch = Launch {
             node: &command.node,
@@ -60,9 +64,9 @@ impl<'a> Commands<'a> {
             Ok(running) => (Some(running), None),
             Err(error) => (None, Some(error)),
         };
-        let refused = error.clone().map_or(Ok(()), Err);
+        let started = error.clone().map_or(Ok(folder.clone()), Err);
         self.all.push(Started { command: command.clone(), asked_s, folder, running, outcome: None, error });
-        Ok(refused)
+        Ok(started)
     }
 
     /// Takes note of the commands that are gone.

@@ -15,6 +15,7 @@
 
 mod commands;
 mod loggers;
+mod printed;
 mod provenance;
 mod timeline;
 mod wait;
@@ -33,6 +34,7 @@ use crate::world::{Direction, Stop, World, WorldError};
 use commands::{Commands, End};
 use loggers::Loggers;
 use plait_model_quantity::TimeSpan;
+use printed::Printed;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use wait::Waited;
@@ -147,6 +149,7 @@ fn perform(
         staging,
         start,
         commands: Commands::new(world, staging, start),
+        printed: Printed::new(&script.collect.json, staging, start),
         events: Vec::new(),
         waiting: None,
         pauses: Vec::new(),
@@ -163,7 +166,10 @@ fn perform(
     staging.remove(wait::FOLDER)?;
 
     let mut failures = loggers.refusals();
-    let (rows, packets, more) = loggers.stop()?;
+    let (mut rows, packets, more) = loggers.stop()?;
+    let (kept, missed) = stage.printed.finish(world.now())?;
+    rows.kept += kept;
+    rows.missed += missed;
     failures.extend(more);
     progress.moment(stage.elapsed(), Moment::Collecting);
     failures.extend(provenance::collect(world, input.network, &script.collect, staging)?);
@@ -249,6 +255,7 @@ struct Stage<'a> {
     staging: &'a Staging,
     start: Duration,
     commands: Commands<'a>,
+    printed: Printed<'a>,
     events: Vec<EventRecord>,
     /// What the run waits for just now.
     waiting: Option<String>,
@@ -322,10 +329,11 @@ impl Stage<'_> {
     fn pass_until(&mut self, instant: Duration, halt: &Halt<'_>, progress: &mut dyn Progress) -> bool {
         loop {
             self.commands.look(progress);
-            if halt.is_due() {
+            let now = self.world.now();
+            self.printed.look(now);
+            if halt.is_due() || self.printed.failed() {
                 return false;
             }
-            let now = self.world.now();
             if now >= instant {
                 return true;
             }
@@ -345,7 +353,10 @@ impl Stage<'_> {
 
     fn fire(&mut self, action: &Action, asked_s: f64) -> Result<Result<(), WorldError>, ResultsError> {
         Ok(match action {
-            Action::Start(command) => self.commands.start(command, asked_s)?,
+            Action::Start(command) => {
+                let started = self.commands.start(command, asked_s)?;
+                started.map(|folder| self.printed.follow(command, &folder))
+            }
             Action::Set { link, direction, change } => self.world.set_link(link, *direction, change),
             Action::Link { link, direction, up } => self.world.set_link_up(link, *direction, *up),
             Action::Node { node, up } => self.world.set_node_up(node, *up),

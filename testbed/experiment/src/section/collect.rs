@@ -33,6 +33,8 @@ pub struct Collect {
     pub captures: Vec<Capture>,
     /// Round trips, from node to node.
     pub pings: Vec<Ping>,
+    /// Names of commands that print lines of JSON.
+    pub json: Vec<String>,
 }
 
 /// A file or folder that a node has at the end.
@@ -64,6 +66,7 @@ impl Default for Collect {
             files: Vec::new(),
             captures: Vec::new(),
             pings: Vec::new(),
+            json: Vec::new(),
         }
     }
 }
@@ -86,6 +89,8 @@ pub(super) struct CollectFile {
     capture: Vec<Spanned<String>>,
     /// Round trips by echo requests (ICMP) from one node to another.
     ping: Vec<Spanned<PingFile>>,
+    /// Names of commands that print lines of JSON, whose numbers become samples at the instants they are printed.
+    pub(super) json: Vec<Spanned<String>>,
 }
 
 /// Round trips from one node to another.
@@ -214,7 +219,8 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
             Err(more) => faults.extend(more),
         }
     }
-    let collect = Collect { tcp, links, interfaces, files, captures, pings };
+    let json = file.json.iter().map(|name| name.value.clone()).collect();
+    let collect = Collect { tcp, links, interfaces, files, captures, pings, json };
     if faults.is_empty() { Ok(collect) } else { Err(faults) }
 }
 

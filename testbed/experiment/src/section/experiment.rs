@@ -5,7 +5,7 @@ mod written;
 use crate::design::{Cell, Factor, Level, Levels, Range, RangeError, Scale, full, spread};
 use indexmap::IndexMap;
 use plait_model_topology::diagnostic::Diagnostic;
-use plait_model_topology::document::{Span, Spanned, Value, decode};
+use plait_model_topology::document::{Decoded, Map, Scalar, Span, Spanned, Value, decode_parts};
 pub(super) use written::ExperimentFile;
 use written::{DesignFile, FactorFile, RepeatsFile, ScaleFile};
 
@@ -64,8 +64,9 @@ impl Experiment {
     pub fn of(document: &Value) -> Result<Option<Self>, Vec<Diagnostic>> {
         let Value::Map(map) = document else { return Ok(None) };
         let Some(value) = map.get("experiment") else { return Ok(None) };
-        let file: ExperimentFile = decode(value).map_err(|fault| vec![fault])?;
-        let mut faults = Vec::new();
+        let Decoded::<ExperimentFile> { value: file, mut faults } = decode_parts(value);
+        let Some(file) = file else { return Err(faults) };
+        let seed = file.seed.or_else(|| written_seed(map)).unwrap_or(1);
         let mut factors = Vec::new();
         for (name, factor) in &file.factors {
             match levels(name, factor) {
@@ -74,16 +75,16 @@ impl Experiment {
             }
         }
         faults.extend(unused(document, &file.factors));
-        if !faults.is_empty() {
-            return Err(faults);
+        let cells = cells(&factors, file.design.as_ref(), seed, value.span());
+        let repeats = repeats(file.repeats.as_ref());
+        match (cells, repeats) {
+            (Ok(cells), Ok(repeats)) if faults.is_empty() => Ok(Some(Self { factors, cells, repeats, seed })),
+            (cells, repeats) => {
+                faults.extend(cells.err());
+                faults.extend(repeats.err());
+                Err(faults)
+            }
         }
-        let seed = file.seed.unwrap_or(1);
-        Ok(Some(Self {
-            cells: cells(&factors, file.design.as_ref(), seed, value.span())?,
-            repeats: repeats(file.repeats.as_ref())?,
-            factors,
-            seed,
-        }))
     }
 
     /// The levels of a cell in words: `queue=10ms control=cubic`.
@@ -142,6 +143,14 @@ fn range_fault(span: Span, error: &RangeError) -> Diagnostic {
     Diagnostic::new(span, error.to_string()).help(help)
 }
 
+/// The seed of the whole file. One that is a factor's level is none of the experiment's.
+fn written_seed(file: &Map) -> Option<u64> {
+    match file.get("seed")? {
+        Value::Scalar(Scalar::Int(seed, _), _) => u64::try_from(*seed).ok(),
+        _ => None,
+    }
+}
+
 /// A factor that nothing names changes nothing: a slip of the pen.
 fn unused(document: &Value, factors: &IndexMap<String, Spanned<FactorFile>>) -> Vec<Diagnostic> {
     let mut used = vec![false; factors.len()];
@@ -168,9 +177,9 @@ fn cells(
     design: Option<&Spanned<DesignFile>>,
     seed: u64,
     whole: Span,
-) -> Result<Vec<Cell>, Vec<Diagnostic>> {
+) -> Result<Vec<Cell>, Diagnostic> {
     let span = design.map_or(whole, |design| design.span);
-    let fault = |what: String, help: &str| Err(vec![Diagnostic::new(span, what).help(help)]);
+    let fault = |what: String, help: &str| Err(Diagnostic::new(span, what).help(help));
     match design.map(|design| design.value) {
         Some(DesignFile::SpaceFilling(_)) if factors.is_empty() => {
             fault("a space-filling design needs factors".to_owned(), "add `factors:`")
@@ -193,9 +202,9 @@ fn cells(
     }
 }
 
-fn repeats(written: Option<&Spanned<RepeatsFile>>) -> Result<Repeats, Vec<Diagnostic>> {
+fn repeats(written: Option<&Spanned<RepeatsFile>>) -> Result<Repeats, Diagnostic> {
     let Some(written) = written else { return Ok(Repeats::Fixed(1)) };
-    let fault = |what: &str, help: &str| Err(vec![Diagnostic::new(written.span, what).help(help)]);
+    let fault = |what: &str, help: &str| Err(Diagnostic::new(written.span, what).help(help));
     match written.value {
         RepeatsFile::Fixed(0) => fault("a cell runs at least once", "write 5"),
         RepeatsFile::Fixed(count) if count > 10_000 => fault("more than 10,000 repeats", "write 30"),

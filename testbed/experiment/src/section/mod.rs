@@ -57,11 +57,12 @@ pub fn register(vocabulary: &mut Vocabulary) {
             event::resolve(run, network).err().unwrap_or_default()
         })
         .checked_key::<CollectFile>(Place::File, "collect", |collect, network| {
-            collect::resolve(collect, network).err().unwrap_or_default()
+            let unknown = not_one(collect.json.iter(), network);
+            collect::resolve(collect, network).err().unwrap_or_default().into_iter().chain(unknown).collect()
         })
         .checked_key::<Spanned<TimeSpan>>(Place::File, "duration", check_duration)
         .checked_key::<MetricsFile>(Place::File, "metrics", |metrics, network| {
-            let unknown = outputs(metrics, network);
+            let unknown = not_one(metrics.values().filter_map(|metric| metric.output.as_ref()), network);
             metric::resolve(metrics, network).err().unwrap_or_default().into_iter().chain(unknown).collect()
         })
         .checked_key::<Vec<Spanned<String>>>(Place::File, "assert", |asserted, network| {
@@ -113,8 +114,8 @@ fn metrics(network: &Network) -> Result<Vec<Metric>, Vec<Diagnostic>> {
     metric::resolve(&file.unwrap_or_default(), network)
 }
 
-/// Faults of metrics that are said to be printed by commands which are not there.
-fn outputs(metrics: &MetricsFile, network: &Network) -> Vec<Diagnostic> {
+/// Faults of names that are to be a command's each, and are none's or several's.
+fn not_one<'a>(wanted: impl Iterator<Item = &'a Spanned<String>>, network: &Network) -> Vec<Diagnostic> {
     let Ok(Some(run)) = section::<Vec<Spanned<EventFile>>>(&network.sections, "run") else {
         return Vec::new();
     };
@@ -140,7 +141,7 @@ fn outputs(metrics: &MetricsFile, network: &Network) -> Vec<Diagnostic> {
             ),
         }
     };
-    metrics.values().filter_map(|metric| fault(metric.output.as_ref()?)).collect()
+    wanted.filter_map(fault).collect()
 }
 
 fn check_duration(duration: &Spanned<TimeSpan>, network: &Network) -> Vec<Diagnostic> {

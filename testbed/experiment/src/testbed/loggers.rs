@@ -4,18 +4,19 @@ use super::error;
 use crate::world::{Batch, Deliver, Direction, LinkRow, Logger, LoggerSummary, WorldError};
 use plait_model_link::Counters;
 use plait_testbed_runtime::capture::{PcapNg, missed, receive};
-use plait_testbed_runtime::control::{Capture, Samples};
-use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpRow};
+use plait_testbed_runtime::control::{Capture, SampleRequest, Samples, Testbed};
+use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpSampler};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a logger may take to deliver what it holds.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,7 +31,6 @@ enum Sampled {
     Interfaces(Vec<InterfaceRow>),
     Links(Vec<SampledLink>),
     Pings(Vec<PingRow>),
-    Tcp(Vec<TcpRow>),
 }
 
 #[derive(Deserialize)]
@@ -50,7 +50,6 @@ fn batch(sampled: Sampled) -> Batch {
     match sampled {
         Sampled::Interfaces(rows) => Batch::Interfaces(rows),
         Sampled::Pings(rows) => Batch::Pings(rows),
-        Sampled::Tcp(rows) => Batch::Tcp(rows),
         Sampled::Links(links) => Batch::Links(
             links
                 .into_iter()
@@ -74,15 +73,94 @@ fn batch(sampled: Sampled) -> Batch {
     }
 }
 
-/// Samples of sockets, interfaces and links, until it is stopped.
-pub(super) struct Sampler {
+/// What [`Samplers`] share, since one thread reads connections and another the rest.
+type Shared = Arc<Mutex<Deliver>>;
+
+fn give(deliver: &Shared, batch: Batch) {
+    // Whoever panicked while delivering left nothing half done here.
+    deliver.lock().unwrap_or_else(PoisonError::into_inner)(batch);
+}
+
+/// Samples of everything that is asked for, until it is stopped.
+pub(super) struct Samplers {
+    rows: Option<RowSampler>,
+    connections: Option<ConnectionSampler>,
+}
+
+impl Samplers {
+    /// Starts a thread for what comes as rows, if any is wanted, and one for the state of connections.
+    pub fn start(
+        testbed: &Testbed,
+        rows: SampleRequest,
+        connections: Option<Duration>,
+        deliver: Deliver,
+    ) -> io::Result<Self> {
+        let deliver = Arc::new(Mutex::new(deliver));
+        let any = rows.interfaces_ms.is_some() || rows.links_ms.is_some() || !rows.pings.is_empty();
+        let start = || RowSampler::start(testbed.sample(rows)?, deliver.clone());
+        let rows = any.then(start).transpose()?;
+        let start = |every| ConnectionSampler::start(testbed.tcp_sampler()?, every, deliver.clone());
+        Ok(Self { rows, connections: connections.map(start).transpose()? })
+    }
+}
+
+impl Logger for Samplers {
+    fn stop(mut self: Box<Self>) -> Result<LoggerSummary, WorldError> {
+        let rows = self.rows.as_mut().map(RowSampler::end).unwrap_or_default();
+        let connections = self.connections.as_mut().map(ConnectionSampler::end).unwrap_or_default();
+        Ok(LoggerSummary { kept: rows.kept + connections.kept, missed: rows.missed + connections.missed })
+    }
+}
+
+/// The state of every connection, asked of the nodes' kernels at an interval.
+struct ConnectionSampler {
+    /// Dropped to end it.
+    running: Option<Sender<()>>,
+    reading: Option<JoinHandle<LoggerSummary>>,
+}
+
+impl ConnectionSampler {
+    fn start(mut sampler: TcpSampler, every: Duration, deliver: Shared) -> io::Result<Self> {
+        let (running, ended) = channel();
+        let reading = thread::Builder::new().name("plait-connections".into()).spawn(move || {
+            let mut kept = 0;
+            let mut next = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) =
+                ended.recv_timeout(next.saturating_duration_since(Instant::now()))
+            {
+                let rows = sampler.sample();
+                kept += rows.len() as u64;
+                give(&deliver, Batch::Tcp(rows));
+                // On a fixed grid; instants that were missed are not made up for.
+                let passed = next.elapsed().as_nanos() / every.as_nanos().max(1);
+                next += every * (u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1));
+            }
+            LoggerSummary { kept, missed: sampler.missed() }
+        })?;
+        Ok(Self { running: Some(running), reading: Some(reading) })
+    }
+
+    fn end(&mut self) -> LoggerSummary {
+        self.running = None;
+        self.reading.take().and_then(|reading| reading.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for ConnectionSampler {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Samples of interfaces, links and round trips, as the supervisor sends them.
+struct RowSampler {
     socket: UnixStream,
     reading: Option<JoinHandle<LoggerSummary>>,
 }
 
-impl Sampler {
+impl RowSampler {
     /// Reads samples on a thread of their own until they end.
-    pub fn start(mut samples: Samples, mut deliver: Deliver) -> io::Result<Self> {
+    fn start(mut samples: Samples, deliver: Shared) -> io::Result<Self> {
         let socket = samples.socket()?;
         let reading = thread::Builder::new().name("plait-samples".into()).spawn(move || {
             let mut summary = LoggerSummary::default();
@@ -90,7 +168,7 @@ impl Sampler {
                 match rows.map(batch) {
                     Ok(batch) => {
                         summary.kept += batch.rows() as u64;
-                        deliver(batch);
+                        give(&deliver, batch);
                     }
                     // The line is broken or its other side is: nothing more will be understood.
                     Err(_) => {
@@ -112,13 +190,7 @@ impl Sampler {
     }
 }
 
-impl Logger for Sampler {
-    fn stop(mut self: Box<Self>) -> Result<LoggerSummary, WorldError> {
-        Ok(self.end())
-    }
-}
-
-impl Drop for Sampler {
+impl Drop for RowSampler {
     fn drop(&mut self) {
         self.end();
     }

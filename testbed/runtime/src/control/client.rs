@@ -6,6 +6,7 @@ use super::protocol::{
     Envelope, ExecRequest, Exited, PROTOCOL_VERSION, Reply, Report, Request, SampleRequest, Traces,
 };
 use crate::plan::{State, Step};
+use crate::sample::TcpSampler;
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::diagnostic::suggest;
 use serde::Deserialize;
@@ -238,6 +239,26 @@ impl Testbed {
     /// A file or folder as a node sees it.
     pub fn open(&self, node: &str, path: &str) -> io::Result<OwnedFd> {
         self.descriptor(Request::Open { node: node.to_owned(), path: path.to_owned() })
+    }
+
+    /// A sampler of the TCP connections of all nodes that asks their kernels itself. Drop it before the testbed should
+    /// go.
+    pub fn tcp_sampler(&self) -> io::Result<TcpSampler> {
+        let mut line = self.ask(Request::TcpSockets, &[])?;
+        let mut names: Vec<String> = Vec::new();
+        loop {
+            match line.receive()? {
+                Some(Reply::Row(more)) => names.extend(serde_json::from_value::<Vec<String>>(more)?),
+                Some(Reply::Done(_)) => break,
+                Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
+                Some(Reply::Progress(..)) => {}
+                None => return Err(self.gone()),
+            }
+        }
+        if names.len() != line.descriptors.len() {
+            return Err(io::Error::other("fewer sockets arrived than there are nodes: raise `ulimit -n`"));
+        }
+        Ok(TcpSampler::of(names.into_iter().zip(line.descriptors)))
     }
 
     /// Rows of samples, until the iterator is dropped.

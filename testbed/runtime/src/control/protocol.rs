@@ -104,6 +104,9 @@ pub enum Request {
     },
     /// What the testbed consists of, for planning.
     State,
+    /// A `sock_diag(7)` socket of each node, as descriptors beside rows of the nodes' names, and then done. Who reads
+    /// TCP's state often reads it there, since no row of it need cross a line.
+    TcpSockets,
     /// How well the links kept their word so far.
     Verdict,
 }
@@ -132,11 +135,11 @@ pub struct ExecRequest {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct SampleRequest {
     /// TCP sockets of all nodes.
-    pub tcp_ms: Option<u64>,
+    pub tcp_ms: Option<f64>,
     /// Counters of all interfaces.
-    pub interfaces_ms: Option<u64>,
+    pub interfaces_ms: Option<f64>,
     /// Counters of the links the engine holds.
-    pub links_ms: Option<u64>,
+    pub links_ms: Option<f64>,
     /// Round trips.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pings: Vec<PingRequest>,
@@ -150,7 +153,7 @@ pub struct PingRequest {
     /// The node that answers, or an address.
     pub to: String,
     /// From one to the next.
-    pub every_ms: u64,
+    pub every_ms: f64,
 }
 
 /// How a program ended.

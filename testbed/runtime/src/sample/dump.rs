@@ -26,7 +26,7 @@ const DONE: u16 = 3;
 #[derive(Debug)]
 pub(crate) struct NodeSocket {
     pub node: String,
-    socket: OwnedFd,
+    pub socket: OwnedFd,
 }
 
 /// Opens a socket of a protocol in each node's network namespace.

@@ -6,7 +6,7 @@ use super::{SampleError, TcpRow, TcpState};
 use netlink_packet_core::NlasIterator;
 use netlink_packet_sock_diag::constants::{AF_INET, INET_DIAG_CONG, INET_DIAG_INFO};
 use netlink_packet_sock_diag::inet::{ExtensionFlags, StateFlags};
-use rustix::fd::BorrowedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::netlink::SOCK_DIAG;
 use rustix::time::{ClockId, clock_gettime};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -35,13 +35,21 @@ impl TcpSampler {
     /// # Errors
     /// A namespace that may not be entered, or a kernel without `sock_diag`.
     pub fn open(nodes: &[(String, BorrowedFd<'_>)]) -> Result<Self, SampleError> {
-        Ok(Self {
-            sockets: open(nodes, Some(SOCK_DIAG))?,
-            request: request(),
-            buffer: Vec::new(),
-            sequence: 0,
-            missed: 0,
-        })
+        Ok(Self::new(open(nodes, Some(SOCK_DIAG))?))
+    }
+
+    /// A sampler with the sockets of another, which opened them in the nodes of these names.
+    pub fn of(sockets: impl IntoIterator<Item = (String, OwnedFd)>) -> Self {
+        Self::new(sockets.into_iter().map(|(node, socket)| NodeSocket { node, socket }).collect())
+    }
+
+    fn new(sockets: Vec<NodeSocket>) -> Self {
+        Self { sockets, request: request(), buffer: Vec::new(), sequence: 0, missed: 0 }
+    }
+
+    /// The nodes' names and the sockets in them.
+    pub fn sockets(&self) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
+        self.sockets.iter().map(|socket| (socket.node.as_str(), socket.socket.as_fd()))
     }
 
     /// The state of every connection that is open, or being closed, in any node, both ends where both are nodes. Takes

@@ -2,8 +2,8 @@
 
 use super::Supervisor;
 use super::names::unknown;
-use crate::control::{Line, PingRequest, SampleRequest};
-use crate::kernel::socket::wait_readable;
+use crate::control::{Line, PingRequest, Reply, SampleRequest};
+use crate::kernel::socket::{MOST, wait_readable};
 use crate::kernel::time::monotonic_nanos;
 use crate::sample::{InterfaceRow, InterfaceSampler, PingRow, Pinger, TcpRow, TcpSampler};
 use serde::Serialize;
@@ -37,8 +37,8 @@ struct Timer {
 }
 
 impl Timer {
-    fn new(now: u64, every_ms: u64) -> Self {
-        Self { next: now, every: every_ms.max(1) * 1_000_000 }
+    fn new(now: u64, every_ms: f64) -> Self {
+        Self { next: now, every: (every_ms.max(1.0) * 1e6) as u64 }
     }
 
     /// Whether a sample is due; instants that were missed are not made up for.
@@ -55,11 +55,7 @@ impl Supervisor {
     /// Sends `{"tcp": […]}`, `{"links": […]}`, `{"interfaces": […]}` and `{"pings": […]}`, each at its interval on a
     /// fixed grid, until the asker closes the connection.
     pub(super) fn sample(&self, line: &Line, request: SampleRequest) -> io::Result<()> {
-        let nodes: Vec<(String, Arc<OwnedFd>)> = {
-            let builder = self.builder();
-            let shown = builder.state.nodes.iter().filter(|(_, node)| !node.hidden);
-            shown.filter_map(|(name, _)| Some((name.clone(), builder.node(name)?.network.clone()))).collect()
-        };
+        let nodes = self.networks();
         let opened: Vec<_> = nodes.iter().map(|(name, network)| (name.clone(), network.as_fd())).collect();
         let mut tcp_sampler =
             request.tcp_ms.map(|_| TcpSampler::open(&opened)).transpose().map_err(io::Error::other)?;
@@ -103,6 +99,27 @@ impl Supervisor {
         }
         // The asker reads on until our side is closed too.
         pingers.into_iter().try_for_each(|(pinger, _)| send_pings(line, &pinger.end()))
+    }
+
+    /// Gives the asker a socket in each node to read TCP's state from.
+    pub(super) fn tcp_sockets(&self, line: &Line) -> io::Result<()> {
+        let nodes = self.networks();
+        let opened: Vec<_> = nodes.iter().map(|(name, network)| (name.clone(), network.as_fd())).collect();
+        let sampler = TcpSampler::open(&opened).map_err(io::Error::other)?;
+        let sockets: Vec<_> = sampler.sockets().collect();
+        for some in sockets.chunks(MOST) {
+            let names: Vec<&str> = some.iter().map(|(name, _)| *name).collect();
+            let descriptors: Vec<_> = some.iter().map(|(_, socket)| *socket).collect();
+            line.send(&Reply::Row(json!(names)), &descriptors)?;
+        }
+        Ok(())
+    }
+
+    /// The network namespaces of the nodes that users know.
+    fn networks(&self) -> Vec<(String, Arc<OwnedFd>)> {
+        let builder = self.builder();
+        let shown = builder.state.nodes.iter().filter(|(_, node)| !node.hidden);
+        shown.filter_map(|(name, _)| Some((name.clone(), builder.node(name)?.network.clone()))).collect()
     }
 
     fn pinger(&self, ping: &PingRequest) -> io::Result<Pinger> {

@@ -108,6 +108,10 @@ impl Supervisor {
                 Answer::Value(self.set(&link, direction, &spec, &traces)?)
             }
             Request::State => Answer::Value(serde_json::to_value(&self.builder().state)?),
+            Request::TcpSockets => {
+                self.tcp_sockets(line)?;
+                Answer::Value(Value::Null)
+            }
             Request::Verdict => Answer::Value(match self.builder().engine_since() {
                 Some((engine, since)) => {
                     let mut report = serde_json::to_value(engine.report()?)?;

@@ -22,7 +22,7 @@ pub(in crate::section) struct ExperimentFile {
     /// How often each runs: once unless said otherwise.
     #[serde(default)]
     pub(super) repeats: Option<Spanned<RepeatsFile>>,
-    /// Seed of the order of runs and of space-filling designs: 1 unless said otherwise.
+    /// Seed of the order of runs and of space-filling designs: the file's unless said otherwise.
     #[serde(default)]
     pub(super) seed: Option<u64>,
 }
