@@ -142,7 +142,7 @@ fn connection(more: &[String]) -> String {
 }
 
 /// One column of a file of samples, where the wanted columns have the wanted texts. A file that is not there has no
-/// rows.
+/// rows, and one of a run that was over before the first sample not even a head.
 fn read(path: &Path, column: &str, wanted: &[(&str, &str)], more: &[&str]) -> Result<Vec<Row>, ResultsError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -152,6 +152,9 @@ fn read(path: &Path, column: &str, wanted: &[(&str, &str)], more: &[&str]) -> Re
     let failed = |error| ResultsError::csv_read(path, error);
     let mut reader = csv::Reader::from_reader(BufReader::new(file));
     let header = reader.headers().map_err(failed)?.clone();
+    if header.is_empty() {
+        return Ok(Vec::new());
+    }
     let place = |name: &str| {
         header.iter().position(|known| known == name).ok_or_else(|| ResultsError::Damaged {
             path: path.to_owned(),
@@ -242,6 +245,21 @@ mod tests {
         assert_eq!(of("{\"t\": 1}\n{\"t\": 2}\nnoise\n", Some("t")), Ok(vec![1.0, 2.0]));
         assert!(of("{\"t\": \"x\"}", Some("t")).unwrap_err().contains("at `t`"));
         assert!(of("", None).unwrap_err().contains("no number"));
+    }
+
+    #[test]
+    fn a_run_that_is_over_before_its_first_sample_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("samples")).unwrap();
+        fs::write(folder.path().join("samples/links.csv"), "").unwrap();
+        let source = Source::Link {
+            link: "a-b".to_owned(),
+            direction: Direction::Forward,
+            column: "bytes".to_owned(),
+        };
+        let metric = Metric { name: "bytes".to_owned(), source, take: Take::Max, unit: "B".to_owned() };
+        let found = measure(&[metric], 0.0, &[], folder.path()).unwrap();
+        assert!(found["bytes"].why.as_ref().is_some_and(|why| why.contains("no such samples")), "{found:?}");
     }
 
     #[test]
