@@ -378,3 +378,25 @@ fn spans(folder: &Path) -> Vec<(u128, u128)> {
     spans.sort_unstable();
     spans
 }
+
+#[test]
+fn a_file_that_changes_under_a_sweep_ends_it() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: named\nexperiment: {factors: {word: [x, y]}, repeats: 2}\n\
+        nodes: {a: {files: {/etc/given: {source: given.txt}}}}\n\
+        collect: {tcp: off, links: off, interfaces: off}\n\
+        run: [{at: 0s, on: a, exec: echo $word}]\n";
+    person.file("named.yaml", text);
+    person.file("given.txt", "one\n");
+    person.plait(&["run", "named.yaml", "--output", "sweep"]).fine();
+    let folder = person.work().join("sweep");
+    std::fs::remove_dir_all(folder.join("runs/c2-r2-a1")).unwrap();
+    person.file("given.txt", "two\n");
+    let ended = person.plait(&["run", "named.yaml", "--resume", "sweep"]);
+    assert_eq!(ended.code(), Some(2), "{ended:#?}");
+    assert!(ended.stderr.contains("another version of given.txt"), "{ended:#?}");
+    // As it says: without that run, and with the old file, it goes on.
+    std::fs::remove_dir_all(folder.join("runs/c2-r2-a1")).unwrap();
+    person.file("given.txt", "one\n");
+    person.plait(&["run", "named.yaml", "--resume", "sweep"]).fine();
+}

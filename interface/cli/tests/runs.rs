@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 const TINY: &str = "plait: 1\nname: tiny\nseed: 4\n\
     report: {title: A tiny run, question: Does everything arrive?}\n\
@@ -247,4 +248,80 @@ fn a_direction_that_fails_and_recovers_loses_what_it_lost_before() {
     let results: Value = serde_json::from_slice(&results).unwrap();
     let conditions = results["links"].to_string();
     assert!(conditions.contains("1ms loss 40%") && conditions.contains("1ms loss 30%"), "{conditions}");
+}
+
+/// What servers and probes say when they are told to end belongs to the run as much as what they said before.
+#[test]
+fn a_command_that_is_stopped_may_still_speak() {
+    as_root_and_as_user(|person| {
+        let text = "plait: 1\nname: last\nnodes: [a]\n\
+            collect: {tcp: off, links: off, interfaces: off, json: [probe]}\n\
+            metrics: {total: {output: probe, field: total}}\n\
+            run:\n\
+            - {at: 0s, on: a, name: probe, background: true, exec: 'trap \"echo whole > /run/node/late; printf %s {\\\\\\\"total\\\\\\\":5}; exit 0\" TERM; while :; do sleep 0.05; done'}\n\
+            - {at: 300ms, on: a, name: main, exec: 'true'}\n";
+        person.file("last.yaml", text);
+        person.plait(&["run", "last.yaml", "--output", "out"]).fine();
+        let out = person.work().join("out");
+        let results: Value =
+            serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+        assert_eq!(results["metrics"]["total"]["value"], 5.0, "{results:#}");
+        assert_eq!(results["commands"][0]["ended"], "stopped", "{results:#}");
+        assert_eq!(std::fs::read_to_string(out.join("nodes/a/run/node/late")).unwrap(), "whole\n");
+    });
+}
+
+/// Loggers begin before there are routes, and one file that is not there is no reason to leave others behind.
+#[test]
+fn what_cannot_be_had_takes_nothing_else_along() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: gaps\nrouting: none\nnodes: {a: host, r: router, b: host}\nlinks: [{endpoints: [a, r], delay: 1ms}, r-b]\n\
+        collect: {tcp: off, links: 50ms, interfaces: 50ms, ping: [{from: a, to: b, every: 20ms}],\n\
+        \x20 files: [{node: a, path: /tmp/never}, {node: a, path: /tmp/there}]}\n\
+        run: [{at: 0s, on: a, exec: 'echo x > /tmp/there; sleep 0.4'}]\n";
+    person.file("gaps.yaml", text);
+    let ended = person.plait(&["run", "gaps.yaml", "--output", "out"]);
+    assert_eq!(ended.code(), Some(1), "a file that is not there fails the run: {ended:#?}");
+    let out = person.work().join("out");
+    let rows = |name: &str| std::fs::read_to_string(out.join("samples").join(name)).unwrap().lines().count();
+    assert!(rows("links.csv") > 5 && rows("interfaces.csv") > 5);
+    assert_eq!(std::fs::read_to_string(out.join("nodes/a/tmp/there")).unwrap(), "x\n");
+    let results: Value = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+    let failures = results["failures"].as_array().unwrap();
+    assert!(failures.len() == 1 && failures[0].as_str().unwrap().contains("/tmp/never"), "{results:#}");
+}
+
+#[test]
+fn a_run_ends_with_its_network() {
+    as_root_and_as_user(|person| {
+        let text = "plait: 1\nname: taken\nnodes: [a, b]\nlinks: [{endpoints: [a, b], delay: 1ms}]\nduration: 300s\n\
+            run: [{at: 0s, on: a, exec: sleep 300, background: true}]\n";
+        person.file("taken.yaml", text);
+        let mut run = person.start(&["run", "taken.yaml", "--output", "out"]);
+        assert!(eventually(|| person.testbeds().iter().any(|testbed| testbed["status"] == "running")));
+        let begun = Instant::now();
+        person.plait(&["down", "taken"]).fine();
+        // The kernel is waited for, five seconds at most; a socket left open would use them up.
+        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(eventually(|| !run.is_running()), "nothing more can come of it");
+        let ended = run.wait();
+        assert_eq!(ended.code(), Some(1), "{ended:#?}");
+        let results = std::fs::read_to_string(person.work().join("out/results.json")).unwrap();
+        assert!(results.contains("the network was gone before the run was over"), "{results}");
+    });
+}
+
+#[test]
+fn what_was_made_twice_before_is_not_made_again() {
+    let Some(person) = Person::root() else { return };
+    let text = "plait: 1\nname: pair\nnodes: [a]\ncollect: {tcp: off, links: off, interfaces: off}\n\
+        run: [{at: 0s, on: a, name: culprit, exec: exit 3}]\n";
+    person.file("pair.yaml", text);
+    let once = ["run", "pair.yaml", "--twice", "--output", "out", "--junit", "out.xml"];
+    let ended = person.plait(&once);
+    assert_eq!(ended.code(), Some(1), "alike, and both failed: {ended:#?}");
+    assert!(ended.stderr.contains("the second run FAILED: culprit"), "{ended:#?}");
+    let junit = std::fs::read_to_string(person.work().join("out.xml")).unwrap();
+    assert!(junit.contains("tests=\"2\" failures=\"2\""), "{junit}");
+    person.plait(&once).fails_saying(2, &["out/first is there already", "--output"]);
 }

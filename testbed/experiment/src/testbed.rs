@@ -21,6 +21,7 @@ use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct RunningTestbed {
     testbed: Testbed,
     traces: Traces,
     verification: Vec<Verification>,
+    /// Whether it ended while it was sampled.
+    gone: Arc<AtomicBool>,
 }
 
 impl RunningTestbed {
@@ -53,7 +56,7 @@ impl RunningTestbed {
             measuring(name);
             verification.extend(judgement::verified(name, &testbed.check_link(name, false)?));
         }
-        Ok(Self { testbed, traces, verification })
+        Ok(Self { testbed, traces, verification, gone: Arc::default() })
     }
 
     /// Lays conditions over those of one direction.
@@ -113,6 +116,10 @@ impl World for RunningTestbed {
         }
     }
 
+    fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
     fn spawn(&self, launch: &Launch<'_>) -> Result<Box<dyn Running>, WorldError> {
         let null = File::open("/dev/null").map_err(error)?;
         let stdout = File::create(launch.stdout).map_err(error)?;
@@ -128,15 +135,18 @@ impl World for RunningTestbed {
             self.testbed.exec(request, [null.as_fd(), stdout.as_fd(), stderr.as_fd()]).map_err(error)?;
         let socket = running.socket().map_err(error)?;
         let outcome = Arc::new(Mutex::new(None));
-        let told = outcome.clone();
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (told, was_stopped) = (outcome.clone(), stopped.clone());
         std::thread::Builder::new()
             .name("plait-command".into())
             .spawn(move || {
                 let ended = match running.wait() {
+                    // However it took the wish to end.
+                    Ok(_) if was_stopped.load(Ordering::Acquire) => Ended::Stopped,
                     Ok(Exited::Code(code)) => Ended::Exit(code),
                     Ok(Exited::Signal(signal)) => Ended::Signal(signal),
                     Ok(Exited::TimedOut) => Ended::TimedOut,
-                    // The line was closed: by `stop`, or because the testbed is gone.
+                    // The testbed is gone.
                     Err(_) => Ended::Stopped,
                 };
                 let finished = Duration::from_nanos(monotonic_nanos());
@@ -144,7 +154,7 @@ impl World for RunningTestbed {
                     Some(Outcome { ended, started, finished });
             })
             .map_err(error)?;
-        Ok(Box::new(Command { outcome, socket, stopped: false }))
+        Ok(Box::new(Command { outcome, socket, stopped }))
     }
 
     fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError> {
@@ -174,7 +184,7 @@ impl World for RunningTestbed {
             links_ms: request.links.map(millis),
             pings: request.pings.into_iter().map(asked).collect(),
         };
-        Samplers::start(&self.testbed, rows, request.tcp, deliver)
+        Samplers::start(&self.testbed, rows, request.tcp, deliver, &self.gone)
             .map(|samplers| Box::new(samplers) as _)
             .map_err(error)
     }
@@ -186,13 +196,15 @@ impl World for RunningTestbed {
     }
 
     fn collect(&self, node: &str, paths: &[String], into: &Path) -> Result<(), WorldError> {
-        let own = self.testbed.open(node, NODE_FOLDER).map_err(error)?;
-        copy_tree(own, into).map_err(error)?;
-        for path in paths {
-            let opened = self.testbed.open(node, path).map_err(error)?;
-            copy_tree(opened, &into.join(path.trim_start_matches('/'))).map_err(error)?;
-        }
-        Ok(())
+        let one = |path: &str, into: &Path| {
+            let opened = self.testbed.open(node, path).map_err(|error| error.to_string())?;
+            copy_tree(opened, into).map_err(|error| error.to_string())
+        };
+        // One that is not there keeps none of the others.
+        let own = one(NODE_FOLDER, into);
+        let asked = paths.iter().map(|path| one(path, &into.join(path.trim_start_matches('/'))));
+        let failed: Vec<String> = std::iter::once(own).chain(asked).filter_map(Result::err).collect();
+        if failed.is_empty() { Ok(()) } else { Err(error(failed.join("; "))) }
     }
 
     fn verification(&self) -> Vec<Verification> {
@@ -227,7 +239,8 @@ impl World for RunningTestbed {
 struct Command {
     outcome: Arc<Mutex<Option<Outcome>>>,
     socket: UnixStream,
-    stopped: bool,
+    /// Whether it was told to end.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Running for Command {
@@ -236,10 +249,10 @@ impl Running for Command {
     }
 
     fn stop(&mut self) -> Result<(), WorldError> {
-        if !self.stopped {
-            self.stopped = true;
-            // The supervisor takes the end of the line for the end of the wish: SIGTERM, then SIGKILL.
-            let _ = self.socket.shutdown(Shutdown::Both);
+        if !self.stopped.swap(true, Ordering::AcqRel) {
+            // The supervisor takes the end of what we say for the end of the wish: SIGTERM, then SIGKILL. What it says
+            // of the command's end still comes, so that all it wrote on SIGTERM is there when the run goes on.
+            let _ = self.socket.shutdown(Shutdown::Write);
         }
         Ok(())
     }

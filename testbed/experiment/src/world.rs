@@ -41,6 +41,11 @@ pub trait World: Sync {
     /// stays down.
     fn set_node_up(&self, node: &str, up: bool) -> Result<(), WorldError>;
 
+    /// Whether the network ended by itself, as far as it is known, so that nothing more can come of a run.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     /// Starts the samplers. Batches arrive in order of time; `deliver` is quick and may be called from any thread.
     fn sample(&self, request: Sampling, deliver: Deliver) -> Result<Box<dyn Logger>, WorldError>;
 

@@ -26,16 +26,19 @@ pub fn compare(arguments: CompareArguments, output: &Output) -> Result<ExitCode,
 }
 
 fn text(comparison: &Comparison) -> String {
-    let head = ["CELL", "METRIC", "FIRST", "SECOND", "DIFFERENCE", "95 % INTERVAL", ""];
+    let head = ["CELL", "METRIC", "FIRST", "N", "SECOND", "N", "DIFFERENCE", "95 % INTERVAL", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for row in &comparison.compared {
-        let side = |side: Option<(f64, usize)>| side.map(|(mean, _)| short(mean)).unwrap_or_default();
+        let mean = |side: Option<(f64, usize)>| side.map(|(mean, _)| short(mean)).unwrap_or_default();
+        let runs = |side: Option<(f64, usize)>| side.map_or(0, |(_, runs)| runs).to_string();
         let interval = row.difference.and_then(|found| found.interval);
         rows.push(vec![
             row.levels.join(" "),
             with_unit(&row.metric, &row.unit),
-            side(row.first),
-            side(row.second),
+            mean(row.first),
+            runs(row.first),
+            mean(row.second),
+            runs(row.second),
             row.difference.map(|found| short(found.value)).unwrap_or_default(),
             interval.map(|(low, high)| format!("{} to {}", short(low), short(high))).unwrap_or_default(),
             if row.differs() { "differ" } else { "" }.to_owned(),

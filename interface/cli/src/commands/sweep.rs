@@ -124,7 +124,7 @@ fn text(summary: &Summary) -> String {
                         value(metric.mean),
                         interval.unwrap_or_default(),
                         value(metric.median),
-                        cell.valid.to_string(),
+                        metric.values.len().to_string(),
                         cell.tainted.to_string(),
                     ])
                     .collect(),

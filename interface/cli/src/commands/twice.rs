@@ -5,12 +5,14 @@ use crate::commands::perform::child;
 use crate::commands::sweep::{short, with_unit};
 use crate::output::{Failure, Output, counted, table, write_file};
 use plait::{Checked, next_place};
+use plait_testbed_experiment::report::junit_of_runs;
+use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::sweep::{
     CellSummary, ComparedMetric, MOST_ATTEMPTS, Reproduction, RunId, Summary, Sweep,
 };
 use plait_testbed_experiment::world::VerdictWord;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Makes one run twice: that of a file without factors, or of one of its cells.
@@ -21,13 +23,32 @@ pub fn twice(arguments: &RunArguments, loaded: &Checked, output: &Output) -> Res
     };
     let run = arguments.cell.map(|cell| RunId { cell, repeat: arguments.repeat.unwrap_or(1) });
     let places = ["first", "second"].map(|name| folder.join(name));
+    if let Some(place) = places.iter().find(|place| place.exists()) {
+        return Err(Failure::usage(format!(
+            "{} is there already: choose another folder with `--output`",
+            place.display()
+        )));
+    }
     for (place, word) in places.iter().zip(["once", "twice"]) {
         output.note(&format!("running {word}: {}", place.display()));
         child(arguments, run, arguments.name.as_deref(), place)?;
     }
     let reproduction = compare(&folder, [&places[0], &places[1]], &BTreeMap::new())?;
+    let read = |place: &PathBuf| Results::read(place).map_err(|error| Failure::new(error.to_string()));
+    let results = [read(&places[0])?, read(&places[1])?];
+    if let Some(place) = &arguments.junit {
+        write_file(place, &junit_of_runs(&[("first", &results[0]), ("second", &results[1])]))?;
+    }
+    for (results, word) in results.iter().zip(["first", "second"]) {
+        let broken = results.assertions.iter().filter(|assertion| !assertion.held);
+        let broken = broken.map(|assertion| format!("not so: {}", assertion.text));
+        for failure in results.failures.iter().cloned().chain(broken) {
+            output.note(&format!("the {word} run FAILED: {failure}"));
+        }
+    }
     output.result(&serde_json::json!({ "folder": folder, "twice": reproduction }), || text(&reproduction))?;
-    Ok(if reproduction.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let succeeded = results.iter().all(Results::succeeded);
+    Ok(if succeeded && reproduction.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Makes the first repeat of a cell again after its experiment.

@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::Type;
 
 /// Columns of whole numbers.
-const WHOLE: [&str; 27] = [
+const WHOLE: [&str; 28] = [
     "bytes",
     "bytes_acked",
     "bytes_received",
@@ -30,6 +30,7 @@ const WHOLE: [&str; 27] = [
     "rx_dropped",
     "rx_errors",
     "rx_packets",
+    "sequence",
     "ssthresh_packets",
     "stream",
     "tx_bytes",
@@ -40,8 +41,17 @@ const WHOLE: [&str; 27] = [
 ];
 
 /// Columns of other numbers.
-const FRACTIONS: [&str; 7] =
-    ["min_rtt_ms", "rto_ms", "rttvar_ms", "seconds", "srtt_ms", "throughput_bps", "time_s"];
+const FRACTIONS: [&str; 9] = [
+    "min_rtt_ms",
+    "rto_ms",
+    "rtt_ms",
+    "rttvar_ms",
+    "seconds",
+    "srtt_ms",
+    "throughput_bps",
+    "time_s",
+    "value",
+];
 
 /// Columns of yes and no.
 const FLAGS: [&str; 1] = ["application_limited"];

@@ -13,4 +13,4 @@ pub use difference::difference;
 pub use effect::{CellValues, Effect, effects};
 pub use estimate::{CONFIDENCE, Estimate, bootstrap, mean, median, prediction};
 pub use sensitivity::rank_correlation;
-pub use take::{Take, quantile};
+pub use take::{Take, Taken, quantile};

@@ -31,20 +31,63 @@ pub enum Take {
 impl Take {
     /// The value of samples, each with its second; none where there are too few.
     pub fn of(self, samples: &[(f64, f64)]) -> Option<f64> {
-        let values = || samples.iter().map(|(_, value)| *value);
-        let (first, last) = (samples.first()?, samples.last()?);
-        let value = match self {
-            Self::Mean => values().sum::<f64>() / samples.len() as f64,
-            Self::Min => values().fold(f64::INFINITY, f64::min),
-            Self::Max => values().fold(f64::NEG_INFINITY, f64::max),
-            Self::First => first.1,
-            Self::Last => last.1,
-            Self::Sum => values().sum(),
-            Self::Rate => (last.1 - first.1) / (last.0 - first.0),
-            Self::Quantile(share) => {
-                let mut sorted: Vec<f64> = values().collect();
-                sorted.sort_unstable_by(f64::total_cmp);
-                quantile(&sorted, share)
+        let mut taken = self.begin();
+        samples.iter().for_each(|(second, value)| taken.push(*second, *value));
+        taken.value()
+    }
+
+    /// The value of samples that come one by one.
+    pub fn begin(self) -> Taken {
+        let (ends, extremes) = (None, (f64::INFINITY, f64::NEG_INFINITY));
+        Taken { take: self, ends, extremes, sum: 0.0, count: 0, all: Vec::new() }
+    }
+}
+
+/// What is kept of samples until their value is asked for: of a quantile all of them, else a few numbers.
+#[derive(Debug, Clone)]
+pub struct Taken {
+    take: Take,
+    /// The first and the last, each with its second.
+    ends: Option<[(f64, f64); 2]>,
+    /// The smallest and the largest.
+    extremes: (f64, f64),
+    sum: f64,
+    count: u64,
+    all: Vec<f64>,
+}
+
+impl Taken {
+    /// Takes a sample, no earlier than those before.
+    pub fn push(&mut self, second: f64, value: f64) {
+        let sample = (second, value);
+        self.ends = Some([self.ends.map_or(sample, |[first, _]| first), sample]);
+        self.extremes = (self.extremes.0.min(value), self.extremes.1.max(value));
+        self.sum += value;
+        self.count += 1;
+        if matches!(self.take, Take::Quantile(_)) {
+            self.all.push(value);
+        }
+    }
+
+    /// The latest value.
+    pub fn last(&self) -> Option<f64> {
+        self.ends.map(|[_, (_, value)]| value)
+    }
+
+    /// The value of all; none where there are too few.
+    pub fn value(mut self) -> Option<f64> {
+        let [first, last] = self.ends?;
+        let value = match self.take {
+            Take::Mean => self.sum / self.count as f64,
+            Take::Min => self.extremes.0,
+            Take::Max => self.extremes.1,
+            Take::First => first.1,
+            Take::Last => last.1,
+            Take::Sum => self.sum,
+            Take::Rate => (last.1 - first.1) / (last.0 - first.0),
+            Take::Quantile(share) => {
+                self.all.sort_unstable_by(f64::total_cmp);
+                quantile(&self.all, share)
             }
         };
         value.is_finite().then_some(value)

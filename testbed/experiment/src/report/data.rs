@@ -121,10 +121,15 @@ impl Data {
             sent_before: u64,
         }
         let mut ends: BTreeMap<(String, String, String), Ends> = BTreeMap::new();
+        // Connections whose addresses and ports were used again after them.
+        let mut over: Vec<Ends> = Vec::new();
         read::<TcpRecord>(path, |row| {
             self.rows.tcp += 1;
             let key = (row.node.clone(), row.local.clone(), row.remote.clone());
             let end = ends.entry(key).or_default();
+            if end.last.as_ref().is_some_and(|last| row.bytes_acked < last.bytes_acked) {
+                over.push(std::mem::take(end));
+            }
             if let Some(acked) = row.bytes_acked {
                 if end.last.is_none() {
                     end.sent_before = acked;
@@ -139,7 +144,7 @@ impl Data {
         let mut flows: Vec<Flow> = Vec::new();
         let names: HashMap<IpAddr, &str> =
             results.world.addresses.iter().map(|(address, node)| (*address, node.as_str())).collect();
-        for end in ends.into_values() {
+        for end in ends.into_values().chain(over) {
             let Some(last) = end.last else { continue };
             let acked = last.bytes_acked.unwrap_or(0);
             if acked < LEAST_BYTES || acked < last.bytes_received.unwrap_or(0) {

@@ -10,8 +10,20 @@ use crate::world::VerdictWord;
 
 /// One run as a JUnit file.
 pub fn junit_of_run(results: &Results) -> String {
-    let run = RunSummary {
-        run: "run".to_owned(),
+    junit_of_runs(&[("run", results)])
+}
+
+/// Runs of one file as a JUnit file, by what they are called there.
+pub fn junit_of_runs(runs: &[(&str, &Results)]) -> String {
+    let name = runs.first().map_or("", |(_, results)| &results.network.name);
+    let runs: Vec<RunSummary> = runs.iter().map(|(name, results)| alone(name, results)).collect();
+    suite(name, &runs.iter().map(|run| (String::new(), run)).collect::<Vec<_>>())
+}
+
+/// A run that is of no experiment.
+fn alone(name: &str, results: &Results) -> RunSummary {
+    RunSummary {
+        run: name.to_owned(),
         cell: 1,
         repeat: 1,
         attempt: 1,
@@ -23,8 +35,7 @@ pub fn junit_of_run(results: &Results) -> String {
         metrics: Default::default(),
         failures: results.failures.clone(),
         assertions: results.assertions.clone(),
-    };
-    suite(&results.network.name, &[(String::new(), &run)])
+    }
 }
 
 /// The runs of an experiment as a JUnit file.

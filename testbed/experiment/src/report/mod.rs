@@ -32,13 +32,14 @@ mod timeline;
 use crate::results::{NetworkSummary, Results, ResultsError};
 use crate::sweep::{Comparison, Summary};
 use plait_model_topology::Network;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use junit::{junit_of_experiment, junit_of_run};
+pub use junit::{junit_of_experiment, junit_of_run, junit_of_runs};
 
 /// A network as a picture that stands by itself: SVG with its own style. None for more nodes than can be told apart.
 pub fn draw(network: &Network) -> Option<String> {
-    let summary = NetworkSummary::of(network, "", String::new());
+    let summary = NetworkSummary::of(network, "", String::new(), BTreeMap::new());
     let svg = drawing::svg(&summary, &[])?;
     let head = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" ";
     let style = format!("<style>svg {{ font: 14px sans-serif; }}\n{}</style>", page::STYLE);

@@ -52,11 +52,14 @@ struct Stream {
 /// Choice: the connection's set-up, some round-trip times, is not added, because iperf3 does not print it.
 pub fn intervals(stdout: &Path, command: &str, node: &str, started_s: f64) -> Vec<Iperf3Record> {
     let Some(output) = read(stdout) else { return Vec::new() };
-    let streams = output.intervals.into_iter().flat_map(|interval| interval.streams);
-    streams
+    let streams = || output.intervals.iter().flat_map(|interval| &interval.streams);
+    // After what `-O` leaves out iperf3 counts from nought again.
+    let left_out = streams().filter(|stream| stream.omitted && stream.end.is_finite());
+    let left_out = left_out.map(|stream| stream.end).fold(0.0, f64::max);
+    streams()
         .filter(|stream| !stream.omitted && stream.end.is_finite() && stream.seconds > 0.0)
         .map(|stream| Iperf3Record {
-            time_s: ((started_s + stream.end) * 1e6).round() / 1e6,
+            time_s: ((started_s + left_out + stream.end) * 1e6).round() / 1e6,
             command: command.to_owned(),
             node: node.to_owned(),
             stream: stream.socket,

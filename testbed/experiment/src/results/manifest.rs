@@ -79,6 +79,9 @@ pub struct NetworkSummary {
     pub file: String,
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
+    /// The same of the files that it names, by their paths.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
     /// Seed of every random choice.
     pub seed: u64,
     /// Nodes in the order of the file.
@@ -254,14 +257,15 @@ impl Results {
 }
 
 impl NetworkSummary {
-    /// The summary of a network read from `file`, whose bytes hash to `sha256`.
-    pub fn of(network: &Network, file: &str, sha256: String) -> Self {
+    /// The summary of a network read from `file`, whose bytes hash to `sha256`, and those of the files it names to others.
+    pub fn of(network: &Network, file: &str, sha256: String, files: BTreeMap<String, String>) -> Self {
         let node = |port: Port| &network.nodes[port.node];
         let interface = |port: Port| node(port).interfaces[port.interface].name.clone();
         Self {
             name: network.name.clone(),
             file: file.to_owned(),
             sha256,
+            files,
             seed: network.seed,
             nodes: network.nodes.iter().map(node_summary).collect(),
             links: network

@@ -30,8 +30,9 @@ pub use manifest::{
     AssertionRecord, CommandRecord, EventKind, EventRecord, LanSummary, LinkSummary, NetworkSummary,
     NodeSummary, RESULTS_VERSION, Results, SamplesSummary,
 };
-pub use metrics::{MetricValue, measure, usual as usual_metrics};
+pub use metrics::{MetricValue, Recorded, measure, usual as usual_metrics};
 pub use staging::Staging;
+pub(crate) use staging::sync;
 
 /// The file in a results folder that says what was built.
 pub const PLAN: &str = "plan.json";

@@ -2,7 +2,7 @@
 
 use super::{Results, ResultsError};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A results folder while it is being written: beside its place, under a name that says it is not whole.
@@ -82,12 +82,32 @@ impl Staging {
         })
     }
 
-    /// Gives the folder its name. Returns where it stands now.
+    /// Gives the folder its name, when all in it is on the disk. Returns where it stands now.
     pub fn finish(self) -> Result<PathBuf, ResultsError> {
         if fs::symlink_metadata(&self.place).is_ok() {
             return Err(ResultsError::Exists(self.place));
         }
+        sync_tree(&self.folder).map_err(|error| ResultsError::write(&self.folder, error))?;
         fs::rename(&self.folder, &self.place).map_err(|error| ResultsError::write(&self.place, error))?;
+        if let Some(parent) = self.place.parent() {
+            sync(parent).map_err(|error| ResultsError::write(parent, error))?;
+        }
         Ok(self.place)
     }
+}
+/// Writes a file or folder to the disk, and all in it.
+fn sync_tree(path: &Path) -> io::Result<()> {
+    let kind = fs::symlink_metadata(path)?.file_type();
+    if kind.is_dir() {
+        for entry in fs::read_dir(path)? {
+            sync_tree(&entry?.path())?;
+        }
+    }
+    if kind.is_dir() || kind.is_file() { sync(path) } else { Ok(()) }
+}
+
+/// Writes a file's bytes, or a folder's names, to the disk.
+pub(crate) fn sync(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    File::open(path)?.sync_all()
 }

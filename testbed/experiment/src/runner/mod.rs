@@ -26,8 +26,8 @@ pub use provenance::Input;
 use crate::report;
 use crate::results::records::seconds;
 use crate::results::{
-    AssertionRecord, EventKind, EventRecord, Iperf3Rows, Machine, NetworkSummary, RESULTS_VERSION, Results,
-    ResultsError, SamplesSummary, Staging, measure, usual_metrics,
+    AssertionRecord, EventKind, EventRecord, Iperf3Rows, Machine, NetworkSummary, RESULTS_VERSION, Recorded,
+    Results, ResultsError, SamplesSummary, Staging, measure, usual_metrics,
 };
 use crate::section::{Action, Command, Condition, Event, Script};
 use crate::world::{Direction, Stop, World, WorldError};
@@ -156,16 +156,21 @@ fn perform(
         next_word: start,
     };
     progress.moment(0.0, Moment::Started { until: script.duration.map(TimeSpan::as_secs_f64) });
-    let played = stage.play(&script.events, script.duration, &Halt { stop, loggers: &loggers }, progress);
+    let played =
+        stage.play(&script.events, script.duration, &Halt { world, stop, loggers: &loggers }, progress);
     progress.moment(stage.elapsed(), Moment::Stopping);
     stage.commands.stop_all(GRACE, progress);
     let duration_s = stage.elapsed();
     let verdict = world.verdict(start);
     played?;
+    let is_gone = world.is_gone();
     // At the end, because a slow disk would hold up what follows a wait.
     staging.remove(wait::FOLDER)?;
 
     let mut failures = loggers.refusals();
+    if is_gone {
+        failures.push(format!("the network was gone before the run was over, at {duration_s:.1} s"));
+    }
     let (mut rows, packets, more) = loggers.stop()?;
     let (kept, missed) = stage.printed.finish(world.now())?;
     rows.kept += kept;
@@ -186,10 +191,14 @@ fn perform(
     let (commands, more) = stage.commands.records(end);
     failures.extend(more);
     Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
-    let warmup_s = stage.real(script.warmup, |pause| pause.at < script.warmup).as_secs_f64();
+    let warmup_s = stage.real(script.warmup, |pause| pause.at <= script.warmup).as_secs_f64();
     let metrics = match script.metrics.is_empty() {
         true => usual_metrics(&commands, staging.folder()),
-        false => measure(&script.metrics, warmup_s, &commands, staging.folder())?,
+        false => {
+            let recorded =
+                Recorded { folder: staging.folder(), commands: &commands, json: &script.collect.json };
+            measure(&script.metrics, warmup_s, &recorded)?
+        }
     };
     // Of a run that was cut short it goes without saying.
     if end == End::Reached {
@@ -209,7 +218,7 @@ fn perform(
     Ok(Results {
         plait_results: RESULTS_VERSION,
         plait: env!("CARGO_PKG_VERSION").to_owned(),
-        network: NetworkSummary::of(input.network, input.file_name(), input.sha256()),
+        network: NetworkSummary::of(input.network, input.file_name(), input.sha256(), input.hashes()),
         question: script.question.clone(),
         machine: Machine::here(),
         world: world.describe(),
@@ -237,15 +246,16 @@ fn perform(
     })
 }
 
-/// What ends a run before its time: the user, or a disk that takes no more samples.
+/// What ends a run before its time: the user, a disk that takes no more samples, or that the network is gone.
 struct Halt<'a> {
+    world: &'a dyn World,
     stop: &'a Stop,
     loggers: &'a Loggers,
 }
 
 impl Halt<'_> {
     fn is_due(&self) -> bool {
-        self.stop.is_asked() || self.loggers.failed()
+        self.stop.is_asked() || self.loggers.failed() || self.world.is_gone()
     }
 }
 

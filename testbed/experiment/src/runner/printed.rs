@@ -4,14 +4,16 @@ use crate::results::records::{PrintedRecord, seconds};
 use crate::results::{ResultsError, Staging};
 use crate::section::Command;
 use serde_json::Value;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Choice: what is longer than a line anybody prints, or has more numbers than anybody draws, is no sample.
+/// Choice: what is longer than a line anybody prints, or has more numbers than anybody looks at, is no sample.
 const LONGEST_LINE: usize = 64 * 1024;
-const MOST_NUMBERS: usize = 64;
+const MOST_NUMBERS: usize = 1000;
+/// Of a command that prints faster than this each look reads a part: events come first.
+const MOST_A_LOOK: u64 = 1 << 20;
 
 /// Follows the output of the commands that `collect` names.
 pub(super) struct Printed<'a> {
@@ -59,12 +61,16 @@ impl<'a> Printed<'a> {
         }
     }
 
-    /// Reads what was printed since the last look.
+    /// Reads what was printed since the last look, and not more than a run has time for.
     pub fn look(&mut self, now: Duration) {
+        self.read_all(now, MOST_A_LOOK);
+    }
+
+    fn read_all(&mut self, now: Duration, most: u64) {
         let at = seconds(now, self.start);
         for index in 0..self.followed.len() {
             if self.error.is_none()
-                && let Err(error) = self.read(index, at)
+                && let Err(error) = self.read(index, at, most)
             {
                 self.error = Some(error);
             }
@@ -76,9 +82,22 @@ impl<'a> Printed<'a> {
         self.error.is_some()
     }
 
-    /// Reads the rest. Returns how many rows were kept, and how many lines were none.
+    /// Reads the rest, up to where outputs end now. Returns how many rows were kept, and how many lines were none.
     pub fn finish(&mut self, now: Duration) -> Result<(u64, u64), ResultsError> {
-        self.look(now);
+        let sizes =
+            self.followed.iter().map(|followed| fs::metadata(&followed.path).map_or(0, |data| data.len()));
+        let longest = sizes.max().unwrap_or(0);
+        self.read_all(now, longest);
+        let at = seconds(now, self.start);
+        for index in 0..self.followed.len() {
+            // A last line may have no end.
+            let line = std::mem::take(&mut self.followed[index].line);
+            if self.error.is_none()
+                && let Err(error) = self.line(index, at, &line)
+            {
+                self.error = Some(error);
+            }
+        }
         if let Some(error) = self.error.take() {
             return Err(error);
         }
@@ -92,24 +111,27 @@ impl<'a> Printed<'a> {
         self.staging.folder().join("samples/json.csv")
     }
 
-    fn read(&mut self, index: usize, at: f64) -> Result<(), ResultsError> {
+    fn read(&mut self, index: usize, at: f64, most: u64) -> Result<(), ResultsError> {
         let followed = &mut self.followed[index];
         if followed.output.is_none() {
             followed.output = match File::open(&followed.path) {
                 Ok(file) => Some(file),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 Err(error) => return Err(ResultsError::read(&followed.path, error)),
             };
         }
-        let Some(output) = &mut followed.output else { return Ok(()) };
-        let mut lines: Vec<Vec<u8>> = Vec::new();
         let mut block = [0; 16 * 1024];
-        loop {
+        let mut read = 0;
+        while read < most {
+            let followed = &mut self.followed[index];
+            let Some(output) = &mut followed.output else { return Ok(()) };
             let count = output.read(&mut block).map_err(|error| ResultsError::read(&followed.path, error))?;
             if count == 0 {
                 break;
             }
+            read += count as u64;
             for part in block[..count].split_inclusive(|byte| *byte == b'\n') {
+                let followed = &mut self.followed[index];
                 followed.too_long |= followed.line.len() + part.len() > LONGEST_LINE;
                 if !followed.too_long {
                     followed.line.extend_from_slice(part);
@@ -118,21 +140,23 @@ impl<'a> Printed<'a> {
                     let line = std::mem::take(&mut followed.line);
                     match std::mem::take(&mut followed.too_long) {
                         true => self.missed += 1,
-                        false => lines.push(line),
+                        false => self.line(index, at, &line)?,
                     }
                 }
             }
         }
-        for line in lines {
-            let Ok(value) = serde_json::from_slice::<Value>(&line) else { continue };
-            let mut numbers = Vec::new();
-            gather(&value, String::new(), &mut numbers);
-            self.missed += u64::from(numbers.len() > MOST_NUMBERS);
-            for (field, value) in numbers.into_iter().take(MOST_NUMBERS) {
-                let Followed { command, node, .. } = &self.followed[index];
-                let (command, node) = (command.clone(), node.clone());
-                self.write(&PrintedRecord { time_s: at, command, node, field, value })?;
-            }
+        Ok(())
+    }
+
+    fn line(&mut self, index: usize, at: f64, line: &[u8]) -> Result<(), ResultsError> {
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { return Ok(()) };
+        let mut numbers = Vec::new();
+        gather(&value, String::new(), &mut numbers);
+        self.missed += u64::from(numbers.len() > MOST_NUMBERS);
+        for (field, value) in numbers.into_iter().take(MOST_NUMBERS) {
+            let Followed { command, node, .. } = &self.followed[index];
+            let (command, node) = (command.clone(), node.clone());
+            self.write(&PrintedRecord { time_s: at, command, node, field, value })?;
         }
         Ok(())
     }
@@ -171,7 +195,6 @@ fn gather(value: &Value, way: String, numbers: &mut Vec<(String, f64)>) {
 mod tests {
     use super::*;
     use crate::section::Expect;
-    use std::fs;
     use std::io::Write;
 
     fn command(name: &str) -> Command {
@@ -201,7 +224,8 @@ mod tests {
         printed.look(Duration::from_millis(11_500));
         writeln!(output, "ue\": 4}}").unwrap();
         writeln!(output, "[{}1]", "1,".repeat(LONGEST_LINE)).unwrap();
-        writeln!(output, "{{\"queue\": 5}}").unwrap();
+        // The last line has no end.
+        write!(output, "{{\"queue\": 5}}").unwrap();
         assert_eq!(printed.finish(Duration::from_secs(12)).unwrap(), (5, 1));
         let rows = fs::read_to_string(staging.folder().join("samples/json.csv")).unwrap();
         assert_eq!(

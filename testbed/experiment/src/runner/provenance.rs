@@ -5,6 +5,7 @@ use crate::section::Collect;
 use crate::world::World;
 use plait_model_topology::Network;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
@@ -30,7 +31,12 @@ impl Input<'_> {
 
     /// SHA-256 of the file, in hexadecimal.
     pub fn sha256(&self) -> String {
-        Sha256::digest(self.text).iter().map(|byte| format!("{byte:02x}")).collect()
+        hash(self.text)
+    }
+
+    /// The same of the files it names.
+    pub(crate) fn hashes(&self) -> BTreeMap<String, String> {
+        self.named.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect()
     }
 
     /// The file and those it names, as they stand in a results folder, so that it can be run again by itself.
@@ -46,6 +52,10 @@ impl Input<'_> {
         }
         copies
     }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a path would stand where results stand.
@@ -67,6 +77,7 @@ fn is_ours(path: &str) -> bool {
             | "plan.json"
             | "twice"
             | "twice.json"
+            | "waiting"
     )
 }
 

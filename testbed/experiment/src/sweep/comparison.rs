@@ -35,14 +35,17 @@ impl Side {
     }
 
     fn of_experiment(summary: Summary) -> Self {
-        let mut cells = BTreeMap::new();
+        let mut cells: BTreeMap<Vec<String>, Metrics> = BTreeMap::new();
         for cell in &summary.cells {
             let levels = summary.factors.iter().zip(&cell.levels);
             let levels = levels.map(|(factor, level)| format!("{}={level}", factor.name)).collect();
             let unit = |name: &String| summary.metrics.get(name).cloned().unwrap_or_default();
-            let metrics =
-                cell.metrics.iter().map(|(name, metric)| (name.clone(), (unit(name), metric.values.clone())));
-            cells.insert(levels, metrics.collect());
+            // A space-filling design may have several cells of the same levels.
+            let known = cells.entry(levels).or_default();
+            for (name, metric) in &cell.metrics {
+                let (_, values) = known.entry(name.clone()).or_insert_with(|| (unit(name), Vec::new()));
+                values.extend_from_slice(&metric.values);
+            }
         }
         let kernel = summary.machine.as_ref().map(|machine| machine.kernel.clone()).unwrap_or_default();
         Self {

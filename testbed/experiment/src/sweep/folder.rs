@@ -3,7 +3,7 @@
 use super::order::{Attempt, RunId, block};
 use super::summary;
 use crate::analysis::mean;
-use crate::results::{MetricValue, Results, ResultsError};
+use crate::results::{MetricValue, Results, ResultsError, sync};
 use crate::runner::Input;
 use crate::section::{Experiment, Repeats};
 use crate::world::VerdictWord;
@@ -44,6 +44,22 @@ pub enum SweepError {
         /// Start of the hash the file has now.
         is: String,
     },
+    /// A folder of a Plait that read the file otherwise.
+    #[error("{} was begun by plait {by}, which made other cells of the same file: go on with that, or begin anew", .folder.display())]
+    Otherwise {
+        /// The folder.
+        folder: PathBuf,
+        /// Its version.
+        by: String,
+    },
+    /// A run of another version of the file, or of one that it names.
+    #[error("{} was made with another version of {file} than the runs before: remove it, bring the old version back, and go on by `--resume`", .run.display())]
+    Mixed {
+        /// The run.
+        run: PathBuf,
+        /// The file.
+        file: String,
+    },
     /// A folder somebody works on.
     #[error("another plait is at work in {}", .0.display())]
     Busy(PathBuf),
@@ -76,6 +92,8 @@ pub struct Sweep<'a> {
     manifest: Manifest,
     folder: PathBuf,
     done: BTreeMap<RunId, Vec<Done>>,
+    /// The hashes of the files that runs named.
+    files: BTreeMap<String, String>,
     _lock: File,
 }
 
@@ -112,7 +130,9 @@ impl<'a> Sweep<'a> {
         // Written under another name first: a folder whose experiment.json is there has everything else.
         let draft = folder.join("experiment.json.new");
         fs::write(&draft, text)
+            .and_then(|()| sync(&draft))
             .and_then(|()| fs::rename(&draft, &path))
+            .and_then(|()| sync(folder))
             .map_err(|error| ResultsError::write(&path, error))?;
         Self::open(experiment, manifest, folder)
     }
@@ -139,7 +159,10 @@ impl<'a> Sweep<'a> {
         let known: Manifest =
             serde_json::from_value(value).map_err(|error| nothing(format!("experiment.json: {error}")))?;
         let now = Manifest::of(experiment, input);
-        if known.sha256 != now.sha256 || known.cells != now.cells {
+        if known.sha256 == now.sha256 && known.cells != now.cells {
+            return Err(SweepError::Otherwise { folder: folder.to_owned(), by: known.plait });
+        }
+        if known.sha256 != now.sha256 {
             let start = |hash: &str| hash.chars().take(12).collect();
             return Err(SweepError::Changed {
                 folder: folder.to_owned(),
@@ -155,8 +178,14 @@ impl<'a> Sweep<'a> {
         let lock = File::open(&path).map_err(|error| ResultsError::read(&path, error))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| SweepError::Busy(folder.to_owned()))?;
-        let mut sweep =
-            Self { experiment, manifest, folder: folder.to_owned(), done: BTreeMap::new(), _lock: lock };
+        let mut sweep = Self {
+            experiment,
+            manifest,
+            folder: folder.to_owned(),
+            done: BTreeMap::new(),
+            files: BTreeMap::new(),
+            _lock: lock,
+        };
         let runs = folder.join("runs");
         let entries = fs::read_dir(&runs).map_err(|error| ResultsError::read(&runs, error))?;
         let mut attempts: Vec<Attempt> =
@@ -191,10 +220,19 @@ impl<'a> Sweep<'a> {
     /// Reads an attempt that is whole now.
     ///
     /// # Errors
-    /// Results that are missing or damaged.
+    /// Results that are missing or damaged, or that are of another version of a file: someone changed it meanwhile.
     pub fn note(&mut self, attempt: Attempt) -> Result<&Results, SweepError> {
         let place = self.place(attempt);
         let results = Results::read(&place)?;
+        let mixed = |file: &str| SweepError::Mixed { run: place.clone(), file: file.to_owned() };
+        if results.network.sha256 != self.manifest.sha256 {
+            return Err(mixed(&results.network.file));
+        }
+        for (path, hash) in &results.network.files {
+            if self.files.entry(path.clone()).or_insert_with(|| hash.clone()) != hash {
+                return Err(mixed(path));
+            }
+        }
         let of = |(name, metric): (&String, &MetricValue)| Some((name.clone(), metric.value?));
         let metrics = results.metrics.iter().filter_map(of).collect();
         let tries = self.done.entry(attempt.run).or_default();

@@ -5,6 +5,7 @@ use crate::world::{Batch, Deliver, Direction, LinkRow, Logger, LoggerSummary, Wo
 use plait_model_link::Counters;
 use plait_testbed_runtime::capture::{PcapNg, missed, receive};
 use plait_testbed_runtime::control::{Capture, SampleRequest, Samples, Testbed};
+use plait_testbed_runtime::kernel::socket::wait_readable;
 use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpSampler};
 use serde::Deserialize;
 use std::fs::File;
@@ -13,7 +14,6 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -94,40 +94,49 @@ impl Samplers {
         rows: SampleRequest,
         connections: Option<Duration>,
         deliver: Deliver,
+        gone: &Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let deliver = Arc::new(Mutex::new(deliver));
         let any = rows.interfaces_ms.is_some() || rows.links_ms.is_some() || !rows.pings.is_empty();
         let start = || RowSampler::start(testbed.sample(rows)?, deliver.clone());
         let rows = any.then(start).transpose()?;
-        let start = |every| ConnectionSampler::start(testbed.tcp_sampler()?, every, deliver.clone());
+        let start = |every| {
+            let (sampler, line) = testbed.tcp_sampler()?;
+            ConnectionSampler::start(sampler, line, every, deliver.clone(), gone.clone())
+        };
         Ok(Self { rows, connections: connections.map(start).transpose()? })
     }
 }
 
 impl Logger for Samplers {
     fn stop(mut self: Box<Self>) -> Result<LoggerSummary, WorldError> {
-        let rows = self.rows.as_mut().map(RowSampler::end).unwrap_or_default();
         let connections = self.connections.as_mut().map(ConnectionSampler::end).unwrap_or_default();
+        let rows = self.rows.as_mut().map_or(Ok(LoggerSummary::default()), RowSampler::end)?;
         Ok(LoggerSummary { kept: rows.kept + connections.kept, missed: rows.missed + connections.missed })
     }
 }
 
 /// The state of every connection, asked of the nodes' kernels at an interval.
 struct ConnectionSampler {
-    /// Dropped to end it.
-    running: Option<Sender<()>>,
+    /// Closed to end it.
+    line: UnixStream,
     reading: Option<JoinHandle<LoggerSummary>>,
 }
 
 impl ConnectionSampler {
-    fn start(mut sampler: TcpSampler, every: Duration, deliver: Shared) -> io::Result<Self> {
-        let (running, ended) = channel();
+    fn start(
+        mut sampler: TcpSampler,
+        line: UnixStream,
+        every: Duration,
+        deliver: Shared,
+        gone: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let own = line.try_clone()?;
         let reading = thread::Builder::new().name("plait-connections".into()).spawn(move || {
             let mut kept = 0;
             let mut next = Instant::now();
-            while let Err(RecvTimeoutError::Timeout) =
-                ended.recv_timeout(next.saturating_duration_since(Instant::now()))
-            {
+            // The testbed says nothing more on this line: something to read is its end, or ours.
+            while let Ok(false) = wait_readable(&line, Some(next.saturating_duration_since(Instant::now()))) {
                 let rows = sampler.sample();
                 kept += rows.len() as u64;
                 give(&deliver, Batch::Tcp(rows));
@@ -135,13 +144,14 @@ impl ConnectionSampler {
                 let passed = next.elapsed().as_nanos() / every.as_nanos().max(1);
                 next += every * (u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1));
             }
+            gone.store(true, Ordering::Release);
             LoggerSummary { kept, missed: sampler.missed() }
         })?;
-        Ok(Self { running: Some(running), reading: Some(reading) })
+        Ok(Self { line: own, reading: Some(reading) })
     }
 
     fn end(&mut self) -> LoggerSummary {
-        self.running = None;
+        let _ = self.line.shutdown(Shutdown::Both);
         self.reading.take().and_then(|reading| reading.join().ok()).unwrap_or_default()
     }
 }
@@ -155,7 +165,7 @@ impl Drop for ConnectionSampler {
 /// Samples of interfaces, links and round trips, as the supervisor sends them.
 struct RowSampler {
     socket: UnixStream,
-    reading: Option<JoinHandle<LoggerSummary>>,
+    reading: Option<JoinHandle<Result<LoggerSummary, WorldError>>>,
 }
 
 impl RowSampler {
@@ -171,28 +181,29 @@ impl RowSampler {
                         give(&deliver, batch);
                     }
                     // The line is broken or its other side is: nothing more will be understood.
-                    Err(_) => {
-                        summary.missed += 1;
-                        break;
-                    }
+                    Err(failed) => return Err(error(failed)),
                 }
             }
-            summary
+            Ok(summary)
         })?;
         Ok(Self { socket, reading: Some(reading) })
     }
 
-    fn end(&mut self) -> LoggerSummary {
+    fn end(&mut self) -> Result<LoggerSummary, WorldError> {
         // Only our side is closed, so what is on its way is still read.
         let _ = self.socket.shutdown(Shutdown::Write);
         let _ = self.socket.set_read_timeout(Some(PATIENCE));
-        self.reading.take().and_then(|reading| reading.join().ok()).unwrap_or_default()
+        match self.reading.take().map(JoinHandle::join) {
+            Some(Ok(summary)) => summary,
+            Some(Err(_)) => Err(error("the samplers' thread panicked")),
+            None => Ok(LoggerSummary::default()),
+        }
     }
 }
 
 impl Drop for RowSampler {
     fn drop(&mut self) {
-        self.end();
+        let _ = self.end();
     }
 }
 

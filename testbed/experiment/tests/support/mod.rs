@@ -71,6 +71,7 @@ pub fn results() -> Results {
             name: "quickstart".into(),
             file: "quickstart.yaml".into(),
             sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+            files: Default::default(),
             seed: 7,
             nodes: vec![
                 node("alice", "host"),

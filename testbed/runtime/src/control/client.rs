@@ -241,24 +241,29 @@ impl Testbed {
         self.descriptor(Request::Open { node: node.to_owned(), path: path.to_owned() })
     }
 
-    /// A sampler of the TCP connections of all nodes that asks their kernels itself. Drop it before the testbed should
-    /// go.
-    pub fn tcp_sampler(&self) -> io::Result<TcpSampler> {
+    /// A sampler of the TCP connections of all nodes that asks their kernels itself, and a connection that is closed
+    /// when the testbed ends: the sampler keeps the nodes' networks alive, so drop it then.
+    pub fn tcp_sampler(&self) -> io::Result<(TcpSampler, UnixStream)> {
         let mut line = self.ask(Request::TcpSockets, &[])?;
         let mut names: Vec<String> = Vec::new();
         loop {
             match line.receive()? {
-                Some(Reply::Row(more)) => names.extend(serde_json::from_value::<Vec<String>>(more)?),
-                Some(Reply::Done(_)) => break,
+                Some(Reply::Row(more)) => {
+                    let more: Vec<String> = serde_json::from_value(more)?;
+                    if more.is_empty() {
+                        break;
+                    }
+                    names.extend(more);
+                }
                 Some(Reply::Failed(reason)) => return Err(io::Error::other(reason)),
-                Some(Reply::Progress(..)) => {}
+                Some(Reply::Done(_) | Reply::Progress(..)) => {}
                 None => return Err(self.gone()),
             }
         }
         if names.len() != line.descriptors.len() {
             return Err(io::Error::other("fewer sockets arrived than there are nodes: raise `ulimit -n`"));
         }
-        Ok(TcpSampler::of(names.into_iter().zip(line.descriptors)))
+        Ok((TcpSampler::of(names.into_iter().zip(line.descriptors)), line.socket))
     }
 
     /// Rows of samples, until the iterator is dropped.

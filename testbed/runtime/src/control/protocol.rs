@@ -104,8 +104,9 @@ pub enum Request {
     },
     /// What the testbed consists of, for planning.
     State,
-    /// A `sock_diag(7)` socket of each node, as descriptors beside rows of the nodes' names, and then done. Who reads
-    /// TCP's state often reads it there, since no row of it need cross a line.
+    /// A `sock_diag(7)` socket of each node, as descriptors beside rows of the nodes' names, of which the last is empty.
+    /// Who reads TCP's state often reads it there, since no row of it need cross a line. Sockets keep networks alive: who
+    /// has them closes them when the connection is closed, which is the testbed's end.
     TcpSockets,
     /// How well the links kept their word so far.
     Verdict,

@@ -21,6 +21,9 @@ pub struct Echo {
     version: usize,
     /// Tells replies to us from replies to programs that ping as well.
     cookie: u64,
+    to: SocketAddr,
+    /// Whether there was a route when it was looked for last.
+    connected: bool,
 }
 
 /// A reply to one of our requests.
@@ -33,10 +36,10 @@ pub struct EchoReply {
 }
 
 impl Echo {
-    /// Opens a socket in the calling thread's network namespace.
+    /// Opens a socket in the calling thread's network namespace. A route to the destination may come later.
     ///
     /// # Errors
-    /// No right to open raw sockets there, or no route to the destination.
+    /// No right to open raw sockets there.
     pub fn open(to: IpAddr, cookie: u64) -> io::Result<Self> {
         let (family, protocol, version) = match to {
             IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP, 0),
@@ -45,15 +48,18 @@ impl Echo {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::RAW, flags, Some(protocol))?;
         packet::stamp(&socket)?;
-        connect(&socket, &SocketAddr::new(to, 0))?;
-        Ok(Self { socket, version, cookie })
+        Ok(Self { socket, version, cookie, to: SocketAddr::new(to, 0), connected: false })
     }
 
     /// Sends a request.
     ///
     /// # Errors
     /// What the kernel says at once: no route, no room.
-    pub fn send(&self, number: u64) -> io::Result<()> {
+    pub fn send(&mut self, number: u64) -> io::Result<()> {
+        if !self.connected {
+            connect(&self.socket, &self.to)?;
+            self.connected = true;
+        }
         send(&self.socket, &request(self.version, self.cookie, number), SendFlags::NOSIGNAL)?;
         Ok(())
     }

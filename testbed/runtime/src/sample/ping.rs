@@ -36,7 +36,7 @@ impl Pinger {
     /// A pinger in a node's network namespace. `to` is what rows call the destination.
     ///
     /// # Errors
-    /// A namespace that may not be entered, or a destination without a route.
+    /// A namespace that may not be entered.
     pub fn open(from: &str, network: BorrowedFd<'_>, to: &str, address: IpAddr) -> Result<Self, SampleError> {
         let failed = |source: io::Error| SampleError { node: from.to_owned(), source };
         // Pingers of a testbed are opened one after the other.

@@ -30,6 +30,9 @@ enum Rows<'a> {
     Pings(&'a [PingRow]),
 }
 
+/// How long the end of the testbed may wait for samplers.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// One kind of sample: when the next is due, and how often.
 struct Timer {
     next: u64,
@@ -76,7 +79,7 @@ impl Supervisor {
             let due = timers.iter().flatten().chain(pingers.iter().map(|(_, timer)| timer));
             let Some(next) = due.map(|timer| timer.next).min() else { break };
             let rest = Duration::from_nanos(next.saturating_sub(monotonic_nanos()));
-            if wait_readable(&line.socket, Some(rest))? {
+            if wait_readable(&line.socket, Some(rest.min(LOOK)))? || self.status() == "stopping" {
                 break;
             }
             let now = monotonic_nanos();
@@ -101,8 +104,15 @@ impl Supervisor {
         pingers.into_iter().try_for_each(|(pinger, _)| send_pings(line, &pinger.end()))
     }
 
-    /// Gives the asker a socket in each node to read TCP's state from.
+    /// Gives the asker a socket in each node to read TCP's state from, and stays until one of both ends: a socket keeps
+    /// its node's network alive, so the asker closes all when the line is closed.
     pub(super) fn tcp_sockets(&self, line: &Line) -> io::Result<()> {
+        self.send_tcp_sockets(line)?;
+        while self.status() != "stopping" && !wait_readable(&line.socket, Some(LOOK))? {}
+        Ok(())
+    }
+
+    fn send_tcp_sockets(&self, line: &Line) -> io::Result<()> {
         let nodes = self.networks();
         let opened: Vec<_> = nodes.iter().map(|(name, network)| (name.clone(), network.as_fd())).collect();
         let sampler = TcpSampler::open(&opened).map_err(io::Error::other)?;
@@ -112,7 +122,7 @@ impl Supervisor {
             let descriptors: Vec<_> = some.iter().map(|(_, socket)| *socket).collect();
             line.send(&Reply::Row(json!(names)), &descriptors)?;
         }
-        Ok(())
+        line.send(&Reply::Row(json!([])), &[])
     }
 
     /// The network namespaces of the nodes that users know.

@@ -110,7 +110,7 @@ impl Supervisor {
             Request::State => Answer::Value(serde_json::to_value(&self.builder().state)?),
             Request::TcpSockets => {
                 self.tcp_sockets(line)?;
-                Answer::Value(Value::Null)
+                Answer::Given
             }
             Request::Verdict => Answer::Value(match self.builder().engine_since() {
                 Some((engine, since)) => {
