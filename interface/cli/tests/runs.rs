@@ -267,7 +267,7 @@ fn a_command_that_is_stopped_may_still_speak() {
             serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
         assert_eq!(results["metrics"]["total"]["value"], 5.0, "{results:#}");
         assert_eq!(results["commands"][0]["ended"], "stopped", "{results:#}");
-        assert_eq!(std::fs::read_to_string(out.join("nodes/a/run/node/late")).unwrap(), "whole\n");
+        assert_eq!(std::fs::read_to_string(out.join("nodes/a/late")).unwrap(), "whole\n");
     });
 }
 

@@ -101,7 +101,8 @@ impl Checked {
             return Err(Error::Misused(format!("there is no cell {cell}: this experiment has 1 to {cells}")));
         };
         let filled = experiment.document(&self.document, levels);
-        let network = resolve_network(&self.source, &filled, &vocabulary(), &|name| self.named.read(name));
+        let named = self.named.anew();
+        let network = resolve_network(&self.source, &filled, &vocabulary(), &|name| named.read(name));
         let mut network = network.map_err(|report| match self.faulty(report.diagnostics) {
             Error::Faulty(faults) => {
                 let circumstances = format!("in cell {cell}: {}", experiment.describe(levels));
@@ -112,7 +113,7 @@ impl Checked {
         // Choice: all cells of a repeat share its seed, so that they meet the same losses (common random
         // numbers).
         network.seed = network.seed.wrapping_add(repeat.max(1) as u64 - 1);
-        Ok(Self { network, ..self.clone() })
+        Ok(Self { network, named, ..self.clone() })
     }
 
     /// Looks at all cells of its experiment, if it has one.

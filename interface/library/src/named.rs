@@ -1,11 +1,11 @@
 //! Texts of files: the network file, and those that it names.
 
 use crate::error::Error;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The largest file that is read; a network of ten thousand nodes is about a hundredth of it.
 const LARGEST: u64 = 64 << 20;
@@ -30,17 +30,23 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The files that a network names: where they lie, and those that were read, by their paths as written.
+/// The files that a network names: where they lie, and those that were read, by their paths as written. Copies share
+/// what was read, because nodes' files are read by whoever builds them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Named {
     folder: PathBuf,
-    read: RefCell<BTreeMap<String, Vec<u8>>>,
+    read: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
 }
 
 impl Named {
     /// Files beside a network that lies in a folder.
     pub fn beside(folder: PathBuf) -> Self {
-        Self { folder, read: RefCell::default() }
+        Self { folder, read: Arc::default() }
+    }
+
+    /// The same files for another network, of which none was read.
+    pub fn anew(&self) -> Self {
+        Self::beside(self.folder.clone())
     }
 
     /// Reads one of them.
@@ -52,12 +58,16 @@ impl Named {
         let fail = |error: String| format!("cannot read {}: {error}", path.display());
         let bytes = read_bytes(&path).map_err(|error| fail(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| fail("this is not UTF-8 text".to_owned()))?;
-        self.read.borrow_mut().insert(name.to_owned(), text.clone().into_bytes());
+        self.known().insert(name.to_owned(), text.clone().into_bytes());
         Ok(text)
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Those that were read, with their bytes.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
-        self.read.borrow().iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+        self.known().iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
     }
 }

@@ -80,7 +80,7 @@ pub struct NetworkSummary {
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     /// The same of the files that it names, by their paths.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Seed of every random choice.
     pub seed: u64,
