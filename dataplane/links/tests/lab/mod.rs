@@ -1,6 +1,8 @@
 //! Two hosts and an engine between them, made of throw-away namespaces.
 #![allow(dead_code)]
 
+pub mod undisturbed;
+
 use plait_dataplane_links::offload::{self, Policy};
 use plait_dataplane_links::probe::{At, Path};
 use plait_dataplane_links::scratch::Namespace;
