@@ -1,14 +1,14 @@
 //! Measurements on a machine that others use.
 
-/// Measures, and measures again when the machine's hypervisor ran others for 1 % of the time that it took: such a
+/// Measures, and measures again when the machine's hypervisor ran others for 4 % of the time that it took: such a
 /// measurement is of the machine. Whether it is made again does not depend on what came out.
 pub fn undisturbed<T>(mut measure: impl FnMut() -> T) -> T {
-    const TRIES: usize = 8;
+    const TRIES: usize = 5;
     for _ in 1..TRIES {
         let (stolen, all) = ticks();
         let measured = measure();
         let (stolen_then, all_then) = ticks();
-        if (stolen_then - stolen) * 100 < all_then - all {
+        if (stolen_then - stolen) * 25 < all_then - all {
             return measured;
         }
         std::thread::sleep(std::time::Duration::from_secs(1));
