@@ -149,9 +149,7 @@ fn tell_end(attempt: Attempt, results: &Results, output: &Output) {
     if results.verdict.word == VerdictWord::Tainted {
         output.note(&format!("  {attempt} tainted: the links were not all the time as asked"));
     }
-    let broken = results.assertions.iter().filter(|assertion| !assertion.held);
-    let broken = broken.map(|assertion| format!("not so: {}", assertion.text));
-    for failure in results.failures.iter().cloned().chain(broken).take(3) {
+    for failure in results.complaints().into_iter().take(3) {
         output.note(&format!("  {attempt} FAILED: {failure}"));
     }
 }

@@ -40,9 +40,7 @@ pub fn twice(arguments: &RunArguments, loaded: &Checked, output: &Output) -> Res
         write_file(place, &junit_of_runs(&[("first", &results[0]), ("second", &results[1])]))?;
     }
     for (results, word) in results.iter().zip(["first", "second"]) {
-        let broken = results.assertions.iter().filter(|assertion| !assertion.held);
-        let broken = broken.map(|assertion| format!("not so: {}", assertion.text));
-        for failure in results.failures.iter().cloned().chain(broken) {
+        for failure in results.complaints() {
             output.note(&format!("the {word} run FAILED: {failure}"));
         }
     }

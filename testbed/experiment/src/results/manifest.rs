@@ -228,7 +228,18 @@ pub struct SamplesSummary {
     pub packets: LoggerSummary,
 }
 
+/// Why a run did not pass, and which assertions do not hold.
+pub(crate) fn complaints(failures: &[String], assertions: &[AssertionRecord]) -> Vec<String> {
+    let broken = assertions.iter().filter(|assertion| !assertion.held);
+    failures.iter().cloned().chain(broken.map(|broken| format!("not so: {}", broken.text))).collect()
+}
+
 impl Results {
+    /// Why the run did not pass, and which assertions do not hold.
+    pub fn complaints(&self) -> Vec<String> {
+        complaints(&self.failures, &self.assertions)
+    }
+
     /// Whether the run is a success: all happened as the file says, and every assertion held.
     pub fn succeeded(&self) -> bool {
         self.passed && self.assertions.iter().all(|assertion| assertion.held)

@@ -26,6 +26,7 @@ mod staging;
 pub use error::ResultsError;
 pub use iperf3::{Iperf3Rows, intervals as iperf3_intervals};
 pub use machine::Machine;
+pub(crate) use manifest::complaints;
 pub use manifest::{
     AssertionRecord, CommandRecord, EventKind, EventRecord, LanSummary, LinkSummary, NetworkSummary,
     NodeSummary, RESULTS_VERSION, Results, SamplesSummary,

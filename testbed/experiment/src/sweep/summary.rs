@@ -3,7 +3,7 @@
 use super::folder::{Done, EXPERIMENT_VERSION, Sweep};
 use super::order::RunId;
 use crate::analysis::{CellValues, Effect, Estimate, bootstrap, effects, mean, median, rank_correlation};
-use crate::results::{AssertionRecord, Machine, ResultsError};
+use crate::results::{AssertionRecord, Machine, ResultsError, complaints};
 use crate::section::Question;
 use crate::world::{AccuracyClass, VerdictWord};
 use serde::{Deserialize, Serialize};
@@ -143,8 +143,7 @@ pub struct RunSummary {
 impl RunSummary {
     /// Why it did not pass, and which assertions do not hold.
     pub fn complaints(&self) -> Vec<String> {
-        let broken = self.assertions.iter().filter(|assertion| !assertion.held);
-        self.failures.iter().cloned().chain(broken.map(|broken| format!("not so: {}", broken.text))).collect()
+        complaints(&self.failures, &self.assertions)
     }
 }
 
