@@ -109,5 +109,9 @@ fn sync_tree(path: &Path) -> io::Result<()> {
 /// Writes a file's bytes, or a folder's names, to the disk.
 pub(crate) fn sync(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    File::open(path)?.sync_all()
+    match File::open(path)?.sync_all() {
+        // Some file systems keep no folders of their own to write; what they keep they keep.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        done => done,
+    }
 }

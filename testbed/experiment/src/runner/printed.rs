@@ -91,8 +91,11 @@ impl<'a> Printed<'a> {
         let at = seconds(now, self.start);
         for index in 0..self.followed.len() {
             // A last line may have no end.
-            let line = std::mem::take(&mut self.followed[index].line);
-            if self.error.is_none()
+            let followed = &mut self.followed[index];
+            let line = std::mem::take(&mut followed.line);
+            if std::mem::take(&mut followed.too_long) {
+                self.missed += 1;
+            } else if self.error.is_none()
                 && let Err(error) = self.line(index, at, &line)
             {
                 self.error = Some(error);

@@ -120,6 +120,8 @@ impl Logger for Samplers {
 struct ConnectionSampler {
     /// Closed to end it.
     line: UnixStream,
+    /// Whether it was closed by us.
+    ended: Arc<AtomicBool>,
     reading: Option<JoinHandle<LoggerSummary>>,
 }
 
@@ -131,7 +133,8 @@ impl ConnectionSampler {
         deliver: Shared,
         gone: Arc<AtomicBool>,
     ) -> io::Result<Self> {
-        let own = line.try_clone()?;
+        let (own, ended) = (line.try_clone()?, Arc::new(AtomicBool::new(false)));
+        let by_us = ended.clone();
         let reading = thread::Builder::new().name("plait-connections".into()).spawn(move || {
             let mut kept = 0;
             let mut next = Instant::now();
@@ -144,13 +147,16 @@ impl ConnectionSampler {
                 let passed = next.elapsed().as_nanos() / every.as_nanos().max(1);
                 next += every * (u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1));
             }
-            gone.store(true, Ordering::Release);
+            if !by_us.load(Ordering::Acquire) {
+                gone.store(true, Ordering::Release);
+            }
             LoggerSummary { kept, missed: sampler.missed() }
         })?;
-        Ok(Self { line: own, reading: Some(reading) })
+        Ok(Self { line: own, ended, reading: Some(reading) })
     }
 
     fn end(&mut self) -> LoggerSummary {
+        self.ended.store(true, Ordering::Release);
         let _ = self.line.shutdown(Shutdown::Both);
         self.reading.take().and_then(|reading| reading.join().ok()).unwrap_or_default()
     }
