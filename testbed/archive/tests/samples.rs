@@ -5,7 +5,9 @@ mod support;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use plait_testbed_archive::parquet::from_csv;
-use plait_testbed_experiment::results::records::{InterfaceRecord, Iperf3Record, LinkRecord, TcpRecord};
+use plait_testbed_experiment::results::records::{
+    InterfaceRecord, Iperf3Record, LinkRecord, PingRecord, PrintedRecord, TcpRecord,
+};
 use plait_testbed_experiment::world::Direction;
 use plait_testbed_runtime::sample::TcpState;
 use serde::Serialize;
@@ -134,6 +136,12 @@ fn every_column_of_numbers_is_one_of_numbers() {
         retransmits: Some(0),
     };
     assert_eq!(text_columns(iperf3), ["command", "node"]);
+    let ping =
+        PingRecord { time_s: 0.5, from: "a".into(), to: "b".into(), sequence: 3, rtt_ms: Some(1.5), lost: 0 };
+    assert_eq!(text_columns(ping), ["from", "to"]);
+    let (command, node, field) = ("probe".into(), "a".into(), "x.y".into());
+    let printed = PrintedRecord { time_s: 0.5, command, node, field, value: 2.5 };
+    assert_eq!(text_columns(printed), ["command", "node", "field"]);
 }
 
 proptest::proptest! {

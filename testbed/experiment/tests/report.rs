@@ -125,6 +125,25 @@ fn a_hundred_megabytes_of_output_become_an_excerpt() {
 }
 
 #[test]
+fn a_port_that_is_used_again_is_another_flow() {
+    let home = tempfile::tempdir().unwrap();
+    support::write(home.path(), &support::results());
+    let path = home.path().join("samples/tcp.csv");
+    let head = "time_s,node,local,remote,state,congestion_control,cwnd_packets,ssthresh_packets,srtt_ms,rttvar_ms,min_rtt_ms,rto_ms,mss_bytes,unacked_packets,lost_packets,retransmits,delivery_rate_bps,pacing_rate_bps,application_limited,bytes_acked,bytes_received,bytes_sent\n";
+    let row = |second: f64, acked: u64| {
+        format!(
+            "{second},alice,10.0.0.1:9,10.0.1.1:5201,ESTABLISHED,bbr,10,,1,1,1,200,1448,0,0,0,,,,{acked},0,{acked}\n"
+        )
+    };
+    // The second begins where the first, larger one was never seen to begin.
+    let rows =
+        [(1.0, 1_000_000), (2.0, 2_000_000), (5.0, 100), (6.0, 500_000)].map(|(at, acked)| row(at, acked));
+    fs::write(path, head.to_owned() + &rows.concat()).unwrap();
+    let html = render(home.path()).unwrap();
+    assert!(html.contains("alice → server (bbr) #1") && html.contains("alice → server (bbr) #2"));
+}
+
+#[test]
 fn results_of_version_1_are_read() {
     let results = Results::read(golden()).unwrap();
     assert_eq!(results.plait_results, 1);

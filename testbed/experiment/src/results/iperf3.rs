@@ -114,3 +114,25 @@ impl Iperf3Rows {
         writer.flush().map_err(|error| ResultsError::write(&path, error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_at_the_start_still_takes_its_time() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let interval = |end: f64, omitted: bool| {
+            format!(
+                r#"{{"streams": [{{"socket": 5, "end": {end}, "seconds": 1, "bytes": 10, "bits_per_second": 80, "omitted": {omitted}}}]}}"#
+            )
+        };
+        // As `iperf3 -O 2` prints it: the clock begins again.
+        let intervals =
+            [interval(1.0, true), interval(2.0, true), interval(1.0, false), interval(2.0, false)];
+        fs::write(file.path(), format!(r#"{{"intervals": [{}]}}"#, intervals.join(","))).unwrap();
+        let rows = super::intervals(file.path(), "01-flow", "a", 0.5);
+        let seconds: Vec<f64> = rows.iter().map(|row| row.time_s).collect();
+        assert_eq!(seconds, [3.5, 4.5]);
+    }
+}

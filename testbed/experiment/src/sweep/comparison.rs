@@ -149,3 +149,23 @@ fn in_common(levels: &[String], first: &Metrics, second: &Metrics) -> Vec<Compar
     };
     first.iter().filter_map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_the_same_levels_are_compared_as_one() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/experiment-1");
+        let mut summary = Summary::read(&golden).unwrap();
+        let count = |side: &Side| -> usize {
+            side.cells.values().flat_map(BTreeMap::values).map(|(_, values)| values.len()).sum()
+        };
+        let once = count(&Side::of_experiment(summary.clone()));
+        let doubled: Vec<_> = summary.cells.clone();
+        summary.cells.extend(doubled);
+        let side = Side::of_experiment(summary);
+        assert_eq!((side.cells.len(), count(&side)), (2, 2 * once));
+        assert!(once > 0);
+    }
+}
