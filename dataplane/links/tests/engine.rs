@@ -2,7 +2,7 @@
 
 mod lab;
 
-use lab::undisturbed::undisturbed;
+use lab::tries::in_tries;
 use lab::{A, B, End, LINK, Lab, conditions};
 use plait_dataplane_links::AccuracyClass;
 use plait_model_quantity::{Bandwidth, Probability, TimeSpan};
@@ -85,9 +85,11 @@ fn a_delay_is_what_was_asked() {
         let Some(lab) = Lab::new(ends, &[("delay", "10ms")]) else { return };
         let asked = TimeSpan::from_millis(10);
         // A busy machine may be late but no packet is early.
-        let measured = undisturbed(|| lab.path().measure_delay(asked, 50, MS, MS).unwrap());
-        assert_eq!(measured.samples, 50);
-        assert!(measured.p50 >= 1e7 && measured.p50 < 1.5e7, "{ends:?}: {measured:?}");
+        in_tries(5, || {
+            let measured = lab.path().measure_delay(asked, 50, MS, MS).unwrap();
+            assert_eq!(measured.samples, 50);
+            assert!(measured.p50 >= 1e7 && measured.p50 < 1.5e7, "{ends:?}: {measured:?}");
+        });
     }
 }
 
@@ -122,9 +124,10 @@ fn a_rate_is_what_was_asked() {
     for (ends, rate) in [(PAIRS[0], "20Mbit"), (PAIRS[2], "2Mbit")] {
         let Some(lab) = Lab::new(ends, &[("rate", rate), ("delay", "5ms")]) else { return };
         let rate: Bandwidth = rate.parse().unwrap();
-        let measured =
-            undisturbed(|| lab.path().measure_rate(rate, TimeSpan::from_millis(5), 1514, 0.02).unwrap());
-        assert!(measured.within, "{measured:?}");
+        in_tries(5, || {
+            let measured = lab.path().measure_rate(rate, TimeSpan::from_millis(5), 1514, 0.02).unwrap();
+            assert!(measured.within, "{measured:?}");
+        });
     }
 }
 
@@ -135,8 +138,10 @@ fn a_queue_is_as_deep_as_was_asked() {
     };
     let rate = "20Mbit".parse().unwrap();
     let asked = TimeSpan::from_millis(50);
-    let measured = lab.path().measure_queue_depth(asked, rate, TimeSpan::ZERO, 1514).unwrap();
-    assert!(measured.within, "{measured:?}");
+    in_tries(5, || {
+        let measured = lab.path().measure_queue_depth(asked, rate, TimeSpan::ZERO, 1514).unwrap();
+        assert!(measured.within, "{measured:?}");
+    });
 }
 
 #[test]

@@ -2,12 +2,18 @@
 
 mod common;
 
-use common::{Person, Pinged, Running, Testbed, as_root_and_as_user, converse, eventually, installed};
+use common::{
+    Person, Pinged, Running, Testbed, as_root_and_as_user, converse, eventually, in_tries, installed,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A packet may be early by this much, in milliseconds: the engine aims at the middle of what packets see.
-const SLACK: f64 = 0.5;
+/// A round trip may be early by this much, in milliseconds: the engine aims at the middle of what packets saw when it was
+/// calibrated, which on a crowded machine is far from the best.
+const SLACK: f64 = 2.0;
+
+/// How often a measurement is made before it is believed to be wrong.
+const TRIES: usize = 5;
 
 /// One router with a host on each kind of link.
 const KINDS: &str = "plait: 1\nseed: 3\n\
@@ -23,19 +29,18 @@ const KINDS: &str = "plait: 1\nseed: 3\n\
 fn a_measured_link_is_what_was_asked() {
     as_root_and_as_user(|person| {
         let testbed = person.up(KINDS);
-        let kernel = testbed.check("hub-kernel");
-        for direction in [0, 1] {
-            close(&measured(&kernel, direction, "rate"), 0.10);
-        }
-        let engine = testbed.check("hub-engine");
-        for (direction, asked) in [(0, 20e6), (1, 5e6)] {
-            close(&measured(&engine, direction, "rate"), 0.10);
-            let delay = measured(&engine, direction, "delay");
-            let (wanted, got) = (delay["asked"].as_f64().unwrap(), delay["p50"].as_f64().unwrap());
-            // A short frame takes its own time to send, so a little more than the delay is asked.
-            assert!(wanted >= asked, "{delay}");
-            assert!(got >= asked - SLACK * 1e6 && got < wanted + 5e6, "{delay}");
-        }
+        rates_are_close(&testbed, "hub-kernel");
+        in_tries(TRIES, || {
+            let engine = testbed.check("hub-engine");
+            for (direction, asked) in [(0, 20e6), (1, 5e6)] {
+                close(&measured(&engine, direction, "rate"), 0.10);
+                let delay = measured(&engine, direction, "delay");
+                let (wanted, got) = (delay["asked"].as_f64().unwrap(), delay["p50"].as_f64().unwrap());
+                // A short frame takes its own time to send, so a little more than the delay is asked.
+                assert!(wanted >= asked, "{delay}");
+                assert!(got >= asked - SLACK * 1e6 && got < wanted + 5e6, "{delay}");
+            }
+        });
         // By its other name the same link.
         let turned = testbed.check("engine-hub");
         assert_eq!(turned["link"], "hub-engine");
@@ -48,11 +53,18 @@ fn a_measured_link_is_what_was_asked() {
 }
 
 fn measured(check: &Value, direction: usize, quantity: &str) -> Value {
-    let all = check["directions"][direction]["measured"].as_array().unwrap();
-    all.iter()
-        .find(|measured| measured["quantity"] == quantity)
-        .cloned()
+    let all = check["directions"][direction]["measured"].as_array();
+    all.and_then(|all| all.iter().find(|measured| measured["quantity"] == quantity).cloned())
         .unwrap_or_else(|| panic!("{check:#}"))
+}
+
+/// Both directions of a link have the rates they were asked to have.
+#[track_caller]
+fn rates_are_close(testbed: &Testbed<'_>, link: &str) {
+    in_tries(TRIES, || {
+        let checked = testbed.check(link);
+        (0..2).for_each(|direction| close(&measured(&checked, direction, "rate"), 0.10));
+    });
 }
 
 /// What was measured misses what was asked by at most this share.
@@ -238,7 +250,7 @@ fn a_live_testbed_lets_every_link_change() {
         testbed.link("set", &["r-b", "delay=20ms", "rate=10Mbit"]).fine();
         watch.stop("a").lost_none();
         assert!(round_trip(&testbed, "a", "b") >= 80.0 - SLACK);
-        close(&measured(&testbed.check("r-b"), 0, "rate"), 0.10);
+        rates_are_close(&testbed, "r-b");
         // The log says it, with the testbed and the link as fields.
         let log = person.plait(&["inspect", &testbed.name, "--log"]).fine();
         let changed = log.lines().find(|line| line.contains("conditions changed")).unwrap();
@@ -312,7 +324,7 @@ fn a_link_that_follows_a_trace_changes_too() {
     assert_ne!(shown(), before);
     testbed.link("set", &["a-b", "rate_trace=gone.trace"]).fails_saying(3, &["gone.trace"]);
     testbed.link("set", &["a-b", "rate=5Mbit"]).fine();
-    close(&measured(&testbed.check("a-b"), 0, "rate"), 0.10);
+    rates_are_close(&testbed, "a-b");
 }
 
 #[test]
@@ -321,10 +333,7 @@ fn a_link_into_a_switch_is_measured_too() {
         let testbed = person.up("plait: 1\nnodes: {a: host, s: switch, b: host}\n\
              links: [{endpoints: [a, s], rate: 8Mbit, delay: 10ms}, {endpoints: [s, b], rate: 10Mbit}]\n");
         for link in ["a-s", "s-b"] {
-            let checked = testbed.check(link);
-            for direction in [0, 1] {
-                close(&measured(&checked, direction, "rate"), 0.10);
-            }
+            rates_are_close(&testbed, link);
         }
         // The kernel's bucket has a burst, and says which: three full frames up to 10 Mbit/s.
         assert_eq!(testbed.check("s-b")["directions"][0]["burst"], "4542B");
@@ -410,10 +419,12 @@ fn losses_in_bursts_and_damaged_probes_are_measured_for_what_they_are() {
         - {endpoints: [a, c], delay: 10ms, corrupt: 20%, duplicate: 20%}\n";
     let testbed = person.up(text);
     for link in ["a-b", "a-c"] {
-        let checked = testbed.check(link);
-        for direction in [0, 1] {
-            assert_eq!(checked["directions"][direction]["within"], true, "{checked:#}");
-        }
+        in_tries(TRIES, || {
+            let checked = testbed.check(link);
+            for direction in [0, 1] {
+                assert_eq!(checked["directions"][direction]["within"], true, "{checked:#}");
+            }
+        });
     }
     testbed.down();
 }
@@ -433,16 +444,16 @@ fn delay_that_varies_is_measured_against_its_distribution() {
         [("uniform", 1.732e6), ("normal", 2e6), ("pareto", 2e6), ("traced", 4.989e6), ("skipping", 4e6)];
     let testbed = person.up(text);
     for (link, deviation) in deviations {
-        let whole = |checked: &Value| (0..2).all(|at| checked["directions"][at]["within"] == true);
-        // A crowded machine may be late at times, and hardly each time.
-        let mut tries = (0..3).map(|_| testbed.check(link));
-        let checked = tries.find(whole).unwrap_or_else(|| panic!("{:#}", testbed.check(link)));
-        for direction in [0, 1] {
-            let jitter = measured(&checked, direction, "jitter");
-            assert!((jitter["asked"].as_f64().unwrap() / deviation - 1.0).abs() < 0.001, "{jitter}");
-            assert!(jitter["samples"].as_u64().unwrap() >= 100, "{jitter}");
-            close(&measured(&checked, direction, "delay"), 0.2);
-        }
+        in_tries(TRIES, || {
+            let checked = testbed.check(link);
+            for direction in [0, 1] {
+                assert_eq!(checked["directions"][direction]["within"], true, "{checked:#}");
+                let jitter = measured(&checked, direction, "jitter");
+                assert!((jitter["asked"].as_f64().unwrap() / deviation - 1.0).abs() < 0.001, "{jitter}");
+                assert!(jitter["samples"].as_u64().unwrap() >= 100, "{jitter}");
+                close(&measured(&checked, direction, "delay"), 0.2);
+            }
+        });
     }
     // Of a link that only is there, there is nothing to say.
     let checked = testbed.check("plain");

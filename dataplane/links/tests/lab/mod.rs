@@ -1,7 +1,7 @@
 //! Two hosts and an engine between them, made of throw-away namespaces.
 #![allow(dead_code)]
 
-pub mod undisturbed;
+pub mod tries;
 
 use plait_dataplane_links::offload::{self, Policy};
 use plait_dataplane_links::probe::{At, Path};

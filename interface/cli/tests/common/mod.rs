@@ -13,8 +13,8 @@ mod process;
 mod running;
 mod socket;
 mod testbed;
-#[path = "../../../../dataplane/links/tests/lab/undisturbed.rs"]
-mod undisturbed;
+#[path = "../../../../dataplane/links/tests/lab/tries.rs"]
+mod tries;
 
 pub use ended::Ended;
 pub use machine::{NOBODY, installed, is_root, skip, user_namespaces};
@@ -25,4 +25,4 @@ pub use process::{describe, is_zombie, lives, send};
 pub use running::Running;
 pub use socket::converse;
 pub use testbed::{Testbed, steps};
-pub use undisturbed::undisturbed;
+pub use tries::in_tries;
