@@ -1,0 +1,36 @@
+//! Who fills an overlay's tables. Nothing here has a socket or a clock: datagrams and time go in, datagrams and
+//! [operations](plait_model_overlay::Operation) come out.
+//!
+//! ```text
+//!             datagrams, time                         datagrams
+//!                    │                                    ▲
+//!                    ▼                                    │
+//!  seeds ─► Session: who speaks, and when ─► Member ─────┬┴─► probes, echoes, reports
+//!           (key, incarnation, window)       (who is     │
+//!                                             there, how ├─► LIB operations
+//!                                             far)       │
+//!                                 Plane: mesh │ delay ───┴─► RIB operations
+//! ```
+//!
+//! 1. [`mesh`] and [`DelayMatrix::routes`] – the paper's two control planes as functions: members and delays in, a RIB
+//!    out; [`operations`] leads from one RIB to another.
+//! 2. [`Message`] – what nodes say to each other, sealed with a key that all share.
+//! 3. [`Member`] – a node that takes part: joins by seeds, measures, reports, notices who is gone, and keeps LIB and RIB
+//!    as its [`Plane`] wants them. The plane can be changed at any time.
+//!
+//! [`Member`] has four kinds of methods, to be called in this order whenever something happened: `handle_*` for what
+//! arrived and for time that passed, then `poll_transmit` and `poll_operation` until they give nothing, then
+//! `poll_timeout` for when to come back.
+
+mod matrix;
+mod member;
+mod mesh;
+mod message;
+mod routes;
+mod session;
+
+pub use matrix::DelayMatrix;
+pub use member::{Config, Member, Plane};
+pub use mesh::mesh;
+pub use message::{Key, Message, NoKey, Refused, Sealed};
+pub use routes::{Routes, operations};

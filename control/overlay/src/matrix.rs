@@ -1,0 +1,193 @@
+//! The delays between all nodes, as far as anybody told them.
+
+use crate::Routes;
+use plait_model_overlay::NodeId;
+use plait_model_topology::graph::Graph;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// What each node says of its way to others. The same reports give the same matrix on every node, in whatever order they
+/// came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DelayMatrix {
+    reports: BTreeMap<NodeId, BTreeMap<NodeId, Duration>>,
+}
+
+impl DelayMatrix {
+    /// A node's latest report, which replaces those before.
+    pub fn report(&mut self, node: NodeId, delays: BTreeMap<NodeId, Duration>) {
+        self.reports.insert(node, delays);
+    }
+
+    /// Forgets what a node said. What others say of it stays until they change their minds.
+    pub fn forget(&mut self, node: NodeId) {
+        self.reports.remove(&node);
+    }
+
+    /// What a node said.
+    pub fn of(&self, node: NodeId) -> Option<&BTreeMap<NodeId, Duration>> {
+        self.reports.get(&node)
+    }
+
+    /// The delay between two nodes. Choice: trees and paths must be alike everywhere, so the way there and the way back
+    /// count as one, the mean of what both ends say; where one end says nothing, the other's word counts, but only if
+    /// that end has reported at all, since a node that nobody heard from cannot be a relay.
+    pub fn delay(&self, a: NodeId, b: NodeId) -> Option<Duration> {
+        let (from_a, from_b) = (self.reports.get(&a)?, self.reports.get(&b)?);
+        match (from_a.get(&b), from_b.get(&a)) {
+            (Some(there), Some(back)) => Some((*there + *back) / 2),
+            (one, other) => one.or(other).copied(),
+        }
+    }
+
+    /// Everyone who reported.
+    pub fn nodes(&self) -> BTreeSet<NodeId> {
+        self.reports.keys().copied().collect()
+    }
+
+    /// Those that a node can reach, by whatever relays; itself among them.
+    pub fn reachable(&self, own: NodeId) -> BTreeSet<NodeId> {
+        let (nodes, graph) = self.graph();
+        let Some(source) = nodes.iter().position(|node| *node == own) else { return BTreeSet::new() };
+        graph.shortest_paths(source).reached().map(|vertex| nodes[vertex]).collect()
+    }
+
+    /// The paths of least delay from a node, and the tree of least delay for a group: vRON, section 4.2.3 of the paper.
+    ///
+    /// Of equally long paths the one whose first hop has the least identity is taken. The tree is the only one of its
+    /// kind: edges count by delay, then by their ends' identities. Choice: by Kruskal's algorithm instead of Prim's;
+    /// with an order in which no two edges are equal both find the same tree.
+    pub fn routes(&self, own: NodeId, group: Option<NodeId>) -> Routes {
+        let (nodes, graph) = self.graph();
+        let mut routes = Routes::new();
+        let Some(source) = nodes.iter().position(|node| *node == own) else { return routes };
+        let paths = graph.shortest_paths(source);
+        let hops = graph.next_hops(&paths);
+        for vertex in paths.reached().filter(|vertex| *vertex != source) {
+            let first = graph.next_hop_arcs(source, &hops, vertex).map(|arc| nodes[arc.to as usize]).min();
+            if let Some(first) = first {
+                routes.insert(nodes[vertex], BTreeSet::from([first]));
+            }
+        }
+        if let Some(group) = group {
+            let tree = graph.minimum_spanning_forest().edges.into_iter().map(|edge| graph.edges()[edge].ends);
+            let beside = tree.filter_map(|[a, b]| match source as u32 {
+                own if own == a => Some(nodes[b as usize]),
+                own if own == b => Some(nodes[a as usize]),
+                _ => None,
+            });
+            let mut hops: BTreeSet<NodeId> = beside.collect();
+            if !hops.is_empty() {
+                hops.insert(own);
+                routes.insert(group, hops);
+            }
+        }
+        routes
+    }
+
+    /// The nodes by identity, and the graph of those positions.
+    fn graph(&self) -> (Vec<NodeId>, Graph) {
+        let nodes: Vec<NodeId> = self.reports.keys().copied().collect();
+        let pairs = (0..nodes.len()).flat_map(|a| (a + 1..nodes.len()).map(move |b| (a, b)));
+        let edges = pairs.filter_map(|(a, b)| {
+            let delay = self.delay(nodes[a], nodes[b])?;
+            // A hop costs something, or packets could circle between nodes that are equally far.
+            Some((a, b, u32::try_from(delay.as_micros()).unwrap_or(u32::MAX).max(1)))
+        });
+        let graph = Graph::undirected(nodes.len(), edges.collect::<Vec<_>>());
+        (nodes, graph)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(number: usize) -> NodeId {
+        NodeId(number as u32 + 1)
+    }
+
+    /// Everyone's reports of symmetric delays in milliseconds; nought is no way.
+    fn matrix(delays: &[Vec<u64>]) -> DelayMatrix {
+        let mut matrix = DelayMatrix::default();
+        for a in 0..delays.len() {
+            let others = (0..delays.len()).filter(|b| *b != a);
+            let said = others.filter_map(|b| {
+                let delay = delays[a.max(b)][a.min(b)];
+                (delay > 0).then(|| (id(b), Duration::from_millis(delay)))
+            });
+            matrix.report(id(a), said.collect());
+        }
+        matrix
+    }
+
+    #[test]
+    fn a_detour_that_is_shorter_is_taken() {
+        // 1 and 3 are 50 apart, by 2 only 30.
+        let matrix = matrix(&[vec![], vec![10], vec![50, 20]]);
+        assert_eq!(matrix.routes(id(0), None)[&id(2)], BTreeSet::from([id(1)]));
+        assert_eq!(matrix.routes(id(1), None)[&id(2)], BTreeSet::from([id(2)]));
+    }
+
+    #[test]
+    fn the_two_ways_count_as_one() {
+        let mut matrix = DelayMatrix::default();
+        let said = |node: usize, delay| BTreeMap::from([(id(node), Duration::from_millis(delay))]);
+        matrix.report(id(0), said(1, 10));
+        assert_eq!(
+            matrix.delay(id(0), id(1)),
+            None,
+            "of a node that never reported nobody knows whether it is there"
+        );
+        matrix.report(id(1), said(0, 30));
+        assert_eq!(matrix.delay(id(0), id(1)), Some(Duration::from_millis(20)));
+        assert_eq!(matrix.delay(id(0), id(1)), matrix.delay(id(1), id(0)));
+        matrix.report(id(1), BTreeMap::new());
+        assert_eq!(matrix.delay(id(1), id(0)), Some(Duration::from_millis(10)));
+    }
+
+    fn delays() -> impl Strategy<Value = Vec<Vec<u64>>> {
+        let row = |count| proptest::collection::vec(0u64..6, count);
+        (2usize..9).prop_flat_map(move |nodes| (0..nodes).map(row).collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #[test]
+        fn packets_arrive_by_every_nodes_own_choice(delays in delays()) {
+            let matrix = matrix(&delays);
+            let routes: Vec<Routes> = (0..delays.len()).map(|node| matrix.routes(id(node), None)).collect();
+            for from in 0..delays.len() {
+                prop_assert_eq!(routes[from].len() + 1, matrix.reachable(id(from)).len());
+                for destination in routes[from].keys() {
+                    let mut at = id(from);
+                    for _ in 0..delays.len() {
+                        if at == *destination {
+                            break;
+                        }
+                        at = *routes[at.0 as usize - 1][destination].first().unwrap();
+                    }
+                    prop_assert_eq!(at, *destination);
+                }
+            }
+        }
+
+        #[test]
+        fn a_groups_packet_reaches_each_once(delays in delays()) {
+            let (matrix, group) = (matrix(&delays), NodeId(99));
+            let routes: Vec<Routes> = (0..delays.len()).map(|node| matrix.routes(id(node), Some(group))).collect();
+            for origin in 0..delays.len() {
+                let mut reached = BTreeSet::from([id(origin)]);
+                let mut copies = vec![(id(origin), id(origin))];
+                while let Some((at, from)) = copies.pop() {
+                    let own = &routes[at.0 as usize - 1];
+                    for hop in own.get(&group).into_iter().flatten().filter(|hop| **hop != from && **hop != at) {
+                        prop_assert!(reached.insert(*hop), "{} has it twice", hop);
+                        copies.push((*hop, at));
+                    }
+                }
+                prop_assert_eq!(reached, matrix.reachable(id(origin)));
+            }
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! Overlays of many nodes on a wire that delays, loses, reorders and repeats.
+
+use plait_control_overlay::{Config, Key, Member, Plane};
+use plait_model_overlay::{Application, Locators, NodeId, Operation, Overlay, Tables, Weight};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+const APPLICATION: Application = Application::ETHERNET;
+const GROUP: NodeId = NodeId(0xe000_0001);
+const INTERVAL: Duration = Duration::from_secs(1);
+
+fn id(node: usize) -> NodeId {
+    NodeId(0x0a00_0001 + node as u32)
+}
+
+fn address(node: usize) -> IpAddr {
+    [192, 0, 2, node as u8 + 1].into()
+}
+
+/// A sequence that a seed stands for.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn happens(&mut self, percent: u64) -> bool {
+        self.next() % 100 < percent
+    }
+}
+
+/// When it arrives, its number, from whom, to whom, and what.
+type Datagram = (Duration, u64, usize, usize, Vec<u8>);
+
+/// Nodes, and a wire between each two.
+struct World {
+    now: Duration,
+    nodes: Vec<Option<(Member, Overlay)>>,
+    /// One way, in milliseconds.
+    delays: Vec<Vec<u64>>,
+    /// Pairs between which nothing passes.
+    cut: BTreeSet<(usize, usize)>,
+    loss: u64,
+    shuffle: u64,
+    draws: Draws,
+    under_way: BinaryHeap<Reverse<Datagram>>,
+    sent: u64,
+    /// Every datagram that was ever sent to a node, for those who play recordings.
+    recorded: Vec<(usize, usize, Vec<u8>)>,
+}
+
+impl World {
+    /// Nodes that have each other in 10 ms, of which all but the first join by it.
+    fn new(count: usize, plane: Plane, seed: u64) -> Self {
+        let mut world = Self {
+            now: Duration::from_secs(100),
+            nodes: (0..count).map(|_| None).collect(),
+            delays: vec![vec![10; count]; count],
+            cut: BTreeSet::new(),
+            loss: 0,
+            shuffle: 0,
+            draws: Draws(seed),
+            under_way: BinaryHeap::new(),
+            sent: 0,
+            recorded: Vec::new(),
+        };
+        (0..count).for_each(|node| world.start(node, plane, None));
+        world
+    }
+
+    fn start(&mut self, node: usize, plane: Plane, neighbours: Option<usize>) {
+        let config = Config {
+            application: APPLICATION,
+            own: id(node),
+            locators: Locators::from([(address(node), Weight::default())]),
+            group: Some(GROUP),
+            key: Key::new(*b"a key that all share").unwrap(),
+            seeds: if node == 0 { vec![address(1)] } else { vec![address(0)] },
+            plane,
+            interval: INTERVAL,
+            neighbours,
+        };
+        let mut draws = Draws(self.draws.next());
+        let member = Member::new(config, self.now, move || draws.next());
+        self.nodes[node] = Some((member, Overlay::default()));
+        self.collect(node);
+    }
+
+    fn kill(&mut self, node: usize) {
+        self.nodes[node] = None;
+    }
+
+    /// Takes what a node has to send and to change.
+    fn collect(&mut self, node: usize) {
+        let count = self.nodes.len();
+        let Some((member, overlay)) = &mut self.nodes[node] else { return };
+        while let Some(operation) = member.poll_operation() {
+            overlay.apply(&operation).unwrap_or_else(|error| panic!("{operation:?}: {error}"));
+        }
+        while let Some((to, bytes)) = member.poll_transmit() {
+            let Some(to) = (0..count).find(|node| address(*node) == to) else { continue };
+            self.recorded.push((node, to, bytes.clone()));
+            self.sent += 1;
+            if self.cut.contains(&(node.min(to), node.max(to))) || self.draws.happens(self.loss) {
+                continue;
+            }
+            let late = self.draws.next() % (self.shuffle + 1);
+            let at = self.now + Duration::from_millis(self.delays[node][to] + late);
+            self.under_way.push(Reverse((at, self.sent, node, to, bytes)));
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        loop {
+            let arrival = self.under_way.peek().map(|Reverse((at, ..))| *at);
+            let due = self.nodes.iter().flatten().map(|(member, _)| member.poll_timeout()).min();
+            let next = arrival.into_iter().chain(due).min().unwrap_or(until);
+            if next > until {
+                break;
+            }
+            self.now = self.now.max(next);
+            if arrival == Some(next) {
+                let Reverse((.., from, to, bytes)) = self.under_way.pop().expect("seen just now");
+                if let Some((member, _)) = &mut self.nodes[to] {
+                    member.handle_datagram(self.now, address(from), &bytes).unwrap();
+                }
+                self.collect(to);
+            } else {
+                for node in 0..self.nodes.len() {
+                    if let Some((member, _)) = &mut self.nodes[node]
+                        && member.poll_timeout() <= self.now
+                    {
+                        member.handle_timeout(self.now);
+                    }
+                    self.collect(node);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    fn tables(&self, node: usize) -> Tables {
+        let (_, overlay) = self.nodes[node].as_ref().expect("it runs");
+        overlay.tables(APPLICATION).cloned().unwrap_or_default()
+    }
+
+    /// Where a packet goes from hop to hop, by the tables of each.
+    fn way(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut way = vec![from];
+        while *way.last()? != to && way.len() <= self.nodes.len() {
+            let at = *way.last()?;
+            self.nodes[at].as_ref()?;
+            let tables = self.tables(at);
+            let hop = *tables.routes.get(&id(to))?.first()?;
+            assert!(tables.nodes.contains_key(&hop), "a next hop has a locator");
+            way.push((hop.0 - id(0).0) as usize);
+        }
+        (*way.last()? == to).then_some(way)
+    }
+
+    /// Every pair of nodes that run reach each other.
+    fn whole(&self) -> bool {
+        let there: Vec<usize> = (0..self.nodes.len()).filter(|node| self.nodes[*node].is_some()).collect();
+        there.iter().all(|a| there.iter().all(|b| self.way(*a, *b).is_some()))
+    }
+
+    /// How often a packet to the group reaches each node.
+    fn copies(&self, origin: usize) -> BTreeMap<usize, usize> {
+        let mut reached = BTreeMap::new();
+        let mut under_way = vec![(origin, None)];
+        while let Some((at, from)) = under_way.pop() {
+            for hop in self.tables(at).routes.get(&GROUP).into_iter().flatten() {
+                let hop = (hop.0 - id(0).0) as usize;
+                if hop == at {
+                    if at != origin {
+                        *reached.entry(at).or_default() += 1;
+                    }
+                } else if Some(hop) != from {
+                    under_way.push((hop, Some(at)));
+                }
+            }
+            assert!(under_way.len() < 1000, "a group's packet multiplies");
+        }
+        reached
+    }
+}
+
+#[test]
+fn nodes_that_know_one_seed_find_all() {
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let mut world = World::new(9, plane, 1);
+        world.run(INTERVAL * 6);
+        assert!(world.whole());
+        for node in 0..9 {
+            let tables = world.tables(node);
+            assert_eq!(tables.nodes.len(), 8, "{plane:?}");
+            assert_eq!(world.way(node, (node + 4) % 9).unwrap().len(), 2, "equal delays are straight ways");
+            let copies = world.copies(node);
+            assert!(copies.len() == 8 && copies.values().all(|count| *count == 1), "{plane:?}: {copies:?}");
+        }
+    }
+}
+
+#[test]
+fn the_shorter_detour_is_taken_and_left_again() {
+    let mut world = World::new(4, Plane::Delay, 2);
+    for (a, b) in [(0, 3), (3, 0)] {
+        world.delays[a][b] = 60;
+    }
+    world.run(INTERVAL * 8);
+    assert_eq!(world.way(0, 3).unwrap().len(), 3);
+    for (a, b) in [(0, 3), (3, 0)] {
+        world.delays[a][b] = 5;
+    }
+    world.run(INTERVAL * 30);
+    assert_eq!(world.way(0, 3).unwrap(), [0, 3]);
+}
+
+#[test]
+fn what_trembles_moves_nothing() {
+    let mut world = World::new(5, Plane::Delay, 3);
+    world.shuffle = 1;
+    world.run(INTERVAL * 20);
+    let before: Vec<Tables> = (0..5).map(|node| world.tables(node)).collect();
+    world.run(INTERVAL * 40);
+    let after: Vec<Tables> = (0..5).map(|node| world.tables(node)).collect();
+    assert_eq!(before, after, "delays that differ by a millisecond of ten");
+}
+
+#[test]
+fn a_silent_death_is_noticed_by_all() {
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let mut world = World::new(6, plane, 4);
+        world.run(INTERVAL * 6);
+        world.kill(5);
+        world.run(INTERVAL * 9);
+        for node in 0..5 {
+            assert_eq!(world.tables(node).nodes.len(), 4, "{plane:?}");
+            assert_eq!(world.copies(node).len(), 4, "{plane:?}: without the reflector another reflects");
+        }
+        assert!(world.whole());
+    }
+}
+
+#[test]
+fn who_leaves_is_gone_at_once() {
+    let mut world = World::new(4, Plane::Mesh, 5);
+    world.run(INTERVAL * 6);
+    let (mut leaving, _) = world.nodes[3].take().unwrap();
+    leaving.leave();
+    while let Some((to, bytes)) = leaving.poll_transmit() {
+        let to = (0..4).find(|node| address(*node) == to).unwrap();
+        world.under_way.push(Reverse((world.now, 0, 3, to, bytes)));
+    }
+    world.run(Duration::from_millis(100));
+    assert!((0..3).all(|node| !world.tables(node).nodes.contains_key(&id(3))));
+}
+
+#[test]
+fn a_node_that_starts_again_is_taken_back() {
+    let mut world = World::new(5, Plane::Delay, 6);
+    world.run(INTERVAL * 6);
+    world.kill(2);
+    world.run(Duration::from_millis(300));
+    world.start(2, Plane::Delay, None);
+    world.run(INTERVAL * 6);
+    assert!(world.whole());
+    assert_eq!(world.tables(2).nodes.len(), 4);
+}
+
+#[test]
+fn a_broken_way_is_gone_around() {
+    let mut world = World::new(5, Plane::Delay, 7);
+    world.run(INTERVAL * 6);
+    world.cut.insert((1, 3));
+    world.run(INTERVAL * 8);
+    assert_eq!(world.way(1, 3).unwrap().len(), 3);
+    assert_eq!(world.tables(1).nodes.len(), 4, "it is still a member");
+    world.cut.clear();
+    world.run(INTERVAL * 8);
+    assert_eq!(world.way(1, 3).unwrap().len(), 2);
+}
+
+#[test]
+fn two_halves_go_on_and_find_each_other_again() {
+    let mut world = World::new(6, Plane::Delay, 8);
+    world.run(INTERVAL * 6);
+    world.cut = (0..3).flat_map(|a| (3..6).map(move |b| (a, b))).collect();
+    world.run(INTERVAL * 10);
+    for node in 0..6 {
+        assert_eq!(world.tables(node).nodes.len(), 2);
+    }
+    assert!(world.way(0, 2).is_some() && world.way(3, 5).is_some() && world.way(0, 4).is_none());
+    world.cut.clear();
+    world.run(INTERVAL * 12);
+    assert!(world.whole());
+}
+
+#[test]
+fn loss_and_disorder_are_borne() {
+    let mut world = World::new(8, Plane::Delay, 9);
+    (world.loss, world.shuffle) = (10, 40);
+    world.run(INTERVAL * 30);
+    // A way counts as lost after three probes in a row; one in a thousand is, and the next echo brings it back.
+    let mut whole = 0;
+    for _ in 0..50 {
+        world.run(INTERVAL);
+        whole += usize::from(world.whole());
+    }
+    assert!(whole >= 40, "{whole} of 50 rounds");
+}
+
+#[test]
+fn recordings_change_nothing() {
+    let mut world = World::new(4, Plane::Delay, 10);
+    world.run(INTERVAL * 6);
+    world.kill(3);
+    world.run(INTERVAL * 10);
+    let before: Vec<Tables> = (0..3).map(|node| world.tables(node)).collect();
+    // All that was ever said, from whoever it was from, once more and in disorder.
+    let mut recorded = std::mem::take(&mut world.recorded);
+    for place in (1..recorded.len()).rev() {
+        let other = (world.draws.next() % (place as u64 + 1)) as usize;
+        recorded.swap(place, other);
+    }
+    for (from, to, bytes) in recorded {
+        if let Some((member, _)) = &mut world.nodes[to] {
+            let _ = member.handle_datagram(world.now, address(from), &bytes);
+        }
+        world.collect(to);
+        world.under_way.clear();
+    }
+    let after: Vec<Tables> = (0..3).map(|node| world.tables(node)).collect();
+    assert_eq!(before, after);
+    world.run(INTERVAL * 8);
+    assert!(world.whole());
+}
+
+#[test]
+fn a_change_of_plane_leaves_no_destination_without_a_way() {
+    let mut world = World::new(7, Plane::Mesh, 11);
+    for (a, b) in [(0, 6), (6, 0), (1, 5), (5, 1)] {
+        world.delays[a][b] = 90;
+    }
+    world.run(INTERVAL * 8);
+    assert_eq!(world.way(0, 6).unwrap().len(), 2);
+    for plane in [Plane::Delay, Plane::Mesh] {
+        for node in 0..7 {
+            let (member, overlay) = world.nodes[node].as_mut().unwrap();
+            member.set_plane(plane);
+            while let Some(operation) = member.poll_operation() {
+                overlay.apply(&operation).unwrap();
+                let unicast = overlay.tables(APPLICATION).unwrap().routes.len();
+                assert_eq!(unicast, 7, "six nodes and the group, after each operation: {operation:?}");
+                assert!(!matches!(operation, Operation::NodeDel { .. }));
+            }
+            // While some follow the one and some the other, packets still arrive.
+            assert!(world.whole());
+        }
+        world.run(INTERVAL * 3);
+        let expected = if plane == Plane::Delay { 3 } else { 2 };
+        assert_eq!(world.way(0, 6).unwrap().len(), expected);
+    }
+}
+
+#[test]
+fn a_few_neighbours_suffice_for_all_to_be_reached() {
+    let count = 24;
+    let mut world = World::new(count, Plane::Delay, 12);
+    for node in 0..count {
+        world.start(node, Plane::Delay, Some(4));
+    }
+    world.run(INTERVAL * 25);
+    assert!(world.whole());
+    let before = world.sent;
+    world.run(INTERVAL * 10);
+    let each = (world.sent - before) as f64 / 10.0 / count as f64;
+    // Four probes, four echoes, and every report to four others at most.
+    assert!(each <= 8.0 + 4.0 * count as f64, "{each} datagrams a node and interval");
+}
+
+#[test]
+fn the_cost_is_what_the_documentation_says() {
+    let count = 10;
+    let mut world = World::new(count, Plane::Delay, 13);
+    world.run(INTERVAL * 10);
+    let (sent, recorded) = (world.sent, world.recorded.len());
+    world.run(INTERVAL * 10);
+    assert_eq!(
+        (world.sent - sent) / 10,
+        (count * 3 * (count - 1)) as u64,
+        "a probe, an echo and a report to each"
+    );
+    let sizes: BTreeSet<usize> = world.recorded[recorded..].iter().map(|(.., bytes)| bytes.len()).collect();
+    assert_eq!(sizes, BTreeSet::from([56, 24 + 18 + 8 * (count - 1) + 16]));
+}
+
+#[test]
+fn a_stranger_with_another_key_is_nobody() {
+    let mut world = World::new(3, Plane::Mesh, 14);
+    world.run(INTERVAL * 5);
+    let config = Config {
+        application: APPLICATION,
+        own: id(9),
+        locators: Locators::from([(address(9), Weight::default())]),
+        group: None,
+        key: Key::new(*b"some other key of mine").unwrap(),
+        seeds: vec![address(0)],
+        plane: Plane::Mesh,
+        interval: INTERVAL,
+        neighbours: None,
+    };
+    let mut draws = Draws(99);
+    let mut stranger = Member::new(config, world.now, move || draws.next());
+    let (_, bytes) = stranger.poll_transmit().unwrap();
+    let now = world.now;
+    let (member, _) = world.nodes[0].as_mut().unwrap();
+    assert!(member.handle_datagram(now, address(9), &bytes).is_err());
+    assert!(member.poll_transmit().is_none(), "nor does it get a word");
+}
