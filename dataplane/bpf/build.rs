@@ -1,0 +1,33 @@
+//! Compiles the eBPF programs, with headers made of the same lines as the Rust types.
+
+use libbpf_cargo::SkeletonBuilder;
+use plait_dataplane_reference::tables::tables_in_c;
+use plait_model_wire::layout::headers_in_c;
+use std::path::PathBuf;
+use std::{env, fs};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where"));
+    let head = "/* Made by build.rs; the lines to change are in Rust. */\n#pragma once\n";
+    fs::write(out.join("wire.h"), format!("{head}{}", headers_in_c())).expect("OUT_DIR is writable");
+    fs::write(out.join("tables.h"), format!("{head}{}", tables_in_c())).expect("OUT_DIR is writable");
+
+    let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo says which");
+    let arguments = [
+        format!("-I{}", out.display()),
+        "-Iprograms/include".to_owned(),
+        // Where Debian keeps asm/types.h.
+        format!("-I/usr/include/{architecture}-linux-gnu"),
+        // Atomics that return what was there, of Linux 5.12.
+        "-mcpu=v3".to_owned(),
+        "-Wall".to_owned(),
+        "-Werror".to_owned(),
+    ];
+    SkeletonBuilder::new()
+        .source("programs/overlay.bpf.c")
+        .clang_args(arguments)
+        .obj(out.join("overlay.bpf.o"))
+        .build()
+        .unwrap_or_else(|error| panic!("programs/overlay.bpf.c: {error:#}"));
+    println!("cargo:rerun-if-changed=programs");
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What every program starts from. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
+
+#include "tables.h"
+#include "wire.h"
+
+/* Of newer kernels than the headers of Debian 12. */
+#ifndef BPF_F_ADJ_ROOM_DECAP_L3_IPV4
+#define BPF_F_ADJ_ROOM_DECAP_L3_IPV4 (1ULL << 7)
+#define BPF_F_ADJ_ROOM_DECAP_L3_IPV6 (1ULL << 8)
+#endif
+
+/* The numbers of clsact and of TCX are the same: the next program decides, the kernel goes on, or the packet is gone. */
+#define NEXT TC_ACT_UNSPEC
+#define DROPPED TC_ACT_SHOT
+
+#define inline static inline __attribute__((always_inline))
+
+/* Protocols behind an outer IP header. */
+#define PROTOCOL_IPV4 4
+#define PROTOCOL_UDP 17
+#define PROTOCOL_IPV6 41
+#define PROTOCOL_GRE 47
+
+/* What VXLAN-GPE and NSH carry. */
+#define NEXT_IPV4 1
+#define NEXT_IPV6 2
+#define NEXT_ETHERNET 3
+#define NEXT_NSH 4
+
+/* The most that its six bits say. */
+#define NSH_MOST_TTL 63
+
+#define ETHERNET ((__u32)sizeof(struct ethernet_header))
+#define IPV4 ((__u32)sizeof(struct ipv4_header))
+#define IPV6 ((__u32)sizeof(struct ipv6_header))
+#define UDP ((__u32)sizeof(struct udp_header))
+
+/* An index of an array map. What is beyond it is a table that its agent did not keep. */
+#define at(map, index) ({ __u32 __index = (index); bpf_map_lookup_elem(&(map), &__index); })
+
+/* Written out, since a compiler that takes these for numbers of 32 bits cuts pointers short when it reads them once. */
+#define POINTER(skb, field)                                                                                           \
+	({                                                                                                            \
+		void *__pointer;                                                                                      \
+		asm volatile("%0 = *(u32 *)(%1 + %2)"                                                                 \
+			     : "=r"(__pointer)                                                                        \
+			     : "r"(skb), "i"(__builtin_offsetof(struct __sk_buff, field)));                           \
+		__pointer;                                                                                            \
+	})
+
+inline void *data(const struct __sk_buff *skb)
+{
+	return POINTER(skb, data);
+}
+
+inline void *data_end(const struct __sk_buff *skb)
+{
+	return POINTER(skb, data_end);
+}
+
+/* Makes sure that so many bytes can be read and written in place. Pointers into the packet do not survive it. */
+inline bool reach(struct __sk_buff *skb, __u32 bytes)
+{
+	if (data(skb) + bytes <= data_end(skb))
+		return true;
+	return bytes <= skb->len && !bpf_skb_pull_data(skb, bytes) && data(skb) + bytes <= data_end(skb);
+}
+
+/* An IPv4 address as one of IPv6: RFC 4291 section 2.5.5.2. */
+inline void mapped(__u8 address[16], const __u8 v4[4])
+{
+	__u32 *words = (__u32 *)address;
+
+	words[0] = 0;
+	words[1] = 0;
+	words[2] = bpf_htonl(0xffff);
+	__builtin_memcpy(&words[3], v4, 4);
+}
+
+/* A sum of 16-bit words in 16 bits. */
+inline __u16 folded(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+inline __u32 rotated(__u32 word, int bits)
+{
+	return word << bits | word >> (32 - bits);
+}
+
+/* The last step of Bob Jenkins' lookup3, which mixes three words into one. */
+inline __u32 mixed(__u32 a, __u32 b, __u32 c)
+{
+	c ^= b;
+	c -= rotated(b, 14);
+	a ^= c;
+	a -= rotated(c, 11);
+	b ^= a;
+	b -= rotated(a, 25);
+	c ^= b;
+	c -= rotated(b, 16);
+	a ^= c;
+	a -= rotated(c, 4);
+	b ^= a;
+	b -= rotated(a, 14);
+	c ^= b;
+	c -= rotated(b, 24);
+	return c;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The end of a packet's way: off with the outer header, and up through the tenant's device. */
+#pragma once
+
+#include "congestion.h"
+#include "count.h"
+#include "learn.h"
+#include "parcel.h"
+
+/* Leaves a frame: of a packet whose payload is one, that; of another, the outer Ethernet header before the packet. */
+inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant)
+{
+	struct ethernet_header frame;
+	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
+	__s32 less = parcel->outer;
+	__u32 least;
+	bool is_ipv6;
+
+	if (parcel->payload == PAYLOAD_ETHERNET) {
+		if (bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET))
+			return false;
+		is_ipv6 = frame.ether_type == bpf_htons(ETH_P_IPV6);
+		/* The kernel leaves no less than an IP header. */
+		least = parcel->outer + ETHERNET + (is_ipv6 ? IPV6 : IPV4);
+		if (skb->len < least && bpf_skb_change_tail(skb, least, 0))
+			return false;
+	} else {
+		less -= ETHERNET;
+		__builtin_memcpy(frame.destination, tenant->address, 6);
+		__builtin_memcpy(frame.source, tenant->address, 6);
+		is_ipv6 = parcel->payload == PAYLOAD_IPV6;
+		frame.ether_type = is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+	}
+	flags |= is_ipv6 ? BPF_F_ADJ_ROOM_DECAP_L3_IPV6 : BPF_F_ADJ_ROOM_DECAP_L3_IPV4;
+	return !bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, flags) &&
+	       !bpf_skb_store_bytes(skb, 0, &frame, ETHERNET, 0);
+}
+
+/* What a payload has at least. */
+inline __u32 least_of(enum payload payload)
+{
+	switch (payload) {
+	case PAYLOAD_IPV4:
+		return IPV4;
+	case PAYLOAD_IPV6:
+		return IPV6;
+	default:
+		return ETHERNET;
+	}
+}
+
+inline int deliver(struct __sk_buff *skb, const struct parcel *parcel)
+{
+	struct vni_key key = { .application = parcel->application, .vni = parcel->vni };
+	const struct tenant *tenant;
+	__u32 *index, bytes = skb->len - parcel->outer;
+	int reason;
+
+	index = bpf_map_lookup_elem(&vnis, &key);
+	if (!index)
+		return drop(DROP_UNKNOWN_TENANT);
+	tenant = at(tenants, *index);
+	if (!tenant || (tenant->driver == DRIVER_ETHERNET) != (parcel->payload == PAYLOAD_ETHERNET))
+		return drop(DROP_UNKNOWN_TENANT);
+	if (skb->len < parcel->outer + least_of(parcel->payload))
+		return drop(DROP_MALFORMED);
+	if (tenant->driver == DRIVER_ETHERNET) {
+		reason = learn(skb, *index, parcel);
+		if (reason)
+			return drop(-reason);
+	}
+	if (!tell_congestion(skb, parcel))
+		return drop(DROP_CONGESTION);
+	if (!strip(skb, parcel, tenant))
+		return drop(DROP_REFUSED);
+	count_received(*index, bytes);
+	return bpf_redirect(tenant->interface, BPF_F_INGRESS);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Outer headers: room for them, and what stands in them.
+ *
+ * A wire holds every byte of the outer header that does not depend on the packet. It is copied whole; what follows
+ * from the packet (lengths, checksum, flow, ECN, identities) is put in its place, which its form says. */
+#pragma once
+
+#include "count.h"
+#include "parcel.h"
+
+#define FORM_IPV6 256
+/* Hops that the underlay is given between two nodes. Choice: of an encapsulation without hops of its own, the outer
+ * header's are the overlay's, which no node begins anew; so that a loop ends there, too. */
+#define OUTER_TTL 64
+
+/* How the kernel is told of the new headers, so that it segments superpackets right. */
+inline __u64 room_flags(__u32 form, enum payload payload)
+{
+	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
+	__u32 encapsulation = form & ~FORM_IPV6;
+
+	flags |= form & FORM_IPV6 ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV6 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV4;
+	switch (encapsulation) {
+	case ENCAPSULATION_IPIP:
+		break;
+	case ENCAPSULATION_GRE:
+	case ENCAPSULATION_NVGRE:
+	case ENCAPSULATION_MPLS:
+		flags |= BPF_F_ADJ_ROOM_ENCAP_L4_GRE;
+		break;
+	default:
+		flags |= BPF_F_ADJ_ROOM_ENCAP_L4_UDP;
+	}
+	if (payload == PAYLOAD_ETHERNET)
+		flags |= BPF_F_ADJ_ROOM_ENCAP_L2_ETH | BPF_F_ADJ_ROOM_ENCAP_L2(ETHERNET);
+	return flags;
+}
+
+/* Makes the bytes before the payload as many as a wire needs. On a device, an Ethernet payload has its header first and
+ * an IP payload one that is of no more use; on the way, the first bytes are an outer Ethernet header. */
+inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct wire *wire)
+{
+	__u32 length = wire->length;
+	const struct ethernet_header *front;
+	struct ethernet_header inner;
+	__s32 more = length - parcel->outer;
+	bool is_ip = skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
+
+	if (parcel->encapsulated) {
+		/* A copy of what began here and is no IP only grows, which the order of a group's hops sees to. */
+		if (is_ip && more && bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
+			return false;
+		if (!is_ip && more && (more < 0 || bpf_skb_change_head(skb, more, 0)))
+			return false;
+	} else if (parcel->payload != PAYLOAD_ETHERNET) {
+		if (bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, room_flags(wire->form, parcel->payload)))
+			return false;
+	} else {
+		if (!is_ip) {
+			/* adjust_room knows IP only; nothing else is segmented, so that nobody need be told. */
+			if (bpf_skb_change_head(skb, length, 0))
+				return false;
+		} else {
+			front = data(skb);
+			if ((void *)(front + 1) > data_end(skb))
+				return false;
+			inner = *front;
+			if (bpf_skb_adjust_room(skb, length, BPF_ADJ_ROOM_MAC,
+						room_flags(wire->form, PAYLOAD_ETHERNET)))
+				return false;
+			if (bpf_skb_store_bytes(skb, length, &inner, ETHERNET, 0))
+				return false;
+		}
+	}
+	parcel->encapsulated = true;
+	parcel->outer = length;
+	return true;
+}
+
+/* Of an IPv4 header, what follows from the packet. The protocol's place in the wire's sum is that of the wire's. */
+inline void fill_ipv4(struct ipv4_header *ip, __u32 total, __u32 sum, __u32 ecn, __u32 ttl, __u32 more_protocol)
+{
+	ip->tos = ecn;
+	ip->protocol += more_protocol;
+	sum += bpf_htons(more_protocol);
+	ip->ttl = ttl;
+	ip->total_length = bpf_htons(total);
+	/* Sums of words in network order are sums in network order. */
+	ip->checksum = ~folded(sum + ip->total_length + bpf_htons(ecn) + bpf_htons(ttl << 8));
+}
+
+inline void fill_ipv6(struct ipv6_header *ip, __u32 length, __u32 ecn, __u32 ttl, __u32 more_protocol)
+{
+	ip->next_header += more_protocol;
+	ip->version_class_flow |= bpf_htonl(ecn << 20);
+	ip->hop_limit = ttl;
+	ip->payload_length = bpf_htons(length);
+}
+
+inline void fill_vni(__u8 vni[3], __u32 number)
+{
+	vni[0] = number >> 16;
+	vni[1] = number >> 8;
+	vni[2] = number;
+}
+
+inline __be16 ether_type_of(enum payload payload)
+{
+	switch (payload) {
+	case PAYLOAD_IPV4:
+		return bpf_htons(ETH_P_IP);
+	case PAYLOAD_IPV6:
+		return bpf_htons(ETH_P_IPV6);
+	default:
+		return bpf_htons(ETH_P_TEB);
+	}
+}
+
+/* The number of a payload in VXLAN-GPE and NSH. */
+inline __u8 next_of(enum payload payload)
+{
+	switch (payload) {
+	case PAYLOAD_IPV4:
+		return NEXT_IPV4;
+	case PAYLOAD_IPV6:
+		return NEXT_IPV6;
+	default:
+		return NEXT_ETHERNET;
+	}
+}
+
+/* Whether an encapsulation says what such a payload is. */
+inline bool carries(__u32 encapsulation, enum payload payload)
+{
+	switch (encapsulation) {
+	case ENCAPSULATION_VXLAN:
+	case ENCAPSULATION_NVGRE:
+		return payload == PAYLOAD_ETHERNET;
+	case ENCAPSULATION_IPIP:
+	case ENCAPSULATION_GUE:
+		return payload != PAYLOAD_ETHERNET;
+	default:
+		return true;
+	}
+}
+
+/* The shim, whose constant bytes are there already. */
+inline void fill_shim(void *shim, __u32 encapsulation, const struct parcel *parcel)
+{
+	switch (encapsulation) {
+	case ENCAPSULATION_GENEVE: {
+		struct geneve_header *header = shim;
+
+		header->protocol = ether_type_of(parcel->payload);
+		fill_vni(header->vni, parcel->vni);
+		break;
+	}
+	case ENCAPSULATION_NVGRE: {
+		struct nvgre_key *key = shim + sizeof(struct gre_header);
+
+		fill_vni(key->subnet, parcel->vni);
+		key->flow = parcel->hash;
+		break;
+	}
+	case ENCAPSULATION_GRE:
+		((struct gre_header *)shim)->protocol = ether_type_of(parcel->payload);
+		break;
+	case ENCAPSULATION_MPLS: {
+		struct mpls_header *label = shim + sizeof(struct gre_header);
+
+		label->label_class_bottom_ttl = bpf_htonl(parcel->vni << 12 | 1 << 8 | parcel->ttl);
+		break;
+	}
+	case ENCAPSULATION_NSH: {
+		struct vxlan_gpe_header *header = shim;
+		struct nsh_header *service = shim + sizeof(*header);
+		__u32 ttl = parcel->ttl < NSH_MOST_TTL ? parcel->ttl : NSH_MOST_TTL;
+
+		fill_vni(header->vni, parcel->vni);
+		service->version_ttl_length = bpf_htons(ttl << 6 | sizeof(*service) / 4);
+		service->next_protocol = next_of(parcel->payload);
+		fill_vni(service->service_path, parcel->vni);
+		break;
+	}
+	case ENCAPSULATION_GUE:
+		((struct gue_header *)shim)->protocol =
+			parcel->payload == PAYLOAD_IPV6 ? PROTOCOL_IPV6 : PROTOCOL_IPV4;
+		break;
+	case ENCAPSULATION_OVSTACK: {
+		struct ovstack_header *header = shim;
+
+		header->ttl = parcel->ttl;
+		header->application = parcel->application;
+		fill_vni(header->vni, parcel->vni);
+		header->hash = bpf_htonl(parcel->hash);
+		header->destination = bpf_htonl(parcel->destination);
+		header->source = bpf_htonl(parcel->source);
+		break;
+	}
+	case ENCAPSULATION_VXLAN:
+		fill_vni(((struct vxlan_header *)shim)->vni, parcel->vni);
+		break;
+	}
+}
+
+/* Writes one form of outer header. Each use has its own constants, so that nothing of it is a choice when packets come. */
+inline bool write_form(struct __sk_buff *skb, const struct wire *wire, const struct adjacency *adjacency,
+		       const struct parcel *parcel, bool is_ipv6, __u32 encapsulation, bool has_udp, __u32 shim_bytes)
+{
+	const __u32 ip = is_ipv6 ? IPV6 : IPV4, shim = ETHERNET + ip + (has_udp ? UDP : 0);
+	__u32 total = skb->len - ETHERNET;
+	__u32 ttl = encapsulation == ENCAPSULATION_OVSTACK ? OUTER_TTL : parcel->ttl, more_protocol = 0;
+	void *front = data(skb);
+	struct udp_header *udp;
+
+	if (encapsulation == ENCAPSULATION_IPIP && parcel->payload == PAYLOAD_IPV6)
+		more_protocol = PROTOCOL_IPV6 - PROTOCOL_IPV4;
+	if (front + shim + shim_bytes > data_end(skb))
+		return false;
+	__builtin_memcpy(front, adjacency->destination, 6);
+	__builtin_memcpy(front + 6, adjacency->source, 6);
+	__builtin_memcpy(front + 12, wire->header + 12, shim + shim_bytes - 12);
+	if (is_ipv6)
+		fill_ipv6(front + ETHERNET, total - IPV6, parcel->ecn, ttl, more_protocol);
+	else
+		fill_ipv4(front + ETHERNET, total, wire->sum, parcel->ecn, ttl, more_protocol);
+	if (has_udp) {
+		udp = front + ETHERNET + ip;
+		udp->source = parcel->flow;
+		udp->length = bpf_htons(total - ip);
+	}
+	fill_shim(front + shim, encapsulation, parcel);
+	return true;
+}
+
+/* Both families of an encapsulation. */
+#define BOTH(encapsulation, has_udp, shim_bytes)                                                                      \
+	case encapsulation:                                                                                           \
+		return write_form(skb, wire, adjacency, parcel, false, encapsulation, has_udp, shim_bytes);           \
+	case FORM_IPV6 + encapsulation:                                                                               \
+		return write_form(skb, wire, adjacency, parcel, true, encapsulation, has_udp, shim_bytes)
+
+inline bool write_outer(struct __sk_buff *skb, const struct wire *wire, const struct adjacency *adjacency,
+			const struct parcel *parcel)
+{
+	switch (wire->form) {
+		BOTH(ENCAPSULATION_OVSTACK, true, sizeof(struct ovstack_header));
+		BOTH(ENCAPSULATION_VXLAN, true, sizeof(struct vxlan_header));
+		BOTH(ENCAPSULATION_GENEVE, true, sizeof(struct geneve_header));
+		BOTH(ENCAPSULATION_NVGRE, false, sizeof(struct gre_header) + sizeof(struct nvgre_key));
+		BOTH(ENCAPSULATION_GRE, false, sizeof(struct gre_header));
+		BOTH(ENCAPSULATION_IPIP, false, 0);
+		BOTH(ENCAPSULATION_MPLS, false, sizeof(struct gre_header) + sizeof(struct mpls_header));
+		BOTH(ENCAPSULATION_NSH, true, sizeof(struct vxlan_gpe_header) + sizeof(struct nsh_header));
+		BOTH(ENCAPSULATION_GUE, true, sizeof(struct gue_header));
+	}
+	return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* From a path to the wire, for what begins here and for what passes. */
+#pragma once
+
+#include "encapsulate.h"
+
+/* One of a hop's wires, by weight; a flow's hash always names the same. */
+inline __u32 chosen(const struct hop *hop, __u32 hash)
+{
+	__u32 point = ((__u64)hash * hop->weights) >> 32;
+	__u32 wire = hop->choices[0].wire;
+
+	if (hop->count <= 1)
+		return wire;
+#pragma unroll
+	for (int i = SIZE_CHOICES - 1; i >= 0; i--)
+		if (i < hop->count && point < hop->choices[i].below)
+			wire = hop->choices[i].wire;
+	return wire;
+}
+
+/* Writes the outer header for a hop. Returns the interface to leave by, or why not, as a negative number. */
+inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
+{
+	const struct adjacency *adjacency;
+	const struct wire *wire;
+	const struct hop *hop;
+	__u64 *slot;
+
+	hop = at(hops, index);
+	if (!hop || !hop->count)
+		return -DROP_NO_ROUTE;
+	wire = at(wires, chosen(hop, parcel->hash));
+	if (!wire)
+		return -DROP_NO_ROUTE;
+	slot = at(adjacencies, wire->adjacency);
+	if (!slot)
+		return -DROP_NO_ROUTE;
+	adjacency = at(adjacency_slots, *slot);
+	if (!adjacency || !adjacency->interface)
+		return -DROP_NO_ROUTE;
+	/* A superpacket is cut into segments later, of which the kernel knows that they fit. */
+	if (!skb->gso_size && skb->len - parcel->outer + wire->length > adjacency->mtu + ETHERNET)
+		return -DROP_TOO_BIG;
+	if (!carries(wire->form & ~FORM_IPV6, parcel->payload))
+		return -DROP_REFUSED;
+	if (!make_room(skb, parcel, wire) || !write_outer(skb, wire, adjacency, parcel))
+		return -DROP_REFUSED;
+	return adjacency->interface;
+}
+
+/* The next hops of a group, one after the other. A copy leaves when the next one is asked for, so that the last needs
+ * none. */
+struct copies {
+	struct __sk_buff *skb;
+	const struct group *group;
+	struct parcel parcel;
+	/* The node it came from; 0 of a packet that begins here. */
+	__u32 previous;
+	__u32 interface;
+};
+
+static long copy(__u32 i, struct copies *copies)
+{
+	const struct hop *hop;
+	int interface;
+	__u32 index;
+
+	if (i >= SIZE_GROUP)
+		return 1;
+	index = copies->group->hops[i];
+	hop = at(hops, index);
+	/* Not back to where it came from. */
+	if (!hop || hop->node == copies->previous)
+		return 0;
+	if (copies->interface)
+		bpf_clone_redirect(copies->skb, copies->interface, 0);
+	copies->interface = 0;
+	interface = address_to(copies->skb, index, &copies->parcel);
+	if (interface > 0)
+		copies->interface = interface;
+	else
+		drop(-interface);
+	return 0;
+}

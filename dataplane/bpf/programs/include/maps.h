@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The tables; tables.rs says what stands in them. Sizes are the agent's to change when it loads the programs. */
+#pragma once
+
+#include "base.h"
+
+#define TABLE(name, kind, key_type, value_type, entries, flags)                                                       \
+	struct {                                                                                                      \
+		__uint(type, kind);                                                                                   \
+		__uint(max_entries, entries);                                                                         \
+		__uint(map_flags, flags);                                                                             \
+		__type(key, key_type);                                                                                \
+		__type(value, value_type);                                                                            \
+	} name SEC(".maps")
+
+/* From identifiers to where they are. */
+TABLE(fib, BPF_MAP_TYPE_HASH, struct fib_key, struct fib_entry, 65536, BPF_F_NO_PREALLOC);
+/* From nodes and groups to paths. */
+TABLE(nodes, BPF_MAP_TYPE_HASH, struct node_key, __u32, 16384, BPF_F_NO_PREALLOC);
+/* Each a kind and an index. */
+TABLE(paths, BPF_MAP_TYPE_ARRAY, __u32, __u64, 4096, 0);
+TABLE(path_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
+TABLE(hops, BPF_MAP_TYPE_ARRAY, __u32, struct hop, 4096, 0);
+TABLE(groups, BPF_MAP_TYPE_ARRAY, __u32, struct group, 256, 0);
+TABLE(wires, BPF_MAP_TYPE_ARRAY, __u32, struct wire, 4096, 0);
+/* Each an index of a slot. */
+TABLE(adjacencies, BPF_MAP_TYPE_ARRAY, __u32, __u64, 256, 0);
+TABLE(adjacency_slots, BPF_MAP_TYPE_ARRAY, __u32, struct adjacency, 512, 0);
+TABLE(applications, BPF_MAP_TYPE_ARRAY, __u32, struct application, 256, 0);
+TABLE(tenants, BPF_MAP_TYPE_ARRAY, __u32, struct tenant, 256, 0);
+TABLE(tenant_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct tenant_count, 256, 0);
+TABLE(vnis, BPF_MAP_TYPE_HASH, struct vni_key, __u32, 256, BPF_F_NO_PREALLOC);
+/* Pairs of a known locator and an own one. */
+TABLE(peers, BPF_MAP_TYPE_HASH, struct peer_key, struct peer, 65536, BPF_F_NO_PREALLOC);
+/* Own locators alone, to tell strangers from what is none of the overlay's. */
+TABLE(endpoints, BPF_MAP_TYPE_HASH, struct endpoint_key, __u32, 256, BPF_F_NO_PREALLOC);
+/* Whose a locator is, for those who ask. */
+TABLE(locators, BPF_MAP_TYPE_HASH, struct locator_key, __u32, 16384, BPF_F_NO_PREALLOC);
+TABLE(drops, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, DROP_REASONS, 0);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The overlay's programs. Each reads as a packet's walk.
+ *
+ *   transmit   leaves a tenant's device:   identify ─► FIB ─► path ─► hop ─► wire ─► adjacency ─► underlay
+ *   receive    comes in by the underlay:   arrive ─► known peer? ─► own: deliver; else path, as above
+ */
+#include "arrive.h"
+#include "count.h"
+#include "deliver.h"
+#include "forward.h"
+#include "identify.h"
+#include "place.h"
+
+/* Sends a packet on its path, or up where it ends here. */
+inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, const struct application *application)
+{
+	struct copies copies;
+	const __u64 *word;
+	int interface;
+
+	word = at(paths, path);
+	if (!word)
+		return drop(DROP_NO_ROUTE);
+	count_path(path, skb->len - parcel->outer);
+	switch (*word >> 32) {
+	case PATH_HOP:
+		interface = address_to(skb, *word, parcel);
+		return interface > 0 ? bpf_redirect(interface, 0) : drop(-interface);
+	case PATH_GROUP:
+		copies.skb = skb;
+		copies.group = at(groups, *word);
+		copies.parcel = *parcel;
+		copies.interface = 0;
+		copies.previous = came_from(parcel);
+		if (!copies.group)
+			return drop(DROP_NO_ROUTE);
+		bpf_loop(copies.group->count, copy, &copies, 0);
+		if (copies.group->includes_own && parcel->source != application->own) {
+			if (copies.interface)
+				bpf_clone_redirect(skb, copies.interface, 0);
+			return deliver(skb, &copies.parcel);
+		}
+		return copies.interface ? bpf_redirect(copies.interface, 0) : DROPPED;
+	case PATH_OWN:
+		return parcel->encapsulated ? deliver(skb, parcel) : drop(DROP_NO_ROUTE);
+	default:
+		return drop(DROP_NO_ROUTE);
+	}
+}
+
+SEC("tcx/egress")
+int transmit(struct __sk_buff *skb)
+{
+	const struct application *application;
+	struct fib_key key = { .tenant = device.tenant };
+	const struct tenant *tenant;
+	struct parcel parcel = {};
+	struct fib_entry *entry;
+	__u32 path;
+
+	tenant = at(tenants, device.tenant);
+	if (!tenant)
+		return drop(DROP_UNKNOWN_TENANT);
+	application = at(applications, tenant->application & 255);
+	if (!application || !identify(skb, &key, &parcel))
+		return drop(DROP_MALFORMED);
+	parcel.application = tenant->application;
+	parcel.vni = tenant->vni;
+	parcel.source = application->own;
+	parcel.ttl = application->ttl;
+	entry = bpf_map_lookup_elem(&fib, &key);
+	if (entry) {
+		parcel.destination = entry->node;
+		path = entry->path;
+		__sync_fetch_and_add(&entry->packets, 1);
+		__sync_fetch_and_add(&entry->bytes, skb->len);
+	} else if (tenant->unknown_node) {
+		parcel.destination = tenant->unknown_node;
+		path = tenant->unknown_path;
+	} else {
+		return drop(DROP_UNKNOWN_IDENTIFIER);
+	}
+	count_sent(device.tenant, skb->len);
+	return follow(skb, path, &parcel, application);
+}
+
+/* What a packet carries that does not say so itself. */
+inline enum payload carried(struct __sk_buff *skb, const struct parcel *parcel, __u32 driver)
+{
+	__u8 first;
+
+	if (driver == DRIVER_ETHERNET)
+		return PAYLOAD_ETHERNET;
+	return !bpf_skb_load_bytes(skb, parcel->outer, &first, 1) && first >> 4 == 6 ? PAYLOAD_IPV6 : PAYLOAD_IPV4;
+}
+
+SEC("tcx/ingress")
+int receive(struct __sk_buff *skb)
+{
+	const struct application *application;
+	struct parcel parcel = {};
+	struct node_key key = {};
+	__u32 *known, path = 0;
+	int reason;
+
+	reason = arrive(skb, &parcel);
+	if (reason)
+		return reason == NOT_OURS ? NEXT : drop(-reason);
+	application = at(applications, parcel.application & 255);
+	if (!application || !application->own)
+		return drop(DROP_UNKNOWN_TENANT);
+	if (parcel.payload == PAYLOAD_UNSAID)
+		parcel.payload = carried(skb, &parcel, application->driver);
+	if (!parcel.placed) {
+		reason = place(skb, &parcel, application, &path);
+		if (reason)
+			return drop(-reason);
+	}
+	if (parcel.source == application->own)
+		return drop(DROP_UNKNOWN_SOURCE);
+	if (parcel.destination == application->own)
+		return deliver(skb, &parcel);
+	if (parcel.ttl <= 1)
+		return drop(DROP_EXPIRED);
+	parcel.ttl -= 1;
+	if (parcel.placed) {
+		key.application = parcel.application;
+		key.node = parcel.destination;
+		known = bpf_map_lookup_elem(&nodes, &key);
+		if (!known)
+			return drop(DROP_NO_ROUTE);
+		path = *known;
+	}
+	return follow(skb, path, &parcel, application);
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

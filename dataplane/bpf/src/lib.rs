@@ -1,0 +1,17 @@
+//! The overlay's eBPF programs, their tables, and what loads them.
+//!
+//! The programs are C (`programs/overlay.bpf.c` reads as a packet's walk); the build compiles them with headers made of
+//! [`tables`](plait_dataplane_reference::tables) and of
+//! [`plait_model_wire`], so that every layout is written once, in Rust.
+//!
+//! [`Programs::load`] gives them to the kernel, [`Programs::table`] reads and writes their tables,
+//! [`Programs::run`] sends a packet through one without any device, and [`Programs::attach`] puts one on a device.
+//! Who decides what stands in the tables is none of this room's business.
+
+mod attachment;
+mod programs;
+mod table;
+
+pub use attachment::Attachment;
+pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict};
+pub use table::{Table, TableName, names};

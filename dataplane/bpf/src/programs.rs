@@ -1,0 +1,248 @@
+//! Programs in the kernel.
+
+use crate::table::{Table, TableName};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use plait_dataplane_reference::tables::{Count, Device, Drop, TenantCount};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The compiled programs.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/overlay.bpf.o"));
+
+/// Why programs or tables did not do what they had to.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// What libbpf or the kernel says.
+    #[error("{0}")]
+    Bpf(#[from] libbpf_rs::Error),
+    /// A name of a table that is in the way.
+    #[error("{0}: {1}")]
+    Pin(PathBuf, #[source] std::io::Error),
+    /// Something that must be in the object is not.
+    #[error("the compiled programs have no {0}")]
+    Absent(&'static str),
+}
+
+/// A program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Program {
+    /// What leaves a tenant's device.
+    Transmit,
+    /// What comes in by the underlay.
+    Receive,
+}
+
+impl Program {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Transmit => "transmit",
+            Self::Receive => "receive",
+        }
+    }
+}
+
+/// How many entries tables hold. Those of arrays cost memory whether they are used or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Identifiers.
+    pub identifiers: u32,
+    /// Nodes and groups; and as many paths, hops and wires.
+    pub nodes: u32,
+}
+
+impl Default for Sizes {
+    /// Choice: a node that holds all of a large fabric's stations in 1 MiB of buckets and 1 MiB of arrays.
+    fn default() -> Self {
+        Self { identifiers: 65_536, nodes: 4096 }
+    }
+}
+
+/// What a program says of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is none of the overlay's.
+    Next,
+    /// It goes no further.
+    Dropped,
+    /// It goes to another device.
+    Redirected,
+    /// Any other.
+    Other(i32),
+}
+
+/// What became of a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// What the program said.
+    pub verdict: Verdict,
+    /// The packet as it left it.
+    pub packet: Vec<u8>,
+}
+
+/// What the compiler made of constants, which each copy of the programs has for itself.
+fn is_constant(name: &OsStr) -> bool {
+    name.as_encoded_bytes().ends_with(b".rodata")
+}
+
+/// Loaded programs with their tables.
+pub struct Programs {
+    pub(crate) object: Object,
+}
+
+impl Programs {
+    /// Loads the programs for a device.
+    ///
+    /// # Errors
+    /// The kernel refuses: no permission, too old, or no room.
+    pub fn load(device: &Device, sizes: Sizes) -> Result<Self, Error> {
+        let mut open = Self::open(device)?;
+        for mut map in open.maps_mut() {
+            let entries = match map.name().to_str() {
+                Some("fib") => sizes.identifiers,
+                Some("nodes" | "paths" | "path_counts" | "hops" | "wires" | "locators" | "peers") => {
+                    sizes.nodes
+                }
+                _ => continue,
+            };
+            map.set_max_entries(entries)?;
+        }
+        Ok(Self { object: open.load()? })
+    }
+
+    /// Loads the programs once more, for another device, with the tables of these.
+    ///
+    /// # Errors
+    /// As with [`load`](Self::load).
+    pub fn share(&self, device: &Device) -> Result<Self, Error> {
+        let mut open = Self::open(device)?;
+        for mut map in open.maps_mut() {
+            if !is_constant(map.name())
+                && let Some(known) = self.object.maps().find(|known| known.name() == map.name())
+            {
+                map.reuse_fd(known.as_fd())?;
+            }
+        }
+        Ok(Self { object: open.load()? })
+    }
+
+    /// The compiled programs with their constants, not yet given to the kernel.
+    fn open(device: &Device) -> Result<OpenObject, Error> {
+        let mut open = ObjectBuilder::default().name("overlay")?.open_memory(OBJECT)?;
+        let mut constants =
+            open.maps_mut().find(|map| is_constant(map.name())).ok_or(Error::Absent("constants"))?;
+        let value = constants.initial_value_mut().ok_or(Error::Absent("device"))?;
+        let place = value.get_mut(..size_of::<Device>()).ok_or(Error::Absent("device"))?;
+        place.copy_from_slice(device.as_bytes());
+        Ok(open)
+    }
+
+    /// Names all tables in a folder of a BPF file system, in place of those that had the names before.
+    ///
+    /// # Errors
+    /// No such folder, or none of that file system.
+    pub fn pin_tables(&self, folder: &Path) -> Result<(), Error> {
+        for map in self.object.maps().filter(|map| !is_constant(map.name())) {
+            let path = folder.join(map.name());
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::Pin(path, error));
+                }
+                _ => MapHandle::try_from(&map)?.pin(&path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A table.
+    ///
+    /// # Errors
+    /// Too many open files.
+    pub fn table<K, V>(&self, name: &TableName<K, V>) -> Result<Table<K, V>, Error> {
+        Ok(Table { map: self.map(name.name)?, types: PhantomData })
+    }
+
+    fn map(&self, name: &'static str) -> Result<MapHandle, Error> {
+        let map = self.object.maps().find(|map| map.name() == name).ok_or(Error::Absent(name))?;
+        Ok(MapHandle::try_from(&map)?)
+    }
+
+    /// How many packets were dropped, by reason; those that dropped none are left out.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn drops(&self) -> Result<BTreeMap<Drop, u64>, Error> {
+        let map = self.map("drops")?;
+        let mut drops = BTreeMap::new();
+        for reason in Drop::ALL {
+            let counts =
+                map.lookup_percpu(&reason.counter().to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+            let sum: u64 = counts.iter().filter_map(|bytes| u64::read_from_bytes(bytes).ok()).sum();
+            if sum > 0 {
+                drops.insert(*reason, sum);
+            }
+        }
+        Ok(drops)
+    }
+
+    /// What a tenant's device sent and received.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn tenant_count(&self, tenant: u32) -> Result<TenantCount, Error> {
+        let map = self.map("tenant_counts")?;
+        let counts = map.lookup_percpu(&tenant.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+        let none = Count { packets: 0, bytes: 0 };
+        let add = |a: Count, b: Count| Count { packets: a.packets + b.packets, bytes: a.bytes + b.bytes };
+        let counts = counts.iter().filter_map(|bytes| TenantCount::read_from_bytes(bytes).ok());
+        Ok(counts.fold(TenantCount { sent: none, received: none }, |sum, count| TenantCount {
+            sent: add(sum.sent, count.sent),
+            received: add(sum.received, count.received),
+        }))
+    }
+
+    /// How many packets took a path.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn path_count(&self, path: u32) -> Result<Count, Error> {
+        let map = self.map("path_counts")?;
+        let counts = map.lookup_percpu(&path.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+        let counts = counts.iter().filter_map(|bytes| Count::read_from_bytes(bytes).ok());
+        Ok(counts.fold(Count { packets: 0, bytes: 0 }, |sum, count| Count {
+            packets: sum.packets + count.packets,
+            bytes: sum.bytes + count.bytes,
+        }))
+    }
+
+    /// Sends a packet through a program. No device is needed; copies for groups go to theirs all the same.
+    ///
+    /// # Errors
+    /// The kernel's refusal, such as of a packet shorter than an Ethernet header.
+    pub fn run(&self, program: Program, packet: &[u8]) -> Result<Ran, Error> {
+        let mut out = vec![0; packet.len() + 512];
+        let run = self.program(program)?.test_run(ProgramInput {
+            data_in: Some(packet),
+            data_out: Some(&mut out),
+            ..ProgramInput::default()
+        })?;
+        let (length, returned) = (run.data.map_or(0, |data| data.len()), run.return_value as i32);
+        out.truncate(length);
+        let verdict = match returned {
+            -1 => Verdict::Next,
+            2 => Verdict::Dropped,
+            7 => Verdict::Redirected,
+            other => Verdict::Other(other),
+        };
+        Ok(Ran { verdict, packet: out })
+    }
+
+    pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {
+        let mut all = self.object.progs_mut();
+        all.find(|known| known.name() == program.name()).ok_or(Error::Absent(program.name()))
+    }
+}

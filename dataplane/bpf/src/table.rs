@@ -1,0 +1,116 @@
+//! Tables by the types that stand in them.
+
+use crate::programs::Error;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use plait_dataplane_reference::tables::*;
+use std::marker::PhantomData;
+use std::path::Path;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// The name of a table with its types.
+pub struct TableName<K, V> {
+    pub(crate) name: &'static str,
+    types: PhantomData<(K, V)>,
+}
+
+impl<K, V> TableName<K, V> {
+    const fn new(name: &'static str) -> Self {
+        Self { name, types: PhantomData }
+    }
+}
+
+macro_rules! names {
+    ($($(#[$doc:meta])* pub const $constant:ident: $key:ty => $value:ty = $name:literal;)+) => {
+        $($(#[$doc])* pub const $constant: TableName<$key, $value> = TableName::new($name);)+
+    };
+}
+
+/// The tables that there are.
+#[allow(clippy::module_inception, reason = "names stand apart from what they name")]
+pub mod names {
+    use super::*;
+
+    names! {
+        /// From identifiers to where they are.
+        pub const FIB: FibKey => FibEntry = "fib";
+        /// From nodes and groups to paths.
+        pub const NODES: NodeKey => u32 = "nodes";
+        /// A kind of [`path`] in the upper half, an index in the lower.
+        pub const PATHS: u32 => u64 = "paths";
+        /// Next hops with their locators.
+        pub const HOPS: u32 => Hop = "hops";
+        /// Next hops that all get a copy.
+        pub const GROUPS: u32 => Group = "groups";
+        /// Outer headers.
+        pub const WIRES: u32 => Wire = "wires";
+        /// Indices of slots.
+        pub const ADJACENCIES: u32 => u64 = "adjacencies";
+        /// Neighbours.
+        pub const ADJACENCY_SLOTS: u32 => Adjacency = "adjacency_slots";
+        /// Applications by their numbers.
+        pub const APPLICATIONS: u32 => Application = "applications";
+        /// Tenants by their numbers on this node.
+        pub const TENANTS: u32 => Tenant = "tenants";
+        /// From VNIs to tenants.
+        pub const VNIS: VniKey => u32 = "vnis";
+        /// Pairs of another's locator and an own one.
+        pub const PEERS: PeerKey => Peer = "peers";
+        /// Own locators.
+        pub const ENDPOINTS: EndpointKey => u32 = "endpoints";
+        /// Whose a locator is.
+        pub const LOCATORS: LocatorKey => u32 = "locators";
+    }
+}
+
+/// A table of loaded programs.
+pub struct Table<K, V> {
+    pub(crate) map: MapHandle,
+    pub(crate) types: PhantomData<(K, V)>,
+}
+
+impl<K, V> Table<K, V> {
+    /// The table of a name in a folder where [`Programs::pin_tables`](crate::Programs::pin_tables) named it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn pinned(folder: &Path, name: &TableName<K, V>) -> Result<Self, Error> {
+        Ok(Self { map: MapHandle::from_pinned_path(folder.join(name.name))?, types: PhantomData })
+    }
+}
+
+impl<K: FromBytes + IntoBytes + Immutable, V: FromBytes + IntoBytes + Immutable> Table<K, V> {
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn get(&self, key: &K) -> Result<Option<V>, Error> {
+        let found = self.map.lookup(key.as_bytes(), MapFlags::ANY)?;
+        Ok(found.and_then(|bytes| V::read_from_bytes(&bytes).ok()))
+    }
+
+    /// Sets the value of a key. A value of eight bytes changes as one; of a larger one in an array a program may see
+    /// parts.
+    ///
+    /// # Errors
+    /// A table that is full; the kernel's refusal.
+    pub fn set(&self, key: &K, value: &V) -> Result<(), Error> {
+        Ok(self.map.update(key.as_bytes(), value.as_bytes(), MapFlags::ANY)?)
+    }
+
+    /// Removes a key; whether it was there.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn remove(&self, key: &K) -> Result<bool, Error> {
+        match self.map.delete(key.as_bytes()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// All keys, in no order. Those that come and go meanwhile may be missing.
+    pub fn keys(&self) -> impl Iterator<Item = K> + '_ {
+        self.map.keys().filter_map(|bytes| K::read_from_bytes(&bytes).ok())
+    }
+}

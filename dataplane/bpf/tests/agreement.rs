@@ -1,0 +1,263 @@
+//! The eBPF programs and the reference walk, held against each other: the same tables, the same packets, the same fates.
+
+mod support;
+
+use plait_dataplane_bpf::{Program, Verdict};
+use plait_dataplane_reference::tables::*;
+use plait_dataplane_reference::{Outcome, Walk, udp_port};
+use plait_model_wire::ethernet::Mac;
+use plait_model_wire::number::ether_type;
+use plait_model_wire::ovstack;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::RefCell;
+use std::net::Ipv4Addr;
+use support::*;
+
+/// A packet of ovstack of those that nodes may meet, whole or broken.
+fn received() -> impl Strategy<Value = Vec<u8>> {
+    let node = prop_oneof![Just(OWN), Just(PEER), Just(FAR), any::<u32>().prop_map(ovstack::NodeId)];
+    let header = (
+        0u8..4,
+        prop_oneof![9 => Just(APPLICATION), 1 => any::<u8>()],
+        prop_oneof![9 => Just(VNI), 1 => 0u32..1 << 24],
+        any::<u32>(),
+        node.clone(),
+        node,
+    )
+        .prop_map(|(ttl, application, vni, hash, destination, source)| ovstack::Repr {
+            ttl,
+            application,
+            is_control: false,
+            vni,
+            hash,
+            destination,
+            source,
+        });
+    broken((header, frames()).prop_map(|(header, frame)| arriving(&header, &frame)))
+}
+
+/// Some with another byte somewhere, some cut.
+fn broken(packets: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let another = proptest::option::weighted(0.4, (any::<prop::sample::Index>(), any::<u8>()));
+    let cut = proptest::option::weighted(0.2, any::<prop::sample::Index>());
+    (packets, another, cut).prop_map(|(mut packet, another, cut)| {
+        if let Some((at, byte)) = another {
+            // Headers are what is worth breaking.
+            let at = at.index(packet.len().min(120));
+            packet[at] = byte;
+        }
+        if let Some(at) = cut {
+            packet.truncate(15 + at.index(packet.len().min(140) - 15));
+        }
+        packet
+    })
+}
+
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    let station = prop_oneof![
+        Just(STATION_A),
+        Just(STATION_B),
+        Just(STATION_C),
+        Just(STATION_F),
+        any::<[u8; 6]>().prop_map(Mac)
+    ];
+    let kind =
+        prop_oneof![Just(ether_type::IPV4), Just(ether_type::ARP), Just(ether_type::IPV6), any::<u16>()];
+    (station.clone(), station, kind, packets(), any::<bool>()).prop_map(|(to, from, kind, packet, is_ip)| {
+        if is_ip {
+            let kind = if packet[0] >> 4 == 6 { ether_type::IPV6 } else { ether_type::IPV4 };
+            frame(to, from, kind, &packet)
+        } else {
+            frame(to, from, kind, &vec![packet[1] & 3; packet.len() - 19])
+        }
+    })
+}
+
+/// IP packets for the peer's hosts, for hosts far away, and for nobody.
+fn packets() -> impl Strategy<Value = Vec<u8>> {
+    let network = prop_oneof![Just(1), Just(2), Just(77)];
+    (network, 0usize..1500, 0u8..4, any::<bool>()).prop_map(|(network, bytes, ecn, is_ipv6)| match is_ipv6 {
+        true => inner_ipv6(bytes, ecn, network == 2),
+        false => inner_ipv4_for(Ipv4Addr::new(10, network, 0, 2), bytes, ecn),
+    })
+}
+
+/// Where the UDP header of the outer packet begins.
+fn behind_ip(is_ipv6: bool) -> usize {
+    if is_ipv6 { 54 } else { 34 }
+}
+
+/// How a node sends, and what is tried on it.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    driver: u32,
+    encapsulation: u32,
+    is_ipv6: bool,
+}
+
+impl Way {
+    /// The kernel's own hash tells flows apart; where what was sent shows it, the walk gets the same.
+    fn flow_of(self, sent: &[u8]) -> u32 {
+        let at = behind_ip(self.is_ipv6) + 8 + 8;
+        match (self.driver, self.encapsulation, sent.get(at..at + 4)) {
+            (driver::IP | driver::BITS, encapsulation::OVSTACK, Some(bytes)) => {
+                u32::from_be_bytes(bytes.try_into().expect("four bytes"))
+            }
+            // Eight bits of it are in the key.
+            (driver::BITS, encapsulation::NVGRE, _) => {
+                u32::from(sent.get(behind_ip(self.is_ipv6) + 7).copied().unwrap_or_default())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Elsewhere its port is taken over from what the kernel sent.
+    fn with_port_of(self, mut frame: Vec<u8>, sent: &[u8]) -> Vec<u8> {
+        let at = behind_ip(self.is_ipv6);
+        if udp_port(self.encapsulation).is_some() && frame.len() > at + 2 && sent.len() > at + 2 {
+            frame[at..at + 2].copy_from_slice(&sent[at..at + 2]);
+        }
+        frame
+    }
+
+    fn node(self) -> Option<Node> {
+        Node::with(self.driver, self.encapsulation, self.is_ipv6)
+    }
+
+    /// Compares what became of a packet on both sides, with what was counted.
+    fn compare(
+        self,
+        node: &Node,
+        walk: &RefCell<Walk>,
+        packet: &[u8],
+        is_received: bool,
+    ) -> Result<(), TestCaseError> {
+        if is_stunted(packet) {
+            return Ok(());
+        }
+        let program = if is_received { Program::Receive } else { Program::Transmit };
+        let mut walk = walk.borrow_mut();
+        walk.counts.drops = node.programs.drops().unwrap();
+        let ran = node.programs.run(program, packet).unwrap();
+        let device = node.device;
+        let outcome = match is_received {
+            // The clock's second is not compared.
+            true => walk.receive(packet, 1),
+            false => walk.transmit(&device, packet, self.flow_of(&ran.packet)),
+        };
+        match (ran.verdict, outcome) {
+            (Verdict::Next, Outcome::Next) => prop_assert_eq!(ran.packet, packet),
+            (Verdict::Dropped, Outcome::Sent(sent)) => {
+                prop_assert!(sent.is_empty(), "the walk sends {:?}", sent);
+            }
+            (Verdict::Redirected, Outcome::Sent(sent)) => {
+                prop_assert_eq!(sent.len(), 1, "{:?}", walk.counts.drops);
+                let frame = sent[0].frame.clone();
+                let frame = if is_received { frame } else { self.with_port_of(frame, &ran.packet) };
+                prop_assert_eq!(ran.packet, frame, "{:?}", self);
+            }
+            (verdict, outcome) => prop_assert!(false, "{:?} and {:?}", verdict, outcome),
+        }
+        prop_assert_eq!(node.programs.drops().unwrap(), walk.counts.drops.clone(), "{:?}", self);
+        Ok(())
+    }
+}
+
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+#[test]
+fn both_receive_alike() {
+    let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false };
+    let Some(node) = way.node() else { return };
+    let walk = RefCell::new(node.walk());
+    runner(3000).run(&received(), |packet| way.compare(&node, &walk, &packet, true)).unwrap();
+    let drops = node.programs.drops().unwrap();
+    assert!(drops.len() >= 6, "most reasons are met: {drops:?}");
+}
+
+#[test]
+fn both_receive_every_encapsulation_alike() {
+    for driver in [driver::ETHERNET, driver::IP] {
+        for is_ipv6 in [false, true] {
+            let way = Way { driver, encapsulation: encapsulation::OVSTACK, is_ipv6 };
+            let Some(node) = way.node() else { return };
+            let walk = RefCell::new(node.walk());
+            let redirected = RefCell::new([0; 16]);
+            let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {
+                driver::ETHERNET => frame,
+                _ => packet,
+            });
+            let packets = (ENCAPSULATIONS, carried, 0u8..4).prop_map(move |(kind, carried, tos)| {
+                let is_frame = driver == driver::ETHERNET;
+                let kind = match (kind, is_frame) {
+                    (encapsulation::VXLAN | encapsulation::NVGRE, false) => encapsulation::GENEVE,
+                    (encapsulation::IPIP | encapsulation::GUE, true) => encapsulation::GRE,
+                    _ => kind,
+                };
+                (kind, arriving_in(kind, is_ipv6, &carried, is_frame, tos))
+            });
+            let whole = (packets, any::<bool>(), broken(Just(vec![0; 160])));
+            runner(2500)
+                .run(&whole, |((kind, mut packet), is_broken, noise)| {
+                    if is_broken {
+                        // The same byte, and the same cut, as the noise has.
+                        if let Some(at) =
+                            noise.iter().position(|byte| *byte != 0).filter(|at| *at < packet.len())
+                        {
+                            packet[at] = noise[at];
+                        }
+                        packet.truncate(if noise.len() < 160 { noise.len() } else { packet.len() });
+                    }
+                    let before = node.programs.drops().unwrap();
+                    way.compare(&node, &walk, &packet, true)?;
+                    redirected.borrow_mut()[kind as usize] +=
+                        u32::from(before == node.programs.drops().unwrap());
+                    Ok(())
+                })
+                .unwrap();
+            for kind in ENCAPSULATIONS {
+                let goes_on = redirected.borrow()[kind as usize];
+                let is_sent = match driver {
+                    driver::ETHERNET => !matches!(kind, encapsulation::IPIP | encapsulation::GUE),
+                    _ => !matches!(kind, encapsulation::VXLAN | encapsulation::NVGRE),
+                };
+                assert!(!is_sent || goes_on > 20, "{goes_on} of encapsulation {kind} went on");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_transmit_alike() {
+    for driver in [driver::ETHERNET, driver::IP, driver::BITS] {
+        for encapsulation in ENCAPSULATIONS {
+            for is_ipv6 in [false, true] {
+                let way = Way { driver, encapsulation, is_ipv6 };
+                let Some(node) = way.node() else { return };
+                let walk = RefCell::new(node.walk());
+                runner(150).run(&frames(), |packet| way.compare(&node, &walk, &packet, false)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn both_relay_into_every_encapsulation_alike() {
+    for encapsulation in ENCAPSULATIONS {
+        for driver in [driver::ETHERNET, driver::IP] {
+            let way = Way { driver, encapsulation, is_ipv6: false };
+            let Some(node) = way.node() else { return };
+            let walk = RefCell::new(node.walk());
+            let header = ovstack::Repr { destination: FAR, ..overlay_header() };
+            let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {
+                driver::ETHERNET => frame,
+                _ => packet,
+            });
+            let relayed = carried.prop_map(|carried| arriving(&header, &carried));
+            runner(100).run(&relayed, |packet| way.compare(&node, &walk, &packet, true)).unwrap();
+        }
+    }
+}

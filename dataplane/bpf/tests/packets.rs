@@ -1,0 +1,242 @@
+//! Packets in, packets out: each program on this kernel, without a device.
+
+mod support;
+
+use plait_dataplane_bpf::{Program, Verdict, names};
+use plait_dataplane_reference::tables::*;
+use plait_model_wire::ethernet::Mac;
+use plait_model_wire::number::ether_type;
+use plait_model_wire::*;
+use support::*;
+
+#[test]
+fn a_frame_leaves_with_a_whole_outer_header() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let frame = frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0b10));
+    let ran = node.programs.run(Program::Transmit, &frame).unwrap();
+    assert_eq!(ran.verdict, Verdict::Redirected);
+
+    let outer = ethernet::Frame::parse(&ran.packet).unwrap();
+    assert_eq!((outer.destination(), outer.source()), (GATEWAY, UNDERLAY));
+    let ip = ipv4::Packet::parse(outer.payload()).unwrap();
+    let said = ipv4::Repr::of(&ip).unwrap();
+    assert_eq!((said.source, said.destination), (OWN_LOCATOR, PEER_LOCATOR));
+    assert_eq!(
+        (said.ttl, said.tos, said.dont_fragment),
+        (64, 0b10, true),
+        "congestion marks are the packet's"
+    );
+    let datagram = udp::Datagram::parse(ip.payload()).unwrap();
+    assert_eq!(datagram.destination(), number::port::OVSTACK);
+    assert!(datagram.source() >= 0xc000 && !datagram.has_checksum());
+    let overlay = ovstack::Packet::parse(datagram.payload()).unwrap();
+    assert_eq!((overlay.source(), overlay.destination()), (OWN, PEER));
+    assert_eq!((overlay.ttl(), overlay.vni(), overlay.application()), (60, VNI, APPLICATION));
+    assert!(!overlay.is_control());
+    assert_eq!(overlay.payload(), frame);
+    assert_eq!(node.programs.drops().unwrap(), Default::default());
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().sent.packets, 1);
+    let entry = node.programs.table(&names::FIB).unwrap().get(&identifier(STATION_B)).unwrap().unwrap();
+    assert_eq!((entry.packets, entry.bytes), (1, frame.len() as u64));
+}
+
+#[test]
+fn what_no_device_would_segment_leaves_as_well() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    for (kind, payload) in [(ether_type::ARP, vec![1; 28]), (0x88cc, vec![7; 100])] {
+        let frame = frame(STATION_B, STATION_A, kind, &payload);
+        let ran = node.programs.run(Program::Transmit, &frame).unwrap();
+        assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+        assert_eq!(inside(&ran.packet).payload(), frame);
+    }
+}
+
+#[test]
+fn frames_between_two_stations_have_one_hash_and_others_another() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let hash = |source: Mac, payload: &[u8]| {
+        let ran = node
+            .programs
+            .run(Program::Transmit, &frame(STATION_B, source, ether_type::IPV4, payload))
+            .unwrap();
+        inside(&ran.packet).hash()
+    };
+    let one = hash(STATION_A, &inner_ipv4(64, 0));
+    assert_eq!(one, hash(STATION_A, &inner_ipv4(900, 0)));
+    assert_ne!(one, hash(Mac([2, 0, 0, 0, 0, 0xcc]), &inner_ipv4(64, 0)));
+}
+
+#[test]
+fn an_unknown_station_is_sent_to_all_or_dropped() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let nobody = frame(Mac([2, 9, 9, 9, 9, 9]), STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
+    let ran = node.programs.run(Program::Transmit, &nobody).unwrap();
+    assert_eq!(ran.verdict, Verdict::Dropped);
+    assert_eq!(node.drops(Drop::UnknownIdentifier), 1);
+
+    node.flood();
+    let ran = node.programs.run(Program::Transmit, &nobody).unwrap();
+    assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+    assert_eq!(inside(&ran.packet).destination(), GROUP);
+}
+
+#[test]
+fn a_packet_for_this_node_comes_up_as_it_left() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    for (kind, payload) in
+        [(ether_type::IPV4, inner_ipv4(64, 0)), (ether_type::ARP, vec![1; 28]), (0x88cc, vec![3; 9])]
+    {
+        let frame = frame(STATION_A, STATION_C, kind, &payload);
+        let ran = node.programs.run(Program::Receive, &arriving(&overlay_header(), &frame)).unwrap();
+        assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+        assert_eq!(ran.packet[..frame.len()], frame);
+        assert!(ran.packet[frame.len()..].iter().all(|byte| *byte == 0), "what is too short is padded");
+    }
+    let learned = node.programs.table(&names::FIB).unwrap().get(&identifier(STATION_C)).unwrap().unwrap();
+    assert_eq!((learned.node, learned.path), (PEER.0, PEER_PATH));
+    assert!(learned.heard > 0);
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 3);
+}
+
+#[test]
+fn a_relay_changes_the_outer_header_and_one_hop() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(200, 0));
+    let sent = ovstack::Repr { destination: FAR, ttl: 9, ..overlay_header() };
+    let packet = arriving(&sent, &frame);
+    let ran = node.programs.run(Program::Receive, &packet).unwrap();
+    assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+    let outer = ethernet::Frame::parse(&ran.packet).unwrap();
+    let ip = ipv4::Packet::parse(outer.payload()).unwrap();
+    let said = ipv4::Repr::of(&ip).unwrap();
+    assert_eq!((outer.destination(), said.source, said.destination), (GATEWAY, OWN_LOCATOR, FAR_LOCATOR));
+    let came = udp::Datagram::parse(ipv4::Packet::parse(&packet[14..]).unwrap().payload()).unwrap().source();
+    assert_eq!(udp::Datagram::parse(ip.payload()).unwrap().source(), came, "the flow stays what it was");
+    let after = inside(&ran.packet);
+    assert_eq!(ovstack::Repr::of(&after), ovstack::Repr { ttl: 8, ..sent });
+    assert_eq!(after.payload(), frame);
+}
+
+#[test]
+fn a_packet_dies_with_its_last_hop() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0));
+    for (ttl, verdict) in [(2, Verdict::Redirected), (1, Verdict::Dropped), (0, Verdict::Dropped)] {
+        let sent = ovstack::Repr { destination: FAR, ttl, ..overlay_header() };
+        assert_eq!(node.programs.run(Program::Receive, &arriving(&sent, &frame)).unwrap().verdict, verdict);
+    }
+    assert_eq!(node.drops(Drop::Expired), 2);
+    // For this node itself the last hop is enough.
+    let sent = ovstack::Repr { ttl: 1, ..overlay_header() };
+    assert_eq!(
+        node.programs.run(Program::Receive, &arriving(&sent, &frame)).unwrap().verdict,
+        Verdict::Redirected
+    );
+}
+
+#[test]
+fn what_must_not_be_is_dropped_and_counted() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0));
+    let whole = overlay_header();
+    let cases = [
+        (Drop::UnknownSource, ovstack::Repr { source: OWN, ..whole }),
+        (Drop::UnknownSource, ovstack::Repr { source: ovstack::NodeId(0x7f00_0001), ..whole }),
+        (Drop::UnknownTenant, ovstack::Repr { vni: VNI + 1, ..whole }),
+        (Drop::UnknownLocator, ovstack::Repr { application: APPLICATION + 1, ..whole }),
+        (Drop::NoRoute, ovstack::Repr { destination: ovstack::NodeId(0x7f00_0002), ..whole }),
+    ];
+    for (reason, sent) in cases {
+        let before = node.drops(reason);
+        let ran = node.programs.run(Program::Receive, &arriving(&sent, &frame)).unwrap();
+        assert_eq!((ran.verdict, node.drops(reason)), (Verdict::Dropped, before + 1), "{sent:?}");
+    }
+    // From an address that is nobody's.
+    let mut packet = arriving(&whole, &frame);
+    change_source(&mut packet, [198, 51, 100, 66]);
+    assert_eq!(node.programs.run(Program::Receive, &packet).unwrap().verdict, Verdict::Dropped);
+    assert_eq!(node.drops(Drop::UnknownLocator), 2);
+    // A frame that says it is from a group.
+    let shouting = support::frame(STATION_A, Mac::BROADCAST, ether_type::IPV4, &inner_ipv4(64, 0));
+    assert_eq!(
+        node.programs.run(Program::Receive, &arriving(&whole, &shouting)).unwrap().verdict,
+        Verdict::Dropped
+    );
+    // Another version of the header.
+    let mut packet = arriving(&whole, &frame);
+    packet[42] = 2;
+    node.programs.run(Program::Receive, &packet).unwrap();
+    assert_eq!((node.drops(Drop::Version), node.drops(Drop::Malformed)), (1, 1));
+}
+
+#[test]
+fn what_is_not_the_overlays_is_the_kernels() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let whole =
+        arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)));
+    let mut elsewhere = whole.clone();
+    elsewhere[36..38].copy_from_slice(&53u16.to_be_bytes());
+    let mut fragment = whole.clone();
+    fragment[20] = 0x20;
+    let mut to_another = whole.clone();
+    to_another[33] ^= 1;
+    let arp = frame(STATION_A, STATION_C, ether_type::ARP, &[1; 28]);
+    for packet in [elsewhere, fragment, to_another, arp] {
+        let ran = node.programs.run(Program::Receive, &packet).unwrap();
+        assert_eq!((ran.verdict, ran.packet), (Verdict::Next, packet));
+    }
+    assert_eq!(node.programs.drops().unwrap(), Default::default());
+}
+
+#[test]
+fn a_packet_cut_at_any_byte_harms_nobody() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let whole =
+        arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)));
+    for length in (15..whole.len()).filter(|length| !is_stunted(&whole[..*length])) {
+        let ran = node.programs.run(Program::Receive, &whole[..length]).unwrap();
+        assert_ne!(ran.verdict, Verdict::Other(0), "{length} bytes");
+    }
+    let frame = frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
+    for length in (15..frame.len()).filter(|length| !is_stunted(&frame[..*length])) {
+        node.programs.run(Program::Transmit, &frame[..length]).unwrap();
+    }
+}
+
+#[test]
+fn weights_are_shares_of_flows() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    // Three locators of the peer with 1, 2 and 5 eighths.
+    let locators: Vec<std::net::Ipv4Addr> = (1..4).map(|last| [203, 0, 113, last].into()).collect();
+    let wires = node.programs.table(&names::WIRES).unwrap();
+    for (index, locator) in locators.iter().enumerate() {
+        let wire =
+            Wire::new(OWN_LOCATOR.into(), (*locator).into(), encapsulation::OVSTACK, ADJACENCY).unwrap();
+        wires.set(&(10 + index as u32), &wire).unwrap();
+    }
+    let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
+    for (index, below) in [1, 3, 8].into_iter().enumerate() {
+        choices[index] = Choice { below, wire: 10 + index as u32 };
+    }
+    let hop = Hop { node: PEER.0, weights: 8, count: 3, reserved: 0, choices };
+    node.programs.table(&names::HOPS).unwrap().set(&PEER_HOP, &hop).unwrap();
+    let mut shares = [0u32; 3];
+    let flows = 4000;
+    for flow in 0..flows {
+        let [_, _, a, b] = u32::to_be_bytes(flow);
+        let source = Mac([2, 0, 0, 7, a, b]);
+        let frame = frame(STATION_B, source, ether_type::IPV4, &inner_ipv4(64, 0));
+        let first = destination(&node.programs.run(Program::Transmit, &frame).unwrap().packet);
+        if flow % 100 == 0 {
+            let again = destination(&node.programs.run(Program::Transmit, &frame).unwrap().packet);
+            assert_eq!(first, again, "a flow stays on its path");
+        }
+        shares[locators.iter().position(|locator| *locator == first).unwrap()] += 1;
+    }
+    for (share, weight) in shares.into_iter().zip([1.0, 2.0, 5.0]) {
+        let expected = f64::from(flows) * weight / 8.0;
+        // Five standard deviations of a binomial draw: one in a million would miss it.
+        let tolerance = 5.0 * (expected * (1.0 - weight / 8.0)).sqrt();
+        assert!((f64::from(share) - expected).abs() < tolerance, "{shares:?}");
+    }
+}

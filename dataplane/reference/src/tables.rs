@@ -1,0 +1,429 @@
+//! The tables that agents write and programs read, declared once: the build makes C's structures of these lines.
+//!
+//! ```text
+//! identifier ─► FIB ─► path ─► hop ─► wire ─► adjacency
+//!              hash    array   array  array   array
+//! ```
+//!
+//! One hash lookup leads from an identifier to a [`FibEntry`]; the rest are array indices, each there so that what many
+//! share changes by one write. A path is where a node or group is reached now; a hop is a next hop with its weighted
+//! locators; a wire is a whole outer header; an adjacency is the neighbour's hardware address and the interface.
+//!
+//! Words of the tables `paths` and `adjacencies` are indices of slots that
+//! nobody writes while they can be read: a change fills a free slot, then turns the word, which is one store of eight
+//! bytes. No packet ever sees half of a change.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// How a field's type is written in C.
+pub(crate) trait InC {
+    /// The type's name.
+    const TYPE: &'static str;
+    /// What stands behind the field's name.
+    fn suffix() -> String {
+        String::new()
+    }
+}
+
+macro_rules! number_in_c {
+    ($($type:ty = $name:literal),*) => {$(
+        impl InC for $type {
+            const TYPE: &'static str = $name;
+        }
+    )*};
+}
+number_in_c!(u8 = "__u8", u16 = "__u16", u32 = "__u32", u64 = "__u64");
+
+impl<T: InC, const COUNT: usize> InC for [T; COUNT] {
+    const TYPE: &'static str = T::TYPE;
+    fn suffix() -> String {
+        format!("[{COUNT}]{}", T::suffix())
+    }
+}
+
+/// A structure of the tables, and its twin in C.
+pub(crate) trait Twin {
+    /// The structure in C.
+    fn in_c() -> String;
+}
+
+/// Declares keys and values of tables. All padding is written out, since what a key has between its fields counts.
+macro_rules! tables {
+    ($($(#[$doc:meta])* pub struct $name:ident as $c:literal { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)+ })+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
+            #[repr(C)]
+            pub struct $name { $($(#[$field_doc])* pub $field: $type,)+ }
+
+            impl InC for $name {
+                const TYPE: &'static str = concat!("struct ", $c);
+            }
+
+            impl Twin for $name {
+                fn in_c() -> String {
+                    let mut text = format!("struct {} {{\n", $c);
+                    $(text += &format!(
+                        "\t{} {}{};\n", <$type as InC>::TYPE, stringify!($field), <$type as InC>::suffix(),
+                    );)+
+                    let size = std::mem::size_of::<$name>();
+                    text + &format!("}};\n_Static_assert(sizeof(struct {}) == {size}, \"as Rust lays it out\");\n", $c)
+                }
+            }
+        )+
+
+        fn structures_in_c() -> String {
+            [$(<$name as Twin>::in_c()),+].join("\n")
+        }
+    };
+}
+
+tables! {
+    /// An identifier in the tables of a tenant.
+    pub struct FibKey as "fib_key" {
+        /// The tenant's number on this node, an index of its table.
+        pub tenant: u32,
+        /// The bits of the packet that name where it goes, then nought.
+        pub identifier: [u8; size::IDENTIFIER as usize],
+    }
+
+    /// Where an identifier is.
+    pub struct FibEntry as "fib_entry" {
+        /// The node or group it is at.
+        pub node: u32,
+        /// The path there.
+        pub path: u32,
+        /// When it was last heard from, on the monotonic clock in units of 2^30 ns; nought of one that was configured.
+        pub heard: u32,
+        /// Nought.
+        pub reserved: u32,
+        /// Packets sent there.
+        pub packets: u64,
+        /// Their bytes, without outer headers.
+        pub bytes: u64,
+    }
+
+    /// A node or group of an application.
+    pub struct NodeKey as "node_key" {
+        /// The application.
+        pub application: u32,
+        /// The identity.
+        pub node: u32,
+    }
+
+    /// A pair of locators, told from others by the hash.
+    pub struct Choice as "choice" {
+        /// The hash, reduced to the sum of weights, is below this.
+        pub below: u32,
+        /// The wire.
+        pub wire: u32,
+    }
+
+    /// A next hop with its weighted locators.
+    pub struct Hop as "hop" {
+        /// The next hop's identity.
+        pub node: u32,
+        /// The sum of all weights.
+        pub weights: u32,
+        /// How many choices there are.
+        pub count: u32,
+        /// Nought.
+        pub reserved: u32,
+        /// By ascending `below`.
+        pub choices: [Choice; size::CHOICES as usize],
+    }
+
+    /// Next hops that all get a copy.
+    pub struct Group as "group" {
+        /// How many there are.
+        pub count: u32,
+        /// Whether this node is one of them.
+        pub includes_own: u32,
+        /// Their hops.
+        pub hops: [u32; size::GROUP as usize],
+    }
+
+    /// A whole outer header, but for what follows from the packet and for hardware addresses.
+    pub struct Wire as "wire" {
+        /// The bytes, from the first of the Ethernet header.
+        pub header: [u8; size::HEADER as usize],
+        /// How many of them there are.
+        pub length: u32,
+        /// The sum of the IPv4 header's words, with nought for its length, TOS and checksum.
+        pub sum: u32,
+        /// The adjacency.
+        pub adjacency: u32,
+        /// The encapsulation, and 256 more for IPv6.
+        pub form: u32,
+    }
+
+    /// A neighbour on an interface.
+    pub struct Adjacency as "adjacency" {
+        /// The interface.
+        pub interface: u32,
+        /// Its MTU.
+        pub mtu: u32,
+        /// The neighbour's hardware address.
+        pub destination: [u8; 6],
+        /// The interface's.
+        pub source: [u8; 6],
+    }
+
+    /// An application on this node.
+    pub struct Application as "application" {
+        /// The node's own identity in it; nought before it has one.
+        pub own: u32,
+        /// Overlay hops of a packet that begins here.
+        pub ttl: u32,
+        /// What its packets carry, which the ovstack header does not say: [`driver`].
+        pub driver: u32,
+    }
+
+    /// A tenant of an application, and the device that hosts use it by.
+    pub struct Tenant as "tenant" {
+        /// The application.
+        pub application: u32,
+        /// The VNI.
+        pub vni: u32,
+        /// The device.
+        pub interface: u32,
+        /// What the device carries: [`driver`].
+        pub driver: u32,
+        /// The node or group for identifiers that nobody knows; nought drops them.
+        pub unknown_node: u32,
+        /// The path there.
+        pub unknown_path: u32,
+        /// The device's hardware address.
+        pub address: [u8; 6],
+        /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
+        pub prefix: [u8; 2],
+    }
+
+    /// A VNI of an application.
+    pub struct VniKey as "vni_key" {
+        /// The application.
+        pub application: u32,
+        /// The VNI.
+        pub vni: u32,
+    }
+
+    /// A locator of another node, and an own one at which its packets arrive. Addresses are those of IPv6; of IPv4
+    /// they are mapped (RFC 4291 section 2.5.5.2).
+    pub struct PeerKey as "peer_key" {
+        /// The other's.
+        pub locator: [u8; 16],
+        /// The own one.
+        pub own: [u8; 16],
+        /// How: [`arrival`].
+        pub protocol_port: u32,
+    }
+
+    /// What arrives there.
+    pub struct Peer as "peer" {
+        /// The encapsulation.
+        pub encapsulation: u32,
+        /// The application of packets that name none.
+        pub application: u32,
+        /// The VNI of packets that name none.
+        pub vni: u32,
+        /// A bit for each application in which the other's locator is one of a node's.
+        pub applications: [u32; 8],
+    }
+
+    /// An own locator of any application.
+    pub struct EndpointKey as "endpoint_key" {
+        /// The address.
+        pub own: [u8; 16],
+        /// How: [`arrival`].
+        pub protocol_port: u32,
+    }
+
+    /// A locator of an application's node.
+    pub struct LocatorKey as "locator_key" {
+        /// The application.
+        pub application: u32,
+        /// The address.
+        pub address: [u8; 16],
+    }
+
+    /// Packets and bytes.
+    pub struct Count as "count" {
+        /// Packets.
+        pub packets: u64,
+        /// Their bytes, without outer headers.
+        pub bytes: u64,
+    }
+
+    /// What a tenant's device sent and received.
+    pub struct TenantCount as "tenant_count" {
+        /// Into the overlay.
+        pub sent: Count,
+        /// Out of it.
+        pub received: Count,
+    }
+
+    /// The device that a copy of the program serves, written before it is loaded.
+    pub struct Device as "device" {
+        /// The tenant.
+        pub tenant: u32,
+        /// What it carries: [`driver`].
+        pub driver: u32,
+        /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
+        pub prefix: [u32; 2],
+        /// Of bits: where they begin, behind the Ethernet header.
+        pub offset: u32,
+        /// Of bits: which of those sixteen bytes they are.
+        pub mask: [u8; 16],
+    }
+
+    /// A token bucket.
+    pub struct Bucket as "bucket" {
+        /// Nanoseconds of the monotonic clock up to which all tokens are spent.
+        pub spent_until: u64,
+    }
+}
+
+/// Declares numbers that both sides know by one name.
+macro_rules! numbers {
+    ($($(#[$doc:meta])* pub mod $module:ident as $c:literal { $($(#[$number_doc:meta])* pub const $name:ident = $value:literal;)+ })+) => {
+        $(
+            $(#[$doc])*
+            pub mod $module {
+                $($(#[$number_doc])* pub const $name: u32 = $value;)+
+            }
+        )+
+
+        fn numbers_in_c() -> String {
+            let mut text = String::new();
+            $($(text += &format!("#define {}_{} {}\n", $c, stringify!($name), $value);)+)+
+            text
+        }
+    };
+}
+
+numbers! {
+    /// What a path leads to, in the upper half of its word; the lower half is an index.
+    pub mod path as "PATH" {
+        /// Nothing: packets are dropped.
+        pub const NOWHERE = 0;
+        /// A hop.
+        pub const HOP = 1;
+        /// A group.
+        pub const GROUP = 2;
+        /// This node.
+        pub const OWN = 3;
+    }
+
+    /// What a device carries.
+    pub mod driver as "DRIVER" {
+        /// Ethernet frames; the identifier is the destination's hardware address, and sources are learned.
+        pub const ETHERNET = 1;
+        /// IP packets; the identifier is a prefix of the destination address.
+        pub const IP = 2;
+        /// Whatever the device's configuration cuts out of the packet.
+        pub const BITS = 3;
+    }
+
+    /// What stands between outer IP and payload.
+    pub mod encapsulation as "ENCAPSULATION" {
+        /// UDP and ovstack.
+        pub const OVSTACK = 0;
+        /// UDP and VXLAN.
+        pub const VXLAN = 1;
+        /// UDP and Geneve.
+        pub const GENEVE = 2;
+        /// GRE with a frame, the VNI in its key.
+        pub const NVGRE = 3;
+        /// GRE with a packet.
+        pub const GRE = 4;
+        /// Nothing: IP in IP.
+        pub const IPIP = 5;
+        /// GRE with a label, the VNI's lower 20 bits.
+        pub const MPLS = 6;
+        /// UDP, VXLAN-GPE and NSH, whose path is the VNI.
+        pub const NSH = 7;
+        /// UDP and GUE.
+        pub const GUE = 8;
+    }
+
+    /// How packets arrive: the IP protocol in the third byte, below it the UDP port or the type of what GRE carries.
+    pub mod arrival as "ARRIVAL" {
+        /// GRE with a key.
+        pub const KEYED = 0x100_0000;
+    }
+
+    /// Sizes of parts of tables.
+    pub mod size as "SIZE" {
+        /// Bytes of the longest identifier: an IPv6 address.
+        pub const IDENTIFIER = 16;
+        /// Bytes of the longest outer header: Ethernet, IPv6, UDP, and 34 for what comes next.
+        pub const HEADER = 96;
+        /// Pairs of locators that a next hop may be reached by.
+        pub const CHOICES = 8;
+        /// Next hops of a group.
+        pub const GROUP = 64;
+    }
+}
+
+/// Why packets are dropped.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident as $text:literal = $c:literal,)+) => {
+        /// Why a packet was dropped.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u32)]
+        pub enum Drop { $($(#[$doc])* $name,)+ }
+
+        impl Drop {
+            /// All reasons, in the order of their counters.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// The index of its counter; nought is no reason.
+            pub fn counter(self) -> u32 {
+                self as u32 + 1
+            }
+
+            /// Its name in tables and metrics.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+        }
+
+        fn reasons_in_c() -> String {
+            let mut text = String::new();
+            $(text += &format!("#define DROP_{} {}\n", $c, Drop::$name.counter());)+
+            text + &format!("#define DROP_REASONS {}\n", Drop::ALL.len() + 1)
+        }
+    };
+}
+
+reasons! {
+    /// The bytes are no packet of their encapsulation.
+    Malformed as "malformed" = "MALFORMED",
+    /// Another version of the header.
+    Version as "version" = "VERSION",
+    /// The outer source is no locator of the application's nodes.
+    UnknownLocator as "unknown-locator" = "UNKNOWN_LOCATOR",
+    /// The packet says it is from a node that nobody knows, or from this one.
+    UnknownSource as "unknown-source" = "UNKNOWN_SOURCE",
+    /// The tenant is none of this node's.
+    UnknownTenant as "unknown-tenant" = "UNKNOWN_TENANT",
+    /// No path leads to the node or group.
+    NoRoute as "no-route" = "NO_ROUTE",
+    /// Nobody knows the identifier.
+    UnknownIdentifier as "unknown-identifier" = "UNKNOWN_IDENTIFIER",
+    /// Its overlay hops are used up.
+    Expired as "expired" = "EXPIRED",
+    /// It does not fit the next hop's MTU.
+    TooBig as "too-big" = "TOO_BIG",
+    /// Congestion was marked on a packet whose ends do not understand it (RFC 6040).
+    Congestion as "congestion" = "CONGESTION",
+    /// Somebody inside the node sent it to an overlay's own port.
+    Forged as "forged" = "FORGED",
+    /// The kernel refused what had to be done with it.
+    Refused as "refused" = "REFUSED",
+}
+
+/// All of it in C, for the programs to include.
+pub fn tables_in_c() -> String {
+    format!("{}\n{}\n{}", numbers_in_c(), reasons_in_c(), structures_in_c())
+}

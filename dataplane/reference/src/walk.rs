@@ -1,0 +1,229 @@
+//! A packet's way through a node, by the tables alone.
+
+mod arrive;
+mod congestion;
+mod forward;
+mod parcel;
+mod place;
+
+use crate::tables::*;
+use parcel::{Parcel, Payload};
+use plait_model_wire::ethernet::Frame;
+use plait_model_wire::ovstack;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+/// The tables of a node, and what it counted.
+#[derive(Debug, Clone, Default)]
+pub struct Walk {
+    /// From identifiers to where they are.
+    pub fib: HashMap<FibKey, FibEntry>,
+    /// From nodes and groups to paths.
+    pub nodes: HashMap<NodeKey, u32>,
+    /// A kind in the upper half, an index in the lower.
+    pub paths: HashMap<u32, u64>,
+    /// Next hops.
+    pub hops: HashMap<u32, Hop>,
+    /// Next hops that all get a copy.
+    pub groups: HashMap<u32, Group>,
+    /// Outer headers.
+    pub wires: HashMap<u32, Wire>,
+    /// Indices of slots.
+    pub adjacencies: HashMap<u32, u64>,
+    /// Neighbours.
+    pub adjacency_slots: HashMap<u32, Adjacency>,
+    /// Applications by their numbers.
+    pub applications: HashMap<u32, Application>,
+    /// Tenants by their numbers on this node.
+    pub tenants: HashMap<u32, Tenant>,
+    /// From VNIs to tenants.
+    pub vnis: HashMap<VniKey, u32>,
+    /// Pairs of another's locator and an own one.
+    pub peers: HashMap<PeerKey, Peer>,
+    /// Own locators.
+    pub endpoints: HashMap<EndpointKey, u32>,
+    /// Whose a locator is.
+    pub locators: HashMap<LocatorKey, u32>,
+    /// What was counted.
+    pub counts: Counts,
+}
+
+/// What a node counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that went no further, by reason.
+    pub drops: BTreeMap<Drop, u64>,
+    /// Packets that tenants' devices sent and received.
+    pub tenants: BTreeMap<u32, (u64, u64)>,
+    /// Packets that took each path.
+    pub paths: BTreeMap<u32, u64>,
+}
+
+/// A packet that leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The interface that it leaves by, or comes up by.
+    pub interface: u32,
+    /// Whether it comes up, to this node's own stack.
+    pub is_up: bool,
+    /// The frame.
+    pub frame: Vec<u8>,
+}
+
+/// What became of a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is none of the overlay's.
+    Next,
+    /// It, and copies of it, in the order they leave; none if it was dropped.
+    Sent(Vec<Sent>),
+}
+
+/// An address as tables have it.
+pub fn mapped(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
+
+impl Walk {
+    /// A frame leaves a tenant's device. `flow` is the kernel's hash of the packet, by which flows are told apart.
+    pub fn transmit(&mut self, device: &Device, frame: &[u8], flow: u32) -> Outcome {
+        let sent = self.begin(device, frame, flow);
+        self.done(sent)
+    }
+
+    /// A frame comes in by the underlay, at a second of the clock that [`FibEntry::heard`] tells.
+    pub fn receive(&mut self, frame: &[u8], second: u32) -> Outcome {
+        match self.arrive(frame) {
+            Ok(Some(parcel)) => {
+                let sent = self.pass(parcel, second);
+                self.done(sent)
+            }
+            Ok(None) => Outcome::Next,
+            Err(reason) => self.done(Err(reason)),
+        }
+    }
+
+    fn done(&mut self, sent: Result<Vec<Sent>, Drop>) -> Outcome {
+        Outcome::Sent(sent.unwrap_or_else(|reason| {
+            self.drop(reason);
+            Vec::new()
+        }))
+    }
+
+    fn drop(&mut self, reason: Drop) {
+        *self.counts.drops.entry(reason).or_default() += 1;
+    }
+
+    /// identify ─► FIB ─► path.
+    fn begin(&mut self, device: &Device, frame: &[u8], flow: u32) -> Result<Vec<Sent>, Drop> {
+        let tenant = *self.tenants.get(&device.tenant).ok_or(Drop::UnknownTenant)?;
+        let application = *self.applications.get(&tenant.application).ok_or(Drop::Malformed)?;
+        let (identifier, mut parcel) = Parcel::identify(device, frame, flow).ok_or(Drop::Malformed)?;
+        parcel.overlay = ovstack::Repr {
+            application: tenant.application as u8,
+            vni: tenant.vni,
+            source: ovstack::NodeId(application.own),
+            ttl: application.ttl as u8,
+            ..parcel.overlay
+        };
+        let (node, path) = match self.fib.get_mut(&FibKey { tenant: device.tenant, identifier }) {
+            Some(entry) => {
+                entry.packets += 1;
+                entry.bytes += frame.len() as u64;
+                (entry.node, entry.path)
+            }
+            None if tenant.unknown_node != 0 => (tenant.unknown_node, tenant.unknown_path),
+            None => return Err(Drop::UnknownIdentifier),
+        };
+        parcel.overlay.destination = ovstack::NodeId(node);
+        self.counts.tenants.entry(device.tenant).or_default().0 += 1;
+        self.follow(path, parcel, &application, 0)
+    }
+
+    /// known peer? ─► own: deliver; else path.
+    fn pass(&mut self, mut parcel: Parcel, second: u32) -> Result<Vec<Sent>, Drop> {
+        let application = self.applications.get(&u32::from(parcel.overlay.application));
+        let application =
+            *application.filter(|application| application.own != 0).ok_or(Drop::UnknownTenant)?;
+        if parcel.payload == Payload::Unsaid {
+            parcel.payload = match application.driver {
+                driver::ETHERNET => Payload::Ethernet,
+                _ => Payload::of_ip(&parcel.carried),
+            };
+        }
+        let elsewhere = if parcel.placed { None } else { Some(self.place(&mut parcel, &application)?) };
+        if parcel.overlay.source.0 == application.own {
+            return Err(Drop::UnknownSource);
+        }
+        if parcel.overlay.destination.0 == application.own {
+            return self.deliver(&parcel, second).map(|sent| vec![sent]);
+        }
+        if parcel.overlay.ttl <= 1 {
+            return Err(Drop::Expired);
+        }
+        parcel.overlay.ttl -= 1;
+        let key =
+            NodeKey { application: parcel.overlay.application.into(), node: parcel.overlay.destination.0 };
+        let path = match elsewhere {
+            Some(path) => path,
+            None => *self.nodes.get(&key).ok_or(Drop::NoRoute)?,
+        };
+        self.follow(path, parcel, &application, second)
+    }
+
+    /// Off with the outer header, and up through the tenant's device.
+    fn deliver(&mut self, parcel: &Parcel, second: u32) -> Result<Sent, Drop> {
+        let key = VniKey { application: parcel.overlay.application.into(), vni: parcel.overlay.vni };
+        let number = *self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
+        let tenant = *self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;
+        let is_ethernet = parcel.payload == Payload::Ethernet;
+        if (tenant.driver == driver::ETHERNET) != is_ethernet {
+            return Err(Drop::UnknownTenant);
+        }
+        if parcel.carried.len() < parcel.payload.least() {
+            return Err(Drop::Malformed);
+        }
+        if is_ethernet {
+            self.learn(number, parcel, second)?;
+        }
+        let mut parcel = parcel.clone();
+        if !parcel.tell_congestion() {
+            return Err(Drop::Congestion);
+        }
+        let frame = parcel.stripped(tenant.address);
+        self.counts.tenants.entry(number).or_default().1 += 1;
+        Ok(Sent { interface: tenant.interface, is_up: true, frame })
+    }
+
+    /// Where a station is, from what it sends.
+    fn learn(&mut self, tenant: u32, parcel: &Parcel, second: u32) -> Result<(), Drop> {
+        let station = match Frame::parse(&parcel.carried) {
+            Ok(frame) if !frame.source().is_group() => frame.source(),
+            _ => return Err(Drop::Malformed),
+        };
+        let mut identifier = [0; size::IDENTIFIER as usize];
+        identifier[..6].copy_from_slice(&station.0);
+        let key = FibKey { tenant, identifier };
+        let source = parcel.overlay.source.0;
+        if let Some(known) = self.fib.get_mut(&key) {
+            if known.node == source {
+                if known.heard != 0 {
+                    known.heard = second;
+                }
+                return Ok(());
+            }
+            // What was configured does not move.
+            if known.heard == 0 {
+                return Err(Drop::UnknownSource);
+            }
+        }
+        let node = NodeKey { application: parcel.overlay.application.into(), node: source };
+        let path = *self.nodes.get(&node).ok_or(Drop::UnknownSource)?;
+        let entry = FibEntry { node: source, path, heard: second.max(1), reserved: 0, packets: 0, bytes: 0 };
+        self.fib.insert(key, entry);
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! From a path to the wire, for what begins here and for what passes.
+
+use super::parcel::{Parcel, Payload};
+use super::{Sent, Walk};
+use crate::tables::*;
+use crate::template::{IPV6, SERVICE_INDEX, udp_port};
+use plait_model_wire::ethernet::{self, Mac};
+use plait_model_wire::number::{ether_type, protocol};
+use plait_model_wire::{
+    geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan, vxlan_gpe,
+};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Hops that the underlay is given between two nodes.
+const OUTER_TTL: u8 = 64;
+
+impl Walk {
+    /// Sends a packet on its path, or up where it ends here.
+    pub(super) fn follow(
+        &mut self,
+        path: u32,
+        parcel: Parcel,
+        application: &Application,
+        second: u32,
+    ) -> Result<Vec<Sent>, Drop> {
+        let word = *self.paths.get(&path).ok_or(Drop::NoRoute)?;
+        *self.counts.paths.entry(path).or_default() += 1;
+        let began_here = parcel.from == [0; 16];
+        let (kind, index) = ((word >> 32) as u32, word as u32);
+        match kind {
+            path::HOP => self.address_to(index, &parcel).map(|sent| vec![sent]),
+            path::GROUP => {
+                let group = *self.groups.get(&index).ok_or(Drop::NoRoute)?;
+                let previous = self.came_from(&parcel);
+                let mut sent = Vec::new();
+                for hop in group.hops.into_iter().take(group.count.min(size::GROUP) as usize) {
+                    // Not back to where it came from.
+                    if self.hops.get(&hop).is_none_or(|hop| hop.node == previous) {
+                        continue;
+                    }
+                    match self.address_to(hop, &parcel) {
+                        Ok(copy) => sent.push(copy),
+                        Err(reason) => self.drop(reason),
+                    }
+                }
+                if group.includes_own != 0 && parcel.overlay.source.0 != application.own {
+                    match self.deliver(&parcel, second) {
+                        Ok(copy) => sent.push(copy),
+                        Err(reason) => self.drop(reason),
+                    }
+                }
+                Ok(sent)
+            }
+            path::OWN if !began_here => self.deliver(&parcel, second).map(|sent| vec![sent]),
+            _ => Err(Drop::NoRoute),
+        }
+    }
+
+    /// The outer header for a hop, and the interface to leave by.
+    fn address_to(&self, index: u32, parcel: &Parcel) -> Result<Sent, Drop> {
+        let hop = self.hops.get(&index).filter(|hop| hop.count > 0).ok_or(Drop::NoRoute)?;
+        let wire = self.wires.get(&chosen(hop, parcel.overlay.hash)).ok_or(Drop::NoRoute)?;
+        let slot = self.adjacencies.get(&wire.adjacency).ok_or(Drop::NoRoute)?;
+        let adjacency = self.adjacency_slots.get(&(*slot as u32));
+        let adjacency = adjacency.filter(|adjacency| adjacency.interface != 0).ok_or(Drop::NoRoute)?;
+        let mut frame = parcel.carried.clone();
+        let bytes = wire.length as usize + frame.len();
+        if bytes > adjacency.mtu as usize + ethernet::Header::LENGTH {
+            return Err(Drop::TooBig);
+        }
+        let encapsulation = wire.form & !IPV6;
+        let carrier = push_shim(&mut frame, encapsulation, parcel).ok_or(Drop::Refused)?;
+        if let Some(destination) = udp_port(encapsulation) {
+            push(&mut frame, &udp::Repr { source: parcel.port, destination, checked: None });
+        }
+        let ttl = if encapsulation == encapsulation::OVSTACK { OUTER_TTL } else { parcel.overlay.ttl };
+        let ether_type = match wire.form & IPV6 {
+            0 => {
+                push(&mut frame, &ipv4_of(wire, carrier, ttl, parcel.ecn));
+                ether_type::IPV4
+            }
+            _ => {
+                push(&mut frame, &ipv6_of(wire, carrier, ttl, parcel.ecn));
+                ether_type::IPV6
+            }
+        };
+        let (destination, source) = (Mac(adjacency.destination), Mac(adjacency.source));
+        push(&mut frame, &ethernet::Repr { destination, source, ether_type });
+        debug_assert_eq!(frame.len(), bytes);
+        Ok(Sent { interface: adjacency.interface, is_up: false, frame })
+    }
+}
+
+/// Puts before a payload what stands between it and IP, or UDP. Gives the IP protocol that carries it, or nothing where
+/// the encapsulation cannot say what the payload is.
+fn push_shim(frame: &mut Vec<u8>, encapsulation: u32, parcel: &Parcel) -> Option<u8> {
+    let (payload, vni, hash) = (parcel.payload, parcel.overlay.vni, parcel.overlay.hash);
+    let is_frame = !matches!(payload, Payload::Ipv4 | Payload::Ipv6);
+    match encapsulation {
+        encapsulation::OVSTACK => push(frame, &ovstack::Repr { is_control: false, ..parcel.overlay }),
+        encapsulation::VXLAN if is_frame => push(frame, &vxlan::Repr { vni }),
+        encapsulation::GENEVE => {
+            push(frame, &geneve::Repr { vni, protocol: payload.ether_type(), options: &[] });
+        }
+        encapsulation::NVGRE if is_frame => push(frame, &nvgre::Repr { subnet: vni, flow: hash as u8 }),
+        encapsulation::GRE => {
+            push(frame, &gre::Repr { protocol: payload.ether_type(), ..Default::default() })
+        }
+        encapsulation::IPIP if !is_frame => {}
+        encapsulation::MPLS => {
+            let ttl = parcel.overlay.ttl;
+            push(frame, &mpls::Repr { label: vni, traffic_class: 0, is_bottom: true, ttl });
+            push(frame, &gre::Repr { protocol: ether_type::MPLS, ..Default::default() });
+        }
+        encapsulation::NSH => {
+            let header = nsh::Repr {
+                service_path: vni,
+                service_index: SERVICE_INDEX,
+                ttl: parcel.overlay.ttl.min(nsh::DEFAULT_TTL),
+                next_protocol: payload.next(),
+                metadata: nsh::Metadata::List(&[]),
+            };
+            push(frame, &header);
+            push(frame, &vxlan_gpe::Repr { vni, next_protocol: vxlan_gpe::next::NSH });
+        }
+        encapsulation::GUE if !is_frame => push(frame, &gue::Repr::Header { protocol: payload.protocol() }),
+        _ => return None,
+    }
+    Some(match encapsulation {
+        encapsulation::IPIP => payload.protocol(),
+        encapsulation::NVGRE | encapsulation::GRE | encapsulation::MPLS => protocol::GRE,
+        _ => protocol::UDP,
+    })
+}
+
+/// One of a hop's wires, by weight; a flow's hash always names the same.
+fn chosen(hop: &Hop, hash: u32) -> u32 {
+    let point = ((u64::from(hash) * u64::from(hop.weights)) >> 32) as u32;
+    let choices = hop.choices.iter().take(hop.count as usize);
+    let found = if hop.count > 1 { choices.clone().find(|choice| point < choice.below) } else { None };
+    found.unwrap_or(&hop.choices[0]).wire
+}
+
+fn ipv4_of(wire: &Wire, protocol: u8, ttl: u8, tos: u8) -> ipv4::Repr {
+    let address = |at: usize| -> Ipv4Addr {
+        let bytes: [u8; 4] = wire.header[at..at + 4].try_into().expect("four bytes");
+        bytes.into()
+    };
+    let (source, destination) = (address(26), address(30));
+    ipv4::Repr { source, destination, protocol, ttl, tos, dont_fragment: true, identification: 0 }
+}
+
+fn ipv6_of(wire: &Wire, next_header: u8, hop_limit: u8, traffic_class: u8) -> ipv6::Repr {
+    let address = |at: usize| -> Ipv6Addr {
+        let bytes: [u8; 16] = wire.header[at..at + 16].try_into().expect("sixteen bytes");
+        bytes.into()
+    };
+    let (source, destination) = (address(22), address(38));
+    ipv6::Repr { source, destination, next_header, hop_limit, traffic_class, flow_label: 0 }
+}
