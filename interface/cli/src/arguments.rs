@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 mod file;
 mod link;
+mod overlay;
 mod pack;
 mod run;
 mod shell;
@@ -13,6 +14,10 @@ pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
 pub use link::{LinkCommand, Way};
+pub use overlay::{
+    AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand,
+    OverlayArguments, OverlayCommand, PlaneArgument, RouteCommand,
+};
 pub use pack::{PackArguments, UnpackArguments};
 pub use run::{CompareArguments, ReportArguments, RunArguments};
 pub use shell::{CompletionArguments, ManArguments};
@@ -87,6 +92,11 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Say what a running testbed consists of
     #[command(after_help = "Example:\n  plait inspect demo --json")]
     Inspect(InspectArguments),
+    /// The words of ovstack's authors for an overlay's tables
+    #[command(
+        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node"
+    )]
+    Ip(IpArguments),
     /// Show, change, cut, heal or measure links of a running testbed
     #[command(subcommand)]
     Link(LinkCommand),
@@ -96,6 +106,8 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Write man pages into a folder
     #[command(hide = true)]
     Man(ManArguments),
+    /// Run an overlay on this host: identities over any underlay, by eBPF programs
+    Overlay(OverlayArguments),
     /// Pack a results folder into one file to keep or to give away
     #[command(
         after_help = "Examples:\n  plait pack results/quickstart-1                 writes results/quickstart-1.tar.zst\n  \

@@ -5,6 +5,7 @@
 #![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
 
 mod ended;
+mod host;
 mod machine;
 mod patience;
 mod person;
@@ -17,6 +18,7 @@ mod testbed;
 mod tries;
 
 pub use ended::Ended;
+pub use host::Host;
 pub use machine::{NOBODY, installed, is_root, skip, user_namespaces};
 pub use patience::{PATIENCE, eventually};
 pub use person::{Person, as_root_and_as_user};

@@ -204,7 +204,7 @@ impl Person {
     }
 
     /// Where the built command lies for this person: another user may not be let into the build folder.
-    fn program(&self) -> &'static Path {
+    pub fn program(&self) -> &'static Path {
         static SHARED: OnceLock<PathBuf> = OnceLock::new();
         let built = Path::new(env!("CARGO_BIN_EXE_plait"));
         let open = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o001 != 0);

@@ -7,7 +7,7 @@ pub mod echo;
 pub mod files;
 pub mod mount;
 pub mod namespace;
-pub mod netlink;
+pub use plait_dataplane_netlink as netlink;
 pub mod packet;
 pub mod parameter;
 pub mod process;

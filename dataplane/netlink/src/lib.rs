@@ -1,4 +1,11 @@
-//! rtnetlink in batches: many messages a send, answered by errors and one last acknowledgement.
+//! rtnetlink in batches: many messages a send, answered by errors and one last acknowledgement; and [`Watch`], which
+//! hears what changes.
+
+#![forbid(unsafe_code)]
+
+mod watch;
+
+pub use watch::{Heard, Watch};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
@@ -59,6 +66,9 @@ pub struct Netlink {
 
 impl Netlink {
     /// Opens a socket in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// Too many open files.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -71,6 +81,9 @@ impl Netlink {
     }
 
     /// Sends a batch and waits until the kernel has done all of it. Returns every request it refused.
+    ///
+    /// # Errors
+    /// The socket fails.
     pub fn send(&self, batch: &mut Batch) -> io::Result<Vec<Refused>> {
         let mut refused = Vec::new();
         let total = batch.starts.len();
@@ -128,6 +141,9 @@ impl Netlink {
     }
 
     /// Sends one request and waits for its end.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
     pub fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut batch = Batch::default();
         batch.push(message, flags);
@@ -135,11 +151,35 @@ impl Netlink {
     }
 
     /// Sends messages of which none may be refused.
+    ///
+    /// # Errors
+    /// The first refusal.
     pub fn send_whole(&self, batch: &mut Batch) -> io::Result<()> {
         self.send(batch)?.into_iter().next().map_or(Ok(()), |refused| Err(refused.error))
     }
 
+    /// Asks for one object.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn get(&self, message: RouteNetlinkMessage) -> io::Result<RouteNetlinkMessage> {
+        let mut batch = Batch::default();
+        batch.push(message, 0);
+        self.socket.send(&batch.bytes, 0)?;
+        let (bytes, _) = self.socket.recv_from_full()?;
+        let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&bytes)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        match message.payload {
+            NetlinkPayload::InnerMessage(inner) => Ok(inner),
+            NetlinkPayload::Error(error) => Err(error.to_io()),
+            _ => Err(io::Error::other("the kernel answers something else")),
+        }
+    }
+
     /// Asks for all objects of a kind.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
     pub fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
         let mut batch = Batch::default();
         batch.push(message, NLM_F_DUMP);

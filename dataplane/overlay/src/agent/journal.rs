@@ -1,0 +1,105 @@
+//! What an agent was told, so that one that starts again knows it.
+//!
+//! A line for each change, written before it is answered. What a process has written survives its death; what a machine
+//! has not, does not survive the machine's, and neither do its tables.
+
+use crate::protocol::Request;
+use plait_model_overlay::Operation;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    /// The first: the version of what follows, and the network namespace that it is about.
+    Journal { version: u32, namespace: u64 },
+    /// Somebody asked for a change.
+    Request(Request),
+    /// A control plane changed LIB or RIB.
+    Control(Operation),
+}
+
+/// Version of the lines.
+const VERSION: u32 = 1;
+
+/// The file.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    /// Lines since it was written anew.
+    lines: usize,
+}
+
+impl Journal {
+    /// What a former life was told.
+    pub fn read(path: &Path) -> io::Result<Vec<Line>> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut lines = Vec::new();
+        for (number, line) in BufReader::new(file).lines().enumerate() {
+            match serde_json::from_str(&line?) {
+                Ok(Line::Journal { version, .. }) if version != VERSION => {
+                    let text = format!(
+                        "{}: written by a plait that knows version {version} of it, this one knows {VERSION}: start that one, \
+                         or give up what it was told with `plait overlay agent --remove`",
+                        path.display()
+                    );
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+                }
+                Ok(line) => lines.push(line),
+                // The last line of a process that was killed may be half a line: nobody was told that it was done.
+                Err(error) => {
+                    tracing::warn!(path = %path.display(), line = number + 1, %error, "the rest of the journal is left out");
+                    break;
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    /// A journal that says what is, and no more of how it came about.
+    pub fn write(path: &Path, namespace: u64, lines: impl Iterator<Item = Line>) -> io::Result<Self> {
+        let new = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(true).write(true).mode(0o600);
+        let mut file = io::BufWriter::new(options.open(&new)?);
+        let first = Line::Journal { version: VERSION, namespace };
+        for line in [first].into_iter().chain(lines) {
+            put(&mut file, &line)?;
+        }
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        fs::rename(&new, path)?;
+        Ok(Self { file, lines: 0 })
+    }
+
+    /// A journal that goes on where it ended.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        Ok(Self { file, lines: 0 })
+    }
+
+    /// Adds a line.
+    pub fn add(&mut self, line: &Line) -> io::Result<()> {
+        self.lines += 1;
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.file.write_all(&bytes)
+    }
+
+    /// Whether it is long enough to be written anew. Choice: a hundred thousand lines are read in a second.
+    pub fn is_long(&self) -> bool {
+        self.lines > 100_000
+    }
+}
+
+fn put(file: &mut impl Write, line: &Line) -> io::Result<()> {
+    serde_json::to_writer(&mut *file, line)?;
+    file.write_all(b"\n")
+}

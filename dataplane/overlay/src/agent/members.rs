@@ -1,0 +1,171 @@
+//! Control planes, driven: sockets and time for `control/overlay`.
+
+use super::AgentError;
+use crate::config::Control;
+use plait_control_overlay::{Config, Key, Member, Routes, Sealed};
+use plait_model_overlay::{Application, Locators, NodeId, Operation, Tables};
+use plait_model_wire::number::port::OVERLAY_CONTROL;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// The control planes of a node.
+#[derive(Default)]
+pub(super) struct Members {
+    members: BTreeMap<Application, Driven>,
+    /// A socket for each own locator.
+    pub sockets: BTreeMap<IpAddr, UdpSocket>,
+}
+
+struct Driven {
+    control: Control,
+    member: Member,
+}
+
+impl Members {
+    /// Starts, changes or ends the control plane of an application, whose tables are as given.
+    pub fn set(
+        &mut self,
+        application: Application,
+        control: Option<&Control>,
+        group: Option<NodeId>,
+        tables: &Tables,
+        now: Duration,
+    ) -> Result<(), AgentError> {
+        let Some(control) = control else {
+            if let Some(mut driven) = self.members.remove(&application) {
+                driven.member.leave();
+                self.transmit(&mut driven.member);
+            }
+            return Ok(());
+        };
+        if let Some(driven) = self.members.get_mut(&application) {
+            // Only the plane: it changes under traffic.
+            let rest = Control { plane: driven.control.plane, ..control.clone() };
+            if rest == driven.control {
+                driven.member.set_plane(control.plane.into());
+                driven.control = control.clone();
+                return Ok(());
+            }
+        }
+        let own = tables.own.ok_or(AgentError::NoIdentity(application))?;
+        let config = Config {
+            application,
+            own,
+            locators: tables.locators.clone(),
+            group,
+            key: read_key(&control.key)?,
+            seeds: control.seeds.iter().copied().filter(|seed| !tables.locators.contains_key(seed)).collect(),
+            plane: control.plane.into(),
+            interval: control.interval(),
+            neighbours: control.neighbours,
+        };
+        let mut member = Member::new(config, now, random()?);
+        if !tables.nodes.is_empty() || !tables.routes.is_empty() {
+            let routes: Routes = tables.routes.clone();
+            member.adopt(now, tables.nodes.clone(), routes);
+        }
+        self.members.insert(application, Driven { control: control.clone(), member });
+        Ok(())
+    }
+
+    /// This node's locators in an application changed.
+    pub fn locators(&mut self, application: Application, locators: &Locators) {
+        if let Some(driven) = self.members.get_mut(&application) {
+            driven.member.handle_locators(locators.clone());
+        }
+    }
+
+    /// Opens sockets at own locators, and closes those at others. Until an address is there, there is none at it.
+    pub fn listen(&mut self, locators: impl Iterator<Item = IpAddr>) {
+        let wanted: Vec<IpAddr> = if self.members.is_empty() { Vec::new() } else { locators.collect() };
+        self.sockets.retain(|address, _| wanted.contains(address));
+        for address in wanted {
+            if self.sockets.contains_key(&address) {
+                continue;
+            }
+            let opened = UdpSocket::bind((address, OVERLAY_CONTROL)).and_then(|socket| {
+                socket.set_nonblocking(true)?;
+                Ok(socket)
+            });
+            match opened {
+                Ok(socket) => drop(self.sockets.insert(address, socket)),
+                Err(error) => tracing::debug!(%address, %error, "no socket at an own locator yet"),
+            }
+        }
+    }
+
+    /// Takes what came in.
+    pub fn receive(&mut self, now: Duration) {
+        let mut buffer = [0; 2048];
+        for socket in self.sockets.values() {
+            while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+                let bytes = &buffer[..length];
+                let application = Sealed::application_of(bytes);
+                let Some(driven) = application.and_then(|of| self.members.get_mut(&of)) else { continue };
+                if let Err(error) = driven.member.handle_datagram(now, from.ip(), bytes) {
+                    tracing::debug!(%from, %error, "a datagram that no node of the overlay sent");
+                }
+            }
+        }
+    }
+
+    /// Does what is due, sends what is to be sent, and gives the changes to make.
+    pub fn run(&mut self, now: Duration) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        let mut members = std::mem::take(&mut self.members);
+        for driven in members.values_mut() {
+            if driven.member.poll_timeout() <= now {
+                driven.member.handle_timeout(now);
+            }
+            operations.extend(std::iter::from_fn(|| driven.member.poll_operation()));
+            self.transmit(&mut driven.member);
+        }
+        self.members = members;
+        operations
+    }
+
+    fn transmit(&self, member: &mut Member) {
+        while let Some((to, bytes)) = member.poll_transmit() {
+            let socket = self.sockets.iter().find(|(own, _)| own.is_ipv4() == to.is_ipv4());
+            if let Some((_, socket)) = socket
+                && let Err(error) = socket.send_to(&bytes, SocketAddr::new(to, OVERLAY_CONTROL))
+            {
+                tracing::debug!(%to, %error, "a datagram was not sent");
+            }
+        }
+    }
+
+    /// When to come back at the latest.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.members.values().map(|driven| driven.member.poll_timeout()).min()
+    }
+}
+
+/// A key's file, which nobody but its owner may read.
+fn read_key(path: &Path) -> Result<Key, AgentError> {
+    let refused = |error: io::Error| AgentError::File(path.to_owned(), error);
+    let mode = fs::metadata(path).map_err(refused)?.mode();
+    if mode & 0o077 != 0 {
+        return Err(AgentError::OpenKey(path.to_owned()));
+    }
+    let bytes = fs::read(path).map_err(refused)?;
+    // What an editor adds at the end belongs to no key.
+    let end = bytes.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
+    Key::new(&bytes[..end]).map_err(|error| AgentError::Key(path.to_owned(), error))
+}
+
+/// Numbers that nobody can guess.
+fn random() -> Result<impl FnMut() -> u64 + Send, AgentError> {
+    let path = Path::new("/dev/urandom");
+    let mut file = fs::File::open(path).map_err(|error| AgentError::File(path.to_owned(), error))?;
+    Ok(move || {
+        let mut bytes = [0; 8];
+        io::Read::read_exact(&mut file, &mut bytes).expect("/dev/urandom never ends");
+        u64::from_ne_bytes(bytes)
+    })
+}

@@ -1,0 +1,135 @@
+//! What an agent tells of itself: where identifiers are, and what was counted.
+
+use super::{Agent, AgentError, heard_at, now};
+use crate::Identifier;
+use crate::config::Carries;
+use crate::protocol::{DeviceStats, FibRow, NodeStats, Reply, Stats};
+use ipnet::IpNet;
+use plait_dataplane_reference::tables::FibKey;
+use plait_model_overlay::NodeId;
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv6Addr};
+
+impl Agent {
+    /// Where identifiers are.
+    pub(super) fn fib(&self, device: Option<&str>) -> Result<Reply, AgentError> {
+        if let Some(device) = device.filter(|name| !self.devices.contains_key(*name)) {
+            return Err(AgentError::NoDevice(device.to_owned()));
+        }
+        let second = heard_at(now());
+        let mut rows = Vec::new();
+        for key in self.tables.fib.keys().collect::<Vec<_>>() {
+            let live = self.devices.values().find(|live| live.tenant == key.tenant);
+            let Some(live) = live.filter(|live| device.is_none_or(|name| name == live.config.name)) else {
+                continue;
+            };
+            // It may be gone by now.
+            let Some(entry) = self.tables.fib.get(&key)? else { continue };
+            let carries = self.application(live.config.application)?.carries;
+            rows.push(FibRow {
+                device: live.config.name.clone(),
+                identifier: identifier(&key, carries, live.config.prefix),
+                node: NodeId(entry.node),
+                // A unit is 1.07 seconds.
+                heard: (entry.heard != 0)
+                    .then(|| ((u64::from(second.saturating_sub(entry.heard)) << 30) / 1_000_000_000) as u32),
+                packets: entry.packets,
+                bytes: entry.bytes,
+            });
+        }
+        rows.sort_by(|a, b| (&a.device, a.identifier).cmp(&(&b.device, b.identifier)));
+        Ok(Reply::Fib(rows))
+    }
+
+    /// What was counted.
+    pub(super) fn stats(&self) -> Result<Stats, AgentError> {
+        let programs = &self.tables.programs;
+        let drops =
+            programs.drops()?.into_iter().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
+        let mut stats = Stats { drops, ..Stats::default() };
+        for live in self.devices.values() {
+            let count = programs.tenant_count(live.tenant)?;
+            let counts = DeviceStats {
+                sent: count.sent.packets,
+                sent_bytes: count.sent.bytes,
+                received: count.received.packets,
+                received_bytes: count.received.bytes,
+            };
+            stats.devices.insert(live.config.name.clone(), counts);
+        }
+        for (application, tables) in self.overlay.applications() {
+            let nodes: std::collections::BTreeSet<_> =
+                tables.nodes.keys().chain(tables.routes.keys()).collect();
+            for node in nodes {
+                let Some(path) = self.compiler.path(application, *node) else { continue };
+                let count = programs.path_count(path)?;
+                if count.packets > 0 {
+                    let (packets, bytes) = (count.packets, count.bytes);
+                    stats.nodes.push(NodeStats { application, node: *node, packets, bytes });
+                }
+            }
+        }
+        Ok(stats)
+    }
+}
+
+fn identifier(key: &FibKey, carries: Carries, [four, six]: [u8; 2]) -> Identifier {
+    match carries {
+        Carries::Ethernet => Identifier::Station(key.identifier[..6].try_into().expect("six bytes")),
+        Carries::Ip => {
+            let address = Ipv6Addr::from(key.identifier);
+            let (address, prefix) = match address.to_ipv4_mapped() {
+                Some(mapped) => (IpAddr::V4(mapped), four),
+                None => (IpAddr::V6(address), six),
+            };
+            Identifier::Network(IpNet::new(address, prefix).unwrap_or(address.into()))
+        }
+    }
+}
+
+/// Counters in Prometheus' text form.
+pub(super) fn metrics(stats: &Stats) -> String {
+    let mut text = String::new();
+    let mut family = |name: &str, help: &str, rows: Vec<(String, u64)>| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
+        for (labels, value) in rows {
+            let _ = writeln!(text, "{name}{{{labels}}} {value}");
+        }
+    };
+    let drops = stats.drops.iter().map(|(reason, count)| (format!("reason=\"{reason}\""), *count)).collect();
+    family("plait_overlay_dropped_packets_total", "Packets that went no further.", drops);
+    let devices = |value: fn(&DeviceStats) -> u64| {
+        stats.devices.iter().map(|(name, counts)| (format!("device=\"{name}\""), value(counts))).collect()
+    };
+    family("plait_overlay_sent_packets_total", "Packets into the overlay.", devices(|device| device.sent));
+    family(
+        "plait_overlay_sent_bytes_total",
+        "Their bytes, without outer headers.",
+        devices(|device| device.sent_bytes),
+    );
+    family(
+        "plait_overlay_received_packets_total",
+        "Packets out of the overlay.",
+        devices(|device| device.received),
+    );
+    family(
+        "plait_overlay_received_bytes_total",
+        "Their bytes, without outer headers.",
+        devices(|device| device.received_bytes),
+    );
+    let nodes = |value: fn(&NodeStats) -> u64| {
+        let labels = |of: &NodeStats| format!("application=\"{}\",node=\"{}\"", of.application, of.node);
+        stats.nodes.iter().map(|of| (labels(of), value(of))).collect()
+    };
+    family(
+        "plait_overlay_forwarded_packets_total",
+        "Packets to each node or group.",
+        nodes(|node| node.packets),
+    );
+    family(
+        "plait_overlay_forwarded_bytes_total",
+        "Their bytes, without outer headers.",
+        nodes(|node| node.bytes),
+    );
+    text
+}

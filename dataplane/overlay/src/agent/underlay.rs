@@ -1,0 +1,307 @@
+//! The underlay as the kernel tells it: routes, neighbours, links.
+
+use crate::Neighbour;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourExtFlags, NeighbourFlags, NeighbourMessage, NeighbourState,
+};
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType, RouteVia};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use plait_dataplane_netlink::{Heard, Netlink, Watch};
+use plait_dataplane_reference::tables::Adjacency;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A device of the underlay, or one of the overlay's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    pub name: String,
+    pub mtu: u32,
+    pub address: [u8; 6],
+    pub is_up: bool,
+    /// Whether it carries Ethernet frames; loopback does not.
+    pub is_ethernet: bool,
+}
+
+/// What changed.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Routes or addresses, or whatever routes depend on.
+    pub routes: bool,
+    /// Neighbours whose adjacency may be another.
+    pub neighbours: BTreeSet<Neighbour>,
+    /// Links that came, went or changed.
+    pub links: bool,
+}
+
+/// The underlay as the kernel tells it.
+pub(super) struct Underlay {
+    pub netlink: Netlink,
+    watch: Watch,
+    pub links: BTreeMap<u32, Link>,
+    known: HashMap<Neighbour, [u8; 6]>,
+    /// Neighbours that the kernel was asked to keep.
+    kept: BTreeSet<Neighbour>,
+    routes: RefCell<HashMap<(IpAddr, IpAddr), Option<Neighbour>>>,
+}
+
+impl Underlay {
+    /// Looks at what is there, in the calling thread's network namespace, and listens from then on.
+    pub fn open() -> io::Result<Self> {
+        let mut underlay = Self {
+            watch: Watch::new()?,
+            netlink: Netlink::open()?,
+            links: BTreeMap::new(),
+            known: HashMap::new(),
+            kept: BTreeSet::new(),
+            routes: RefCell::default(),
+        };
+        underlay.look(&mut Changes::default())?;
+        Ok(underlay)
+    }
+
+    /// Looks at everything.
+    fn look(&mut self, changes: &mut Changes) -> io::Result<()> {
+        let links = self.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+        self.links.clear();
+        let before = std::mem::take(&mut self.known);
+        changes.neighbours.extend(before.into_keys());
+        for message in links {
+            self.hear(message, changes);
+        }
+        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+            let mut ask = NeighbourMessage::default();
+            ask.header.family = family;
+            for message in self.netlink.dump(RouteNetlinkMessage::GetNeighbour(ask))? {
+                self.hear(message, changes);
+            }
+        }
+        self.routes.borrow_mut().clear();
+        (changes.routes, changes.links) = (true, true);
+        Ok(())
+    }
+
+    /// All that changed since the last time.
+    pub fn changes(&mut self) -> io::Result<Changes> {
+        let mut changes = Changes::default();
+        for heard in self.watch.heard()? {
+            match heard {
+                Heard::Change(message) => self.hear(message, &mut changes),
+                Heard::TooMuch => self.look(&mut changes)?,
+            }
+        }
+        if changes.routes || changes.links {
+            self.routes.borrow_mut().clear();
+        }
+        Ok(changes)
+    }
+
+    fn hear(&mut self, message: RouteNetlinkMessage, changes: &mut Changes) {
+        match message {
+            RouteNetlinkMessage::NewLink(link) => {
+                let index = link.header.index;
+                let heard = link_of(link);
+                if self.links.insert(index, heard.clone()) != Some(heard) {
+                    changes.links = true;
+                    changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
+                }
+            }
+            // A bridge says so of a port that leaves it, in its own family; that device is still there.
+            RouteNetlinkMessage::DelLink(link) if link.header.interface_family == AddressFamily::Unspec => {
+                let index = link.header.index;
+                self.links.remove(&index);
+                changes.links = true;
+                changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
+            }
+            RouteNetlinkMessage::NewNeighbour(message) => {
+                if let Some((neighbour, address)) = neighbour_of(message) {
+                    match address {
+                        Some(address) => self.known.insert(neighbour, address),
+                        None => self.known.remove(&neighbour),
+                    };
+                    changes.neighbours.insert(neighbour);
+                }
+            }
+            RouteNetlinkMessage::DelNeighbour(message) => {
+                if let Some((neighbour, _)) = neighbour_of(message) {
+                    self.known.remove(&neighbour);
+                    // Somebody flushed them: what is kept is asked for again.
+                    self.kept.remove(&neighbour);
+                    changes.neighbours.insert(neighbour);
+                }
+            }
+            RouteNetlinkMessage::NewRoute(_)
+            | RouteNetlinkMessage::DelRoute(_)
+            | RouteNetlinkMessage::NewAddress(_)
+            | RouteNetlinkMessage::DelAddress(_) => changes.routes = true,
+            _ => {}
+        }
+    }
+
+    /// Where packets by a neighbour go, as far as it is known and up.
+    pub fn adjacency(&self, neighbour: Neighbour) -> Option<Adjacency> {
+        let link = self.links.get(&neighbour.interface).filter(|link| link.is_up)?;
+        let destination = *self.known.get(&neighbour)?;
+        Some(Adjacency { interface: neighbour.interface, mtu: link.mtu, destination, source: link.address })
+    }
+
+    /// Has the kernel look for these neighbours, and look again before what it knows is old; of others no more. Whether
+    /// they are others than before.
+    pub fn keep(&mut self, wanted: BTreeSet<Neighbour>) -> bool {
+        if wanted == self.kept {
+            return false;
+        }
+        for neighbour in wanted.difference(&self.kept) {
+            let mut message = neighbour_message(*neighbour);
+            message.attributes.push(NeighbourAttribute::ExtFlags(NeighbourExtFlags::Managed));
+            let managed = RouteNetlinkMessage::NewNeighbour(message.clone());
+            if self.netlink.request(managed, NLM_F_CREATE | NLM_F_REPLACE).is_err() {
+                // A kernel before 5.16 keeps none by itself, but it looks for it once.
+                message.attributes.pop();
+                message.header.flags = NeighbourFlags::Use;
+                let once = RouteNetlinkMessage::NewNeighbour(message);
+                if let Err(error) = self.netlink.request(once, NLM_F_CREATE | NLM_F_REPLACE) {
+                    tracing::warn!(neighbour = %neighbour.address, %error, "the kernel does not look for a neighbour");
+                }
+            }
+        }
+        for neighbour in self.kept.difference(&wanted) {
+            let_go(&self.netlink, *neighbour);
+        }
+        self.kept = wanted;
+        true
+    }
+}
+
+impl crate::Underlay for Underlay {
+    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+        if let Some(known) = self.routes.borrow().get(&(from, to)) {
+            return *known;
+        }
+        let found = self.route(from, to);
+        self.routes.borrow_mut().insert((from, to), found);
+        found
+    }
+}
+
+impl Underlay {
+    /// What the kernel would do with a packet.
+    fn route(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+        let mut ask = RouteMessage::default();
+        let (family, bits) = match to {
+            IpAddr::V4(_) => (AddressFamily::Inet, 32),
+            IpAddr::V6(_) => (AddressFamily::Inet6, 128),
+        };
+        ask.header.address_family = family;
+        (ask.header.destination_prefix_length, ask.header.source_prefix_length) = (bits, bits);
+        ask.attributes = vec![RouteAttribute::Destination(to.into()), RouteAttribute::Source(from.into())];
+        let RouteNetlinkMessage::NewRoute(route) =
+            self.netlink.get(RouteNetlinkMessage::GetRoute(ask)).ok()?
+        else {
+            return None;
+        };
+        if route.header.kind != RouteType::Unicast {
+            return None;
+        }
+        let (mut interface, mut address) = (None, to);
+        for attribute in route.attributes {
+            match attribute {
+                RouteAttribute::Oif(index) => interface = Some(index),
+                RouteAttribute::Gateway(RouteAddress::Inet(gateway)) => address = gateway.into(),
+                RouteAttribute::Gateway(RouteAddress::Inet6(gateway)) => address = gateway.into(),
+                RouteAttribute::Via(RouteVia::Inet(gateway)) => address = gateway.into(),
+                RouteAttribute::Via(RouteVia::Inet6(gateway)) => address = gateway.into(),
+                _ => {}
+            }
+        }
+        Some(Neighbour { interface: interface?, address })
+    }
+}
+
+impl AsFd for Underlay {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
+    }
+}
+
+/// Has the kernel treat a neighbour as any other. It was perhaps known for other reasons: so it is not deleted.
+pub(super) fn let_go(netlink: &Netlink, neighbour: Neighbour) {
+    let mut message = neighbour_message(neighbour);
+    message.header.state = NeighbourState::Stale;
+    // One whose address was never found cannot be stale.
+    if netlink.request(RouteNetlinkMessage::NewNeighbour(message.clone()), NLM_F_REPLACE).is_err() {
+        let _ = netlink.request(RouteNetlinkMessage::DelNeighbour(message), 0);
+    }
+}
+
+fn link_of(message: LinkMessage) -> Link {
+    let is_ethernet = message.header.link_layer_type == LinkLayerType::Ether;
+    let mut link = Link {
+        name: String::new(),
+        mtu: 0,
+        address: [0; 6],
+        is_up: message.header.flags.contains(LinkFlags::Up)
+            && message.header.flags.contains(LinkFlags::LowerUp),
+        is_ethernet,
+    };
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name = name,
+            LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::Address(bytes) => {
+                if let Ok(address) = bytes.try_into() {
+                    link.address = address;
+                }
+            }
+            _ => {}
+        }
+    }
+    link
+}
+
+/// A neighbour, and its hardware address as far as that can be used.
+fn neighbour_of(message: NeighbourMessage) -> Option<(Neighbour, Option<[u8; 6]>)> {
+    let (mut address, mut hardware) = (None, None);
+    for attribute in message.attributes {
+        match attribute {
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(inet)) => address = Some(IpAddr::V4(inet)),
+            NeighbourAttribute::Destination(NeighbourAddress::Inet6(inet6)) => {
+                address = Some(IpAddr::V6(inet6))
+            }
+            NeighbourAttribute::LinkLayerAddress(bytes) => hardware = bytes.try_into().ok(),
+            _ => {}
+        }
+    }
+    let is_usable = matches!(
+        message.header.state,
+        NeighbourState::Reachable
+            | NeighbourState::Stale
+            | NeighbourState::Delay
+            | NeighbourState::Probe
+            | NeighbourState::Permanent
+            | NeighbourState::Noarp
+    );
+    let neighbour = Neighbour { interface: message.header.ifindex, address: address? };
+    Some((neighbour, hardware.filter(|_| is_usable)))
+}
+
+fn neighbour_message(neighbour: Neighbour) -> NeighbourMessage {
+    let mut message = NeighbourMessage::default();
+    message.header.ifindex = neighbour.interface;
+    let address = match neighbour.address {
+        IpAddr::V4(address) => {
+            message.header.family = AddressFamily::Inet;
+            NeighbourAddress::Inet(address)
+        }
+        IpAddr::V6(address) => {
+            message.header.family = AddressFamily::Inet6;
+            NeighbourAddress::Inet6(address)
+        }
+    };
+    message.attributes.push(NeighbourAttribute::Destination(address));
+    message
+}

@@ -1,0 +1,696 @@
+//! From LIB and RIB to the tables of the data plane, a change at a time.
+//!
+//! Every write leaves the tables such that each packet meets either what was before or what comes after: what a pointer
+//! leads to is written before the pointer, and a slot is written again only when nobody can still be reading it.
+
+mod encapsulation;
+mod slots;
+
+pub use encapsulation::{Encapsulation, NoEncapsulation};
+pub use slots::Full;
+
+use plait_dataplane_reference::tables::{
+    Adjacency, Choice, EndpointKey, Group, Hop, LocatorKey, NodeKey, Peer, PeerKey, Wire, path, size,
+};
+use plait_dataplane_reference::{arrivals, mapped};
+use plait_model_overlay::{Application, Event, NodeId, Overlay, Tables};
+use plait_model_wire::ovstack;
+use slots::{Indices, Slots};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// A neighbour in the underlay, by which locators are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Neighbour {
+    /// The interface.
+    pub interface: u32,
+    /// The gateway, or the locator itself on the same link.
+    pub address: IpAddr,
+}
+
+/// What the underlay says of a locator.
+pub trait Underlay {
+    /// The neighbour by which packets from an own locator reach another's, if there is a route.
+    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour>;
+}
+
+/// A write to the tables, to be done in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// An application's own identity, TTL and kind.
+    Application(u32, plait_dataplane_reference::tables::Application),
+    /// A node's or group's path.
+    Node(NodeKey, Option<u32>),
+    /// What a path leads to.
+    Path(u32, u64),
+    /// A next hop.
+    Hop(u32, Hop),
+    /// A group.
+    Group(u32, Group),
+    /// An outer header.
+    Wire(u32, Wire),
+    /// The slot of an adjacency.
+    Adjacency(u32, u64),
+    /// A neighbour.
+    AdjacencySlot(u32, Adjacency),
+    /// A known pair of locators.
+    Peer(PeerKey, Option<Peer>),
+    /// An own locator.
+    Endpoint(EndpointKey, bool),
+    /// Whose a locator is.
+    Locator(LocatorKey, Option<u32>),
+    /// Identifiers that lead to a node are to be forgotten, because its path is another's soon.
+    Forget(NodeKey),
+}
+
+/// A wire by what makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct WireKey {
+    from: IpAddr,
+    to: IpAddr,
+    encapsulation: Encapsulation,
+}
+
+/// What a path leads to now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Led {
+    word: u64,
+    /// The next hops it uses, of which each knows it.
+    hops: BTreeSet<NodeId>,
+}
+
+/// A next hop as it is compiled now.
+#[derive(Debug, Clone, Default)]
+struct Compiled {
+    slot: Option<u32>,
+    hop: Option<Hop>,
+    /// Bytes of the longest of its outer headers.
+    length: u32,
+    wires: Vec<WireKey>,
+    /// The destinations whose paths lead over it.
+    used_by: BTreeSet<NodeId>,
+}
+
+/// How many entries the tables have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Nodes and groups; and as many hops and wires.
+    pub nodes: u32,
+    /// Groups.
+    pub groups: u32,
+    /// Neighbours; of their slots there are twice as many.
+    pub neighbours: u32,
+}
+
+/// What was compiled so far.
+#[derive(Debug)]
+pub struct Compiler {
+    /// What each application carries, and the encapsulations in which it comes.
+    kinds: BTreeMap<Application, Kind>,
+    paths: Indices<(Application, NodeId)>,
+    led: HashMap<(Application, NodeId), Led>,
+    hops: Slots,
+    compiled: HashMap<(Application, NodeId), Compiled>,
+    groups: Slots,
+    wires: Indices<WireKey>,
+    /// By which neighbour each wire leaves.
+    leaves_by: HashMap<WireKey, Neighbour>,
+    /// How many wires have the same length and leave by the same neighbour.
+    forms: BTreeMap<(Neighbour, Encapsulation), (usize, u32)>,
+    adjacencies: Indices<Neighbour>,
+    adjacency_slots: Slots,
+    /// What is known of neighbours, and the slot it stands in.
+    neighbours: HashMap<Neighbour, (Adjacency, Option<u32>)>,
+    peers: BTreeMap<PairKey, BTreeSet<Application>>,
+    locators: BTreeMap<(Application, IpAddr), BTreeSet<NodeId>>,
+    /// Own locators with the encapsulations that are taken at them, and by which applications.
+    endpoints: BTreeMap<(IpAddr, Encapsulation), BTreeSet<Application>>,
+    /// The tables of the overlay as they were compiled last.
+    before: BTreeMap<Application, Tables>,
+    writes: Vec<Write>,
+    full: Option<Full>,
+}
+
+/// What an application is told beyond its tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// What its packets carry: [`driver`].
+    pub driver: u32,
+    /// Overlay hops of a packet that begins here.
+    pub ttl: u8,
+    /// How packets are sent to next hops that nothing else is said of.
+    pub encapsulation: Encapsulation,
+    /// How they are sent to others.
+    pub to: BTreeMap<NodeId, Encapsulation>,
+    /// How they may come.
+    pub accepts: BTreeSet<Encapsulation>,
+    /// The virtual network of packets that name none.
+    pub vni: u32,
+}
+
+impl Kind {
+    /// Ethernet frames or IP packets with ovstack's header both ways.
+    pub fn of(driver: u32) -> Self {
+        Self {
+            driver,
+            ttl: ovstack::DEFAULT_TTL,
+            encapsulation: Encapsulation::Ovstack,
+            to: BTreeMap::new(),
+            accepts: BTreeSet::from([Encapsulation::Ovstack]),
+            vni: 0,
+        }
+    }
+
+    /// Whether packets are sent in an encapsulation.
+    fn uses(&self, encapsulation: Encapsulation) -> bool {
+        self.encapsulation == encapsulation || self.to.values().any(|kind| *kind == encapsulation)
+    }
+}
+
+/// Bytes of an Ethernet header.
+const ETHERNET: u32 = 14;
+
+/// Another's locator and an own one.
+type PairKey = (IpAddr, IpAddr, Encapsulation);
+
+impl Compiler {
+    /// A compiler of empty tables.
+    pub fn new(room: Room) -> Self {
+        Self {
+            kinds: BTreeMap::new(),
+            paths: Indices::new("paths", room.nodes),
+            led: HashMap::new(),
+            hops: Slots::new("hops", room.nodes),
+            compiled: HashMap::new(),
+            groups: Slots::new("groups", room.groups),
+            wires: Indices::new("wires", room.nodes),
+            leaves_by: HashMap::new(),
+            forms: BTreeMap::new(),
+            adjacencies: Indices::new("adjacencies", room.neighbours),
+            adjacency_slots: Slots::new("adjacency slots", room.neighbours * 2),
+            neighbours: HashMap::new(),
+            peers: BTreeMap::new(),
+            locators: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
+            before: BTreeMap::new(),
+            writes: Vec::new(),
+            full: None,
+        }
+    }
+
+    /// Says what an application carries. Before this nothing of it is compiled.
+    pub fn set_kind(&mut self, application: Application, kind: Kind) {
+        self.kinds.insert(application, kind);
+    }
+
+    /// The path of a node or group, for tables that name it.
+    pub fn path(&self, application: Application, node: NodeId) -> Option<u32> {
+        self.paths.get(&(application, node))
+    }
+
+    /// The neighbours whose hardware addresses are wanted.
+    pub fn wanted(&self) -> impl Iterator<Item = Neighbour> + '_ {
+        self.adjacencies.keys().copied()
+    }
+
+    /// The largest payload that fits all next hops of an application; nothing before any neighbour is known.
+    pub fn room(&self, application: Application) -> Option<u32> {
+        let kind = self.kinds.get(&application)?;
+        let rooms = self.forms.iter().filter(|((_, form), _)| kind.uses(*form)).filter_map(
+            |((neighbour, _), (_, length))| {
+                let (adjacency, _) = self.neighbours.get(neighbour)?;
+                // Of the MTU nothing is used by the outer frame's own header.
+                (adjacency.mtu + ETHERNET).checked_sub(*length)
+            },
+        );
+        rooms.min()
+    }
+
+    /// Follows events of the overlay, whose tables are as given now. Returns the writes to do, in order.
+    ///
+    /// # Errors
+    /// A table is full: what did not find room leads nowhere, the rest was compiled; the writes come with it.
+    pub fn follow(
+        &mut self,
+        overlay: &Overlay,
+        events: &[Event],
+        underlay: &dyn Underlay,
+        now: Duration,
+    ) -> (Vec<Write>, Result<(), Full>) {
+        let empty = Tables::default();
+        for event in events {
+            let application = match *event {
+                Event::Own { application }
+                | Event::Node { application, .. }
+                | Event::Route { application, .. } => application,
+            };
+            if !self.kinds.contains_key(&application) {
+                continue;
+            }
+            let tables = overlay.tables(application).unwrap_or(&empty);
+            match *event {
+                Event::Own { .. } => self.own(application, tables, underlay, now),
+                Event::Node { node, .. } => self.node(application, node, tables, underlay, now),
+                Event::Route { destination, .. } => self.route(application, destination, tables, now),
+            }
+        }
+        self.done()
+    }
+
+    /// Follows a change of routes in the underlay.
+    pub fn rerouted(
+        &mut self,
+        overlay: &Overlay,
+        underlay: &dyn Underlay,
+        now: Duration,
+    ) -> (Vec<Write>, Result<(), Full>) {
+        for (application, tables) in overlay.applications() {
+            if !self.kinds.contains_key(&application) {
+                continue;
+            }
+            for node in tables.nodes.keys() {
+                self.hop(application, *node, tables, underlay, now);
+            }
+        }
+        self.done()
+    }
+
+    /// Takes what is known of a neighbour: where its packets go, or that it is gone.
+    pub fn neighbour(
+        &mut self,
+        neighbour: Neighbour,
+        adjacency: Option<Adjacency>,
+        now: Duration,
+    ) -> (Vec<Write>, Result<(), Full>) {
+        let before = self.neighbours.get(&neighbour).copied();
+        if before.map(|(known, _)| known) != adjacency {
+            let slot = before.and_then(|(_, slot)| slot);
+            match adjacency {
+                Some(adjacency) => self.neighbours.insert(neighbour, (adjacency, None)),
+                None => self.neighbours.remove(&neighbour),
+            };
+            self.point(neighbour, now);
+            if let Some(slot) = slot {
+                self.adjacency_slots.give(slot, now);
+            }
+        }
+        self.done()
+    }
+
+    fn done(&mut self) -> (Vec<Write>, Result<(), Full>) {
+        (std::mem::take(&mut self.writes), self.full.take().map_or(Ok(()), Err))
+    }
+
+    /// What a table that is full gives is nothing, and is told at the end.
+    fn found<T>(&mut self, taken: Result<T, Full>) -> Option<T> {
+        taken.inspect_err(|full| self.full = Some(*full)).ok()
+    }
+
+    /// This node's identity or locators changed.
+    fn own(&mut self, application: Application, tables: &Tables, underlay: &dyn Underlay, now: Duration) {
+        let kind = &self.kinds[&application];
+        let own = tables.own.map_or(0, |own| own.0);
+        let entry = plait_dataplane_reference::tables::Application {
+            own,
+            ttl: u32::from(kind.ttl),
+            driver: kind.driver,
+        };
+        self.writes.push(Write::Application(application.0.into(), entry));
+        self.take_at(application, tables);
+        let nodes: BTreeSet<NodeId> = tables.nodes.keys().copied().collect();
+        for node in &nodes {
+            self.node(application, *node, tables, underlay, now);
+        }
+        // What leads here does so by name.
+        for destination in tables.routes.keys() {
+            self.route(application, *destination, tables, now);
+        }
+        self.before.entry(application).or_default().locators.clone_from(&tables.locators);
+    }
+
+    /// A node of the LIB changed.
+    fn node(
+        &mut self,
+        application: Application,
+        node: NodeId,
+        tables: &Tables,
+        underlay: &dyn Underlay,
+        now: Duration,
+    ) {
+        self.pairs(application, node, tables);
+        self.keep_path(application, node, tables, now);
+        self.hop(application, node, tables, underlay, now);
+        let before = self.before.entry(application).or_default();
+        match tables.nodes.get(&node) {
+            Some(locators) => before.nodes.insert(node, locators.clone()),
+            None => before.nodes.remove(&node),
+        };
+    }
+
+    /// A node or group of the RIB changed.
+    fn route(&mut self, application: Application, destination: NodeId, tables: &Tables, now: Duration) {
+        self.keep_path(application, destination, tables, now);
+        self.lead(application, destination, tables, now);
+    }
+
+    /// Gives whatever LIB or RIB know a path, and takes it from what neither knows.
+    fn keep_path(&mut self, application: Application, node: NodeId, tables: &Tables, now: Duration) {
+        let key = (application, node);
+        let is_known = tables.nodes.contains_key(&node) || tables.routes.contains_key(&node);
+        let entry = NodeKey { application: application.0.into(), node: node.0 };
+        match (self.paths.get(&key), is_known) {
+            (None, true) => {
+                let taken = self.paths.want(&key, now);
+                if let Some((path, _)) = self.found(taken) {
+                    self.writes.push(Write::Path(path, 0));
+                    self.writes.push(Write::Node(entry, Some(path)));
+                }
+            }
+            (Some(path), false) => {
+                self.writes.extend([Write::Node(entry, None), Write::Forget(entry), Write::Path(path, 0)]);
+                if let Some(led) = self.led.remove(&key) {
+                    self.leave(application, node, &led, now);
+                }
+                self.paths.let_go(&key, now);
+            }
+            _ => {}
+        }
+    }
+
+    /// A next hop anew: its locators, its weights, its neighbours.
+    fn hop(
+        &mut self,
+        application: Application,
+        node: NodeId,
+        tables: &Tables,
+        underlay: &dyn Underlay,
+        now: Duration,
+    ) {
+        let kind = &self.kinds[&application];
+        let encapsulation = kind.to.get(&node).copied().unwrap_or(kind.encapsulation);
+        let theirs = tables.nodes.get(&node);
+        let mut pairs: Vec<(u32, WireKey, Neighbour)> = Vec::new();
+        for (from, weight) in &tables.locators {
+            for (to, share) in theirs.into_iter().flatten() {
+                let weight = u32::from(weight.get()) * u32::from(share.get());
+                if from.is_ipv4() == to.is_ipv4()
+                    && let Some(neighbour) = underlay.neighbour(*from, *to)
+                {
+                    pairs.push((weight, WireKey { from: *from, to: *to, encapsulation }, neighbour));
+                }
+            }
+        }
+        // Choice: of more pairs than there is room for, those that weigh most.
+        pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        pairs.truncate(size::CHOICES as usize);
+
+        let mut hop = Hop {
+            node: node.0,
+            weights: 0,
+            count: 0,
+            reserved: 0,
+            choices: [Choice { below: 0, wire: 0 }; size::CHOICES as usize],
+        };
+        let (mut wires, mut length) = (Vec::new(), 0);
+        for (weight, key, neighbour) in pairs {
+            let Some((wire, bytes)) = self.wire(key, neighbour, now) else { continue };
+            length = length.max(bytes);
+            hop.weights += weight;
+            hop.choices[hop.count as usize] = Choice { below: hop.weights, wire };
+            hop.count += 1;
+            wires.push(key);
+        }
+        let compiled = self.compiled.entry((application, node)).or_default();
+        let is_same = compiled.hop == Some(hop);
+        let (old_slot, old_wires) = (compiled.slot, std::mem::replace(&mut compiled.wires, wires));
+        if !is_same {
+            let slot = if hop.count > 0 {
+                let taken = self.hops.take(now);
+                self.found(taken)
+            } else {
+                None
+            };
+            if let Some(slot) = slot {
+                self.writes.push(Write::Hop(slot, hop));
+            }
+            let compiled = self.compiled.get_mut(&(application, node)).expect("made above");
+            (compiled.slot, compiled.hop, compiled.length) = (slot, Some(hop), length);
+            for destination in compiled.used_by.clone() {
+                self.lead(application, destination, tables, now);
+            }
+            if let Some(slot) = old_slot {
+                self.hops.give(slot, now);
+            }
+        }
+        for key in old_wires {
+            self.unwire(key, now);
+        }
+        if theirs.is_none() && self.compiled[&(application, node)].used_by.is_empty() {
+            self.compiled.remove(&(application, node));
+        }
+    }
+
+    /// A wire, wanted once more, by a neighbour; and the bytes of its header.
+    fn wire(&mut self, key: WireKey, neighbour: Neighbour, now: Duration) -> Option<(u32, u32)> {
+        let taken = self.wires.want(&key, now);
+        let (index, is_new) = self.found(taken)?;
+        let before = self.leaves_by.get(&key).copied();
+        if !is_new && before == Some(neighbour) {
+            let form = self.forms.get(&(neighbour, key.encapsulation));
+            return Some((index, form.map_or(0, |(_, length)| *length)));
+        }
+        let taken = self.adjacencies.want(&neighbour, now);
+        let adjacency = self.found(taken).map(|(adjacency, is_new)| {
+            if is_new {
+                self.point(neighbour, now);
+            }
+            adjacency
+        });
+        let wire =
+            adjacency.and_then(|adjacency| Wire::new(key.from, key.to, key.encapsulation as u32, adjacency));
+        let Some(wire) = wire else {
+            self.wires.let_go(&key, now);
+            return None;
+        };
+        // Of a wire that is there already only the adjacency's index changes, in one store.
+        self.writes.push(Write::Wire(index, wire));
+        self.leaves_by.insert(key, neighbour);
+        let (count, length) = self.forms.entry((neighbour, key.encapsulation)).or_default();
+        (*count, *length) = (*count + 1, wire.length.max(*length));
+        if let Some(before) = before {
+            self.unform(before, key.encapsulation);
+            self.adjacencies.let_go(&before, now);
+        }
+        Some((index, wire.length))
+    }
+
+    fn unwire(&mut self, key: WireKey, now: Duration) {
+        if self.wires.let_go(&key, now)
+            && let Some(neighbour) = self.leaves_by.remove(&key)
+        {
+            self.unform(neighbour, key.encapsulation);
+            self.adjacencies.let_go(&neighbour, now);
+        }
+    }
+
+    fn unform(&mut self, neighbour: Neighbour, encapsulation: Encapsulation) {
+        let key = (neighbour, encapsulation);
+        if let Some((count, _)) = self.forms.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.forms.remove(&key);
+            }
+        }
+    }
+
+    /// Turns an adjacency's pointer to what is known of the neighbour.
+    fn point(&mut self, neighbour: Neighbour, now: Duration) {
+        let Some(index) = self.adjacencies.get(&neighbour) else { return };
+        let Some((adjacency, slot)) = self.neighbours.get(&neighbour).copied() else {
+            self.writes.push(Write::Adjacency(index, 0));
+            return;
+        };
+        let slot = match slot {
+            Some(slot) => slot,
+            None => {
+                let taken = self.adjacency_slots.take(now);
+                let Some(slot) = self.found(taken) else { return };
+                self.writes.push(Write::AdjacencySlot(slot, adjacency));
+                self.neighbours.insert(neighbour, (adjacency, Some(slot)));
+                slot
+            }
+        };
+        self.writes.push(Write::Adjacency(index, slot.into()));
+    }
+
+    /// What a path leads to anew.
+    fn lead(&mut self, application: Application, destination: NodeId, tables: &Tables, now: Duration) {
+        let key = (application, destination);
+        let Some(path) = self.paths.get(&key) else { return };
+        let hops = tables.routes.get(&destination).cloned().unwrap_or_default();
+        let includes_own = tables.own.is_some_and(|own| hops.contains(&own));
+        let others: BTreeSet<NodeId> = hops.into_iter().filter(|hop| Some(*hop) != tables.own).collect();
+        // Copies with short outer headers leave first: a frame that is no IP can only be made longer.
+        let mut slots: Vec<(u32, u32)> = others
+            .iter()
+            .filter_map(|hop| {
+                let compiled = self.compiled.get(&(application, *hop))?;
+                Some((compiled.length, compiled.slot?))
+            })
+            .take(size::GROUP as usize)
+            .collect();
+        slots.sort_unstable();
+        let slots: Vec<u32> = slots.into_iter().map(|(_, slot)| slot).collect();
+        let word = |kind: u32, index: u32| u64::from(kind) << 32 | u64::from(index);
+        let word = match (slots.as_slice(), includes_own) {
+            ([], true) => word(path::OWN, 0),
+            ([], false) => 0,
+            ([slot], false) => word(path::HOP, *slot),
+            _ => {
+                let taken = self.groups.take(now);
+                match self.found(taken) {
+                    None => 0,
+                    Some(slot) => {
+                        let mut group = Group {
+                            count: slots.len() as u32,
+                            includes_own: includes_own.into(),
+                            hops: [0; size::GROUP as usize],
+                        };
+                        group.hops[..slots.len()].copy_from_slice(&slots);
+                        self.writes.push(Write::Group(slot, group));
+                        word(path::GROUP, slot)
+                    }
+                }
+            }
+        };
+        let before = self.led.insert(key, Led { word, hops: others.clone() }).unwrap_or_default();
+        if before.word != word {
+            self.writes.push(Write::Path(path, word));
+        }
+        for hop in &others {
+            self.compiled.entry((application, *hop)).or_default().used_by.insert(destination);
+        }
+        let left = Led { word: before.word, hops: before.hops.difference(&others).copied().collect() };
+        self.leave(application, destination, &left, now);
+    }
+
+    /// A path leads somewhere else now: what it led to is free.
+    fn leave(&mut self, application: Application, destination: NodeId, led: &Led, now: Duration) {
+        if (led.word >> 32) as u32 == path::GROUP {
+            self.groups.give(led.word as u32, now);
+        }
+        for hop in &led.hops {
+            let Some(compiled) = self.compiled.get_mut(&(application, *hop)) else { continue };
+            compiled.used_by.remove(&destination);
+        }
+    }
+
+    /// Which pairs of locators a node of the LIB makes known.
+    fn pairs(&mut self, application: Application, node: NodeId, tables: &Tables) {
+        let accepts = self.kinds[&application].accepts.clone();
+        let of = |tables: Option<&Tables>| -> BTreeSet<PairKey> {
+            let own = tables.into_iter().flat_map(|tables| tables.locators.keys());
+            let theirs = tables.and_then(|tables| tables.nodes.get(&node)).into_iter().flatten();
+            let pairs = theirs.flat_map(|(to, _)| own.clone().map(move |own| (*to, *own)));
+            let same = pairs.filter(|(to, own)| to.is_ipv4() == own.is_ipv4());
+            same.flat_map(|(to, own)| accepts.iter().map(move |kind| (to, own, *kind))).collect()
+        };
+        let locators = |tables: Option<&Tables>| -> BTreeSet<IpAddr> {
+            let theirs = tables.and_then(|tables| tables.nodes.get(&node)).into_iter().flatten();
+            theirs.map(|(locator, _)| *locator).collect()
+        };
+        let before = self.before.get(&application);
+        let (old, new) = (locators(before), locators(Some(tables)));
+        let (old_pairs, new_pairs) = (of(before), of(Some(tables)));
+        for locator in old.union(&new) {
+            let nodes = self.locators.entry((application, *locator)).or_default();
+            let first = nodes.first().copied();
+            match new.contains(locator) {
+                true => nodes.insert(node),
+                false => nodes.remove(&node),
+            };
+            let now_first = nodes.first().copied();
+            if first != now_first {
+                let key = LocatorKey { application: application.0.into(), address: mapped(*locator) };
+                self.writes.push(Write::Locator(key, now_first.map(|node| node.0)));
+            }
+        }
+        for pair in old_pairs.difference(&new_pairs) {
+            // Another node may have the same locator.
+            let (to, own, _) = *pair;
+            let others = self.locators.get(&(application, to)).is_some_and(|nodes| !nodes.is_empty());
+            if !others || !tables.locators.contains_key(&own) {
+                self.know(*pair, application, false);
+            }
+        }
+        for pair in &new_pairs {
+            self.know(*pair, application, true);
+        }
+        for locator in old.difference(&new) {
+            let key = (application, *locator);
+            if self.locators.get(&key).is_some_and(BTreeSet::is_empty) {
+                self.locators.remove(&key);
+            }
+        }
+    }
+
+    /// Whether an application knows a pair of locators.
+    fn know(&mut self, pair: PairKey, application: Application, known: bool) {
+        let (to, own, encapsulation) = pair;
+        let applications = self.peers.entry(pair).or_default();
+        let was_known = !applications.is_empty();
+        let changed =
+            if known { applications.insert(application) } else { applications.remove(&application) };
+        if !changed {
+            if !was_known {
+                self.peers.remove(&pair);
+            }
+            return;
+        }
+        let mut bits = [0; 8];
+        for application in applications.iter() {
+            bits[usize::from(application.0 >> 5)] |= 1 << (application.0 & 31);
+        }
+        // Choice: of packets that name no application the lowest that knows the pair is the one.
+        let first = applications.first().map_or(0, |application| u32::from(application.0));
+        let vni = applications.first().and_then(|first| self.kinds.get(first)).map_or(0, |kind| kind.vni);
+        let peer = Peer { encapsulation: encapsulation as u32, application: first, vni, applications: bits };
+        let is_known = !applications.is_empty();
+        if !is_known {
+            self.peers.remove(&pair);
+        }
+        for protocol_port in arrivals(encapsulation as u32) {
+            let key = PeerKey { locator: mapped(to), own: mapped(own), protocol_port };
+            self.writes.push(Write::Peer(key, is_known.then_some(peer)));
+        }
+    }
+
+    /// What is taken at own locators: from strangers it is dropped, not given to the kernel.
+    fn take_at(&mut self, application: Application, tables: &Tables) {
+        let accepts = &self.kinds[&application].accepts;
+        let locators = tables.locators.keys();
+        let wanted: BTreeSet<(IpAddr, Encapsulation)> =
+            locators.flat_map(|own| accepts.iter().map(|kind| (*own, *kind))).collect();
+        let known: Vec<(IpAddr, Encapsulation)> = self.endpoints.keys().copied().collect();
+        for endpoint in wanted.iter().copied().chain(known) {
+            let applications = self.endpoints.entry(endpoint).or_default();
+            let was_empty = applications.is_empty();
+            match wanted.contains(&endpoint) {
+                true => applications.insert(application),
+                false => applications.remove(&application),
+            };
+            let is_empty = applications.is_empty();
+            if is_empty {
+                self.endpoints.remove(&endpoint);
+            }
+            if was_empty != is_empty {
+                let (own, encapsulation) = endpoint;
+                for protocol_port in arrivals(encapsulation as u32) {
+                    let key = EndpointKey { own: mapped(own), protocol_port };
+                    self.writes.push(Write::Endpoint(key, !is_empty));
+                }
+            }
+        }
+    }
+}

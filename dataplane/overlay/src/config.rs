@@ -1,0 +1,305 @@
+//! What an agent is told beyond LIB and RIB: what applications carry, and the devices that hosts use them by.
+
+use crate::{Encapsulation, Kind};
+use plait_control_overlay::Plane;
+use plait_dataplane_reference::tables::driver;
+use plait_model_overlay::{Application, NodeId};
+use plait_model_wire::ovstack;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What an application carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carries {
+    /// Ethernet frames (the paper's oveth). The identifier is the destination's address; sources are learned.
+    #[default]
+    Ethernet,
+    /// IP packets. The identifier is a prefix of the destination's address.
+    Ip,
+}
+
+impl Carries {
+    /// Its number in the tables: [`driver`].
+    pub fn driver(self) -> u32 {
+        match self {
+            Self::Ethernet => driver::ETHERNET,
+            Self::Ip => driver::IP,
+        }
+    }
+}
+
+/// How an application's packets travel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApplicationConfig {
+    /// What they carry.
+    pub carries: Carries,
+    /// Overlay hops of a packet that begins here.
+    pub ttl: u8,
+    /// How packets are sent to next hops that nothing else is said of.
+    pub encapsulation: Encapsulation,
+    /// How they are sent to others.
+    pub to: BTreeMap<NodeId, Encapsulation>,
+    /// How they may come, beside those in which they are sent.
+    pub accepts: BTreeSet<Encapsulation>,
+    /// The identity that stands for all nodes: where frames go whose station nobody knows. Without it they are
+    /// dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<NodeId>,
+    /// The virtual network of packets whose encapsulation names none.
+    pub vni: u32,
+}
+
+impl Default for ApplicationConfig {
+    fn default() -> Self {
+        Self {
+            carries: Carries::default(),
+            ttl: ovstack::DEFAULT_TTL,
+            encapsulation: Encapsulation::default(),
+            to: BTreeMap::new(),
+            accepts: BTreeSet::new(),
+            group: None,
+            vni: 0,
+        }
+    }
+}
+
+/// A device that hosts use a tenant by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceConfig {
+    /// Its name, such as `ov0`.
+    pub name: String,
+    /// Whose tenant.
+    pub application: Application,
+    /// The virtual network, 24 bits.
+    pub vni: u32,
+    /// The largest packet. Without it what fits all next hops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
+    /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub prefix: [u8; 2],
+    /// Seconds after which a station that is silent is forgotten.
+    #[serde(default = "ageing", skip_serializing_if = "is_ageing")]
+    pub ageing: u32,
+}
+
+fn whole() -> [u8; 2] {
+    [32, 128]
+}
+
+fn is_whole(prefix: &[u8; 2]) -> bool {
+    *prefix == whole()
+}
+
+/// Choice: the 300 s of IEEE 802.1D, as of Linux' bridge and VXLAN.
+fn ageing() -> u32 {
+    300
+}
+
+fn is_ageing(seconds: &u32) -> bool {
+    *seconds == ageing()
+}
+
+impl DeviceConfig {
+    /// A device with the defaults of everything else.
+    pub fn new(name: impl Into<String>, application: Application, vni: u32) -> Self {
+        Self { name: name.into(), application, vni, mtu: None, prefix: whole(), ageing: ageing() }
+    }
+}
+
+/// Who fills LIB and RIB beside those who write by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// How routes are decided.
+    pub plane: ControlKind,
+    /// Locators of nodes to join by.
+    #[serde(default)]
+    pub seeds: Vec<IpAddr>,
+    /// The file of the key that all nodes share: sixteen bytes at least, readable by its owner only.
+    pub key: PathBuf,
+    /// Milliseconds from one probe to the next.
+    #[serde(default = "interval")]
+    pub interval: u64,
+    /// Probes at most so many others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<usize>,
+}
+
+/// How routes are decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlKind {
+    /// Everyone straight to everyone (e2LAN).
+    Mesh,
+    /// By paths of least delay (vRON).
+    Delay,
+}
+
+impl From<ControlKind> for Plane {
+    fn from(kind: ControlKind) -> Self {
+        match kind {
+            ControlKind::Mesh => Self::Mesh,
+            ControlKind::Delay => Self::Delay,
+        }
+    }
+}
+
+/// Choice: a second, as often as people look at a ping.
+fn interval() -> u64 {
+    1000
+}
+
+impl Control {
+    /// From one probe to the next.
+    pub fn interval(&self) -> Duration {
+        Duration::from_millis(self.interval)
+    }
+}
+
+/// Why a configuration cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadConfig {
+    /// An encapsulation that cannot say what an application carries.
+    #[error("{encapsulation} carries no {what}: choose another encapsulation{}", if *.what == "frames" { ", such as gre" } else { ", such as geneve" })]
+    Carries {
+        /// Which.
+        encapsulation: Encapsulation,
+        /// Frames or packets.
+        what: &'static str,
+    },
+    /// A virtual network beyond its bits.
+    #[error("there is no virtual network {0}: the largest is {largest}", largest = MOST_VNI)]
+    Vni(u32),
+    /// A virtual network that an encapsulation cannot name.
+    #[error(
+        "{encapsulation} does not name virtual network {vni}: packets would arrive in {named}. Say `--vni {vni}` of the \
+         application too, or choose an encapsulation that names it, such as geneve"
+    )]
+    Unnamed {
+        /// Which.
+        encapsulation: Encapsulation,
+        /// The device's.
+        vni: u32,
+        /// What it would be taken for.
+        named: u32,
+    },
+    /// A packet that dies where it begins.
+    #[error("a TTL of 0 lets no packet leave")]
+    Ttl,
+    /// A prefix longer than its address.
+    #[error("an address of {bits} bits has no prefix of {prefix}")]
+    Prefix {
+        /// Of the address.
+        bits: u8,
+        /// As asked.
+        prefix: u8,
+    },
+    /// A name that no device can have.
+    #[error("no device can be called `{0}`: write 1 to 15 letters, digits, `-`, `_` or `.`")]
+    Name(String),
+    /// An MTU that IPv4 does not allow, or a VXLAN device does not.
+    #[error("an MTU of {0} cannot be: it is between 576 and 65000")]
+    Mtu(u32),
+    /// An interval of nought.
+    #[error("an interval of {0} ms cannot be: it is between 10 ms and an hour")]
+    Interval(u64),
+}
+
+const MOST_VNI: u32 = (1 << 24) - 1;
+
+impl ApplicationConfig {
+    /// Looks for what cannot be.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn check(&self) -> Result<(), BadConfig> {
+        let frames = self.carries == Carries::Ethernet;
+        let all = [self.encapsulation].into_iter().chain(self.to.values().copied());
+        for encapsulation in all.chain(self.accepts.iter().copied()) {
+            if !encapsulation.carries(frames) {
+                let what = if frames { "frames" } else { "packets" };
+                return Err(BadConfig::Carries { encapsulation, what });
+            }
+        }
+        if self.vni > MOST_VNI {
+            return Err(BadConfig::Vni(self.vni));
+        }
+        if self.ttl == 0 { Err(BadConfig::Ttl) } else { Ok(()) }
+    }
+
+    /// Looks whether packets of a virtual network arrive in it.
+    ///
+    /// # Errors
+    /// An encapsulation that names another.
+    pub fn check_vni(&self, vni: u32) -> Result<(), BadConfig> {
+        for encapsulation in [self.encapsulation].into_iter().chain(self.to.values().copied()) {
+            let named = encapsulation.named(vni).unwrap_or(self.vni);
+            if named != vni {
+                return Err(BadConfig::Unnamed { encapsulation, vni, named });
+            }
+        }
+        Ok(())
+    }
+
+    /// As the compiler takes it.
+    pub fn kind(&self) -> Kind {
+        let mut accepts = self.accepts.clone();
+        accepts.insert(self.encapsulation);
+        accepts.extend(self.to.values());
+        Kind {
+            driver: self.carries.driver(),
+            ttl: self.ttl,
+            encapsulation: self.encapsulation,
+            to: self.to.clone(),
+            accepts,
+            vni: self.vni,
+        }
+    }
+}
+
+impl DeviceConfig {
+    /// Looks for what cannot be.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn check(&self) -> Result<(), BadConfig> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let is_name = (1..16).contains(&self.name.len()) && self.name.chars().all(plain);
+        if !is_name || matches!(self.name.as_str(), "." | ".." | "all" | "default") {
+            return Err(BadConfig::Name(self.name.clone()));
+        }
+        if self.vni > MOST_VNI {
+            return Err(BadConfig::Vni(self.vni));
+        }
+        if let Some(mtu) = self.mtu.filter(|mtu| !(576..=65_000).contains(mtu)) {
+            return Err(BadConfig::Mtu(mtu));
+        }
+        for (prefix, bits) in self.prefix.into_iter().zip(whole()) {
+            if prefix > bits {
+                return Err(BadConfig::Prefix { bits, prefix });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Control {
+    /// Looks for what cannot be.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn check(&self) -> Result<(), BadConfig> {
+        match self.interval {
+            10..=3_600_000 => Ok(()),
+            other => Err(BadConfig::Interval(other)),
+        }
+    }
+}

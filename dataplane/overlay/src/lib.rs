@@ -1,0 +1,28 @@
+//! The overlay's agent: the process on each node that keeps the data plane's tables as a control plane wants them.
+//!
+//! ```text
+//! commands, other programs ─► socket ─┐
+//! control/overlay ◄─► UDP ────────────┼─► Agent ─► Compiler ─► eBPF tables
+//! routes, neighbours, links ─► netlink┘
+//! ```
+//!
+//! - [`Compiler`] turns LIB and RIB (`model/overlay`) into [`Write`]s to the tables of the data plane
+//!   (`dataplane/reference` declares them; eBPF programs and the reference walk read them), a change at a time.
+//! - [`agent`] holds the configuration, the underlay as the kernel tells it, the devices and the programs.
+//! - [`protocol`] is what the socket speaks, and [`Client`] speaks it.
+//!
+//! Nothing of an overlay is encrypted: whoever sees the underlay reads and changes what is inside.
+
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod client;
+mod compile;
+mod config;
+mod identifier;
+pub mod protocol;
+
+pub use client::Client;
+pub use compile::{Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Room, Underlay, Write};
+pub use config::{ApplicationConfig, BadConfig, Carries, Control, ControlKind, DeviceConfig};
+pub use identifier::{BadIdentifier, Identifier};

@@ -1,0 +1,169 @@
+//! What an agent's socket speaks: a line of JSON for each request and reply.
+
+use crate::{ApplicationConfig, Control, DeviceConfig, Identifier};
+use plait_model_overlay::{Answer, Application, Event, NodeId, Operation};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the conversation. An agent answers its own and refuses others by name.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// A request with the version it is made in.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Envelope {
+    /// [`PROTOCOL_VERSION`] of the asker.
+    pub plait: u32,
+    /// What is asked.
+    pub request: Request,
+}
+
+/// What may be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// One of ovstack's eleven operations on LIB and RIB.
+    Operation(Operation),
+    /// Says how an application's packets travel.
+    SetApplication {
+        /// Which.
+        application: Application,
+        /// How.
+        config: ApplicationConfig,
+    },
+    /// Adds a device, or changes one.
+    SetDevice(DeviceConfig),
+    /// Takes a device away.
+    RemoveDevice {
+        /// Its name.
+        name: String,
+    },
+    /// Says who fills an application's LIB and RIB; nobody without it, and what is there stays.
+    SetControl {
+        /// Whose.
+        application: Application,
+        /// Who.
+        control: Option<Control>,
+    },
+    /// Says at which node an identifier is.
+    FibAdd {
+        /// The device.
+        device: String,
+        /// What.
+        identifier: Identifier,
+        /// Where.
+        node: NodeId,
+    },
+    /// Forgets where an identifier is.
+    FibDel {
+        /// The device.
+        device: String,
+        /// What.
+        identifier: Identifier,
+    },
+    /// Where identifiers are, those that were learned among them.
+    FibGet {
+        /// The device; without it all.
+        device: Option<String>,
+    },
+    /// The configuration.
+    Config,
+    /// Counters.
+    Stats,
+    /// Counters in Prometheus' text form.
+    Metrics,
+    /// Every change from now on: replies follow until the asker goes.
+    Watch,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// It was done, and whether it changed anything.
+    Done {
+        /// Whether anything is other than before.
+        changed: bool,
+        /// How many entries of the data plane's tables were written for it.
+        writes: usize,
+    },
+    /// To an operation that asks.
+    Answer(Answer),
+    /// Where identifiers are.
+    Fib(Vec<FibRow>),
+    /// The configuration.
+    Config(Config),
+    /// Counters.
+    Stats(Stats),
+    /// Counters as text.
+    Metrics(String),
+    /// Something changed.
+    Event(Event),
+    /// It was not done, and why.
+    Error(String),
+}
+
+/// An identifier and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FibRow {
+    /// The device.
+    pub device: String,
+    /// What.
+    pub identifier: Identifier,
+    /// Where.
+    pub node: NodeId,
+    /// Seconds since it was heard; none of one that was configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<u32>,
+    /// Packets sent there.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// All that an agent was told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// Applications.
+    pub applications: BTreeMap<Application, ApplicationConfig>,
+    /// Devices.
+    pub devices: Vec<DeviceConfig>,
+    /// Who fills LIB and RIB.
+    pub controls: BTreeMap<Application, Control>,
+}
+
+/// Counters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Packets that went no further, by reason.
+    pub drops: BTreeMap<String, u64>,
+    /// By device.
+    pub devices: BTreeMap<String, DeviceStats>,
+    /// Packets to each node or group.
+    pub nodes: Vec<NodeStats>,
+}
+
+/// What a device sent and received.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceStats {
+    /// Packets into the overlay.
+    pub sent: u64,
+    /// Their bytes, without outer headers.
+    pub sent_bytes: u64,
+    /// Packets out of it.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+}
+
+/// What was sent to a node or group, from here and for others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStats {
+    /// The application.
+    pub application: Application,
+    /// The node or group.
+    pub node: NodeId,
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes, without outer headers.
+    pub bytes: u64,
+}

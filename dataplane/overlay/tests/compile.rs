@@ -1,0 +1,354 @@
+//! What the compiler writes, read by the reference walk: packets go where LIB and RIB say, and after each single write
+//! where they went before or where they go now.
+
+use plait_dataplane_overlay::{Compiler, Encapsulation, Kind, Neighbour, Room, Underlay, Write};
+use plait_dataplane_reference::tables::*;
+use plait_dataplane_reference::{Outcome, Walk};
+use plait_model_overlay::{Application as Number, Event, NodeId, Operation, Overlay, Weight};
+use plait_model_wire::ethernet::{self, Mac};
+use plait_model_wire::number::ether_type;
+use plait_model_wire::{ipv4, push};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+const APPLICATION: Number = Number::ETHERNET;
+const TENANT: u32 = 1;
+const STATION: Mac = Mac([2, 0, 0, 0, 0, 1]);
+
+/// Locators whose third number is even are on the link; others are behind the gateway.
+struct Links {
+    gateway: IpAddr,
+}
+
+impl Underlay for Links {
+    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+        let (IpAddr::V4(_), IpAddr::V4(to4)) = (from, to) else { return None };
+        let address = if to4.octets()[2] % 2 == 0 { to } else { self.gateway };
+        Some(Neighbour { interface: 7, address })
+    }
+}
+
+fn address(c: u8, d: u8) -> IpAddr {
+    Ipv4Addr::new(10, 9, c, d).into()
+}
+
+/// A node's tables on all levels.
+struct Node {
+    overlay: Overlay,
+    compiler: Compiler,
+    walk: Walk,
+    underlay: Links,
+    now: Duration,
+}
+
+impl Node {
+    fn new() -> Self {
+        let mut compiler = Compiler::new(Room { nodes: 64, groups: 32, neighbours: 32 });
+        compiler.set_kind(APPLICATION, Kind::of(driver::ETHERNET));
+        let mut walk = Walk::default();
+        let tenant = Tenant {
+            application: APPLICATION.0.into(),
+            vni: 9,
+            interface: 3,
+            driver: driver::ETHERNET,
+            unknown_node: 0,
+            unknown_path: 0,
+            address: [0; 6],
+            prefix: [24, 64],
+        };
+        walk.tenants.insert(TENANT, tenant);
+        walk.vnis.insert(VniKey { application: APPLICATION.0.into(), vni: 9 }, TENANT);
+        let underlay = Links { gateway: address(0, 254) };
+        let mut node = Self { overlay: Overlay::default(), compiler, walk, underlay, now: Duration::ZERO };
+        node.apply(&Operation::NodeIdSet { application: APPLICATION, node: NodeId(1) });
+        node.apply(&Operation::LocatorAdd {
+            application: APPLICATION,
+            locator: address(0, 1),
+            weight: Weight::default(),
+        });
+        for last in [2, 3, 4, 5, 254] {
+            node.neighbour(address(0, last), Some(last));
+        }
+        node
+    }
+
+    /// Does an operation, write by write; gives the walk to `look` after each.
+    fn apply_and(&mut self, operation: &Operation, mut look: impl FnMut(&Walk, &Compiler)) {
+        let Ok((_, event)) = self.overlay.apply(operation) else { return };
+        // Slots are free again after a while.
+        self.now += Duration::from_secs(1);
+        let events: Vec<Event> = event.into_iter().collect();
+        let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, self.now);
+        full.unwrap();
+        for write in writes {
+            apply(&mut self.walk, write);
+            look(&self.walk, &self.compiler);
+        }
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        self.apply_and(operation, |_, _| ());
+    }
+
+    fn neighbour(&mut self, address: IpAddr, mac: Option<u8>) {
+        self.now += Duration::from_secs(1);
+        let adjacency = mac.map(|last| Adjacency {
+            interface: 7,
+            mtu: 1500,
+            destination: [2, 0, 0, 0, 7, last],
+            source: [2, 0, 0, 0, 7, 1],
+        });
+        let (writes, full) =
+            self.compiler.neighbour(Neighbour { interface: 7, address }, adjacency, self.now);
+        full.unwrap();
+        writes.into_iter().for_each(|write| apply(&mut self.walk, write));
+    }
+
+    fn add_node(&mut self, node: u32, c: u8, d: u8) {
+        let (application, node, locator) = (APPLICATION, NodeId(node), address(c, d));
+        self.apply(&Operation::NodeAdd { application, node, locator, weight: Weight::default() });
+    }
+
+    fn route(&mut self, destination: u32, next_hop: u32) {
+        let (destination, next_hop) = (NodeId(destination), NodeId(next_hop));
+        self.apply(&Operation::RouteAdd { application: APPLICATION, destination, next_hop });
+    }
+
+    fn way(&self, destination: u32) -> BTreeSet<(Ipv4Addr, Mac)> {
+        self.copies(destination).into_iter().collect()
+    }
+
+    fn copies(&self, destination: u32) -> Vec<(Ipv4Addr, Mac)> {
+        copies(&self.walk, &self.compiler, destination)
+    }
+}
+
+fn apply(walk: &mut Walk, write: Write) {
+    fn put<K: std::hash::Hash + Eq, V>(
+        table: &mut std::collections::HashMap<K, V>,
+        key: K,
+        value: Option<V>,
+    ) {
+        match value {
+            Some(value) => table.insert(key, value),
+            None => table.remove(&key),
+        };
+    }
+    match write {
+        Write::Application(key, value) => put(&mut walk.applications, key, Some(value)),
+        Write::Node(key, value) => put(&mut walk.nodes, key, value),
+        Write::Path(key, value) => put(&mut walk.paths, key, Some(value)),
+        Write::Hop(key, value) => put(&mut walk.hops, key, Some(value)),
+        Write::Group(key, value) => put(&mut walk.groups, key, Some(value)),
+        Write::Wire(key, value) => put(&mut walk.wires, key, Some(value)),
+        Write::Adjacency(key, value) => put(&mut walk.adjacencies, key, Some(value)),
+        Write::AdjacencySlot(key, value) => put(&mut walk.adjacency_slots, key, Some(value)),
+        Write::Peer(key, value) => put(&mut walk.peers, key, value),
+        Write::Endpoint(key, is_there) => put(&mut walk.endpoints, key, is_there.then_some(0)),
+        Write::Locator(key, value) => put(&mut walk.locators, key, value),
+        Write::Forget(node) => {
+            walk.fib.retain(|_, entry| entry.node != node.node);
+        }
+    }
+}
+
+/// The locators, with their neighbours, that a frame for a station at a node or group is sent to: one for each copy.
+fn copies(walk: &Walk, compiler: &Compiler, destination: u32) -> Vec<(Ipv4Addr, Mac)> {
+    let Some(path) = compiler.path(APPLICATION, NodeId(destination)) else { return Vec::new() };
+    let mut walk = walk.clone();
+    let mut identifier = [0; size::IDENTIFIER as usize];
+    identifier[..6].copy_from_slice(&STATION.0);
+    let entry = FibEntry { node: destination, path, heard: 0, reserved: 0, packets: 0, bytes: 0 };
+    walk.fib.insert(FibKey { tenant: TENANT, identifier }, entry);
+    let mut frame = vec![1; 50];
+    let source = Mac([2, 0, 0, 0, 0, 9]);
+    push(&mut frame, &ethernet::Repr { destination: STATION, source, ether_type: ether_type::ARP });
+    let device =
+        Device { tenant: TENANT, driver: driver::ETHERNET, prefix: [0; 2], offset: 0, mask: [0; 16] };
+    let Outcome::Sent(sent) = walk.transmit(&device, &frame, 5) else { panic!("it is the overlay's") };
+    let outer = |frame: &[u8]| {
+        let frame = ethernet::Frame::parse(frame).unwrap();
+        let packet = ipv4::Packet::parse(frame.payload()).unwrap();
+        assert!(packet.checksum_fits());
+        (packet.destination(), frame.destination())
+    };
+    sent.iter().filter(|sent| !sent.is_up).map(|sent| outer(&sent.frame)).collect()
+}
+
+fn at(c: u8, d: u8, mac: u8) -> (Ipv4Addr, Mac) {
+    (Ipv4Addr::new(10, 9, c, d), Mac([2, 0, 0, 0, 7, mac]))
+}
+
+#[test]
+fn packets_go_where_lib_and_rib_say() {
+    let mut node = Node::new();
+    node.add_node(2, 0, 2);
+    node.add_node(3, 1, 3);
+    assert_eq!(node.way(2), BTreeSet::new(), "a node without a route is nowhere");
+    node.route(2, 2);
+    node.route(3, 2);
+    assert_eq!((node.way(2), node.way(3)), (BTreeSet::from([at(0, 2, 2)]), BTreeSet::from([at(0, 2, 2)])));
+    node.route(3, 3);
+    assert_eq!(
+        node.way(3),
+        BTreeSet::from([at(0, 2, 2), at(1, 3, 254)]),
+        "several next hops are copies to all"
+    );
+}
+
+#[test]
+fn a_gateways_new_address_moves_all_with_one_pointer() {
+    let mut node = Node::new();
+    for number in 2..12 {
+        node.add_node(number, 1, number as u8);
+        node.route(number, number);
+    }
+    let gateway = Neighbour { interface: 7, address: address(0, 254) };
+    assert_eq!(node.compiler.wanted().collect::<Vec<_>>(), [gateway]);
+    let adjacency =
+        Adjacency { interface: 7, mtu: 1500, destination: [2, 0, 0, 0, 7, 77], source: [2, 0, 0, 0, 7, 1] };
+    let (writes, _) = node.compiler.neighbour(gateway, Some(adjacency), Duration::from_secs(90));
+    assert!(matches!(writes[..], [Write::AdjacencySlot(..), Write::Adjacency(..)]), "{writes:?}");
+    writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+    for number in 2..12 {
+        assert_eq!(node.way(number), BTreeSet::from([at(1, number as u8, 77)]));
+    }
+    node.neighbour(address(0, 254), None);
+    assert_eq!(node.way(2), BTreeSet::new(), "who is gone gets nothing");
+}
+
+#[test]
+fn a_route_of_the_underlay_that_changes_is_followed() {
+    let mut node = Node::new();
+    node.add_node(2, 1, 2);
+    node.route(2, 2);
+    assert_eq!(node.way(2), BTreeSet::from([at(1, 2, 254)]));
+    node.underlay.gateway = address(0, 5);
+    node.now += Duration::from_secs(1);
+    let (writes, _) = node.compiler.rerouted(&node.overlay, &node.underlay, node.now);
+    writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+    assert_eq!(node.way(2), BTreeSet::from([at(1, 2, 5)]));
+}
+
+#[test]
+fn a_next_hop_may_have_an_encapsulation_of_its_own() {
+    let mut node = Node::new();
+    let mut kind = Kind::of(driver::ETHERNET);
+    kind.to.insert(NodeId(2), Encapsulation::Vxlan);
+    node.compiler.set_kind(APPLICATION, kind);
+    node.add_node(2, 0, 2);
+    node.add_node(3, 0, 3);
+    node.route(2, 2);
+    node.route(3, 3);
+    let forms: BTreeSet<u32> = node.walk.wires.values().map(|wire| wire.form).collect();
+    assert_eq!(forms, BTreeSet::from([encapsulation::OVSTACK, encapsulation::VXLAN]));
+    assert_eq!(node.way(2), BTreeSet::from([at(0, 2, 2)]));
+}
+
+#[test]
+fn what_is_full_says_so_and_harms_nothing() {
+    let mut node = Node::new();
+    let mut told = None;
+    for number in 2..200 {
+        let (application, id) = (APPLICATION, NodeId(number));
+        let locator = address(0, number as u8);
+        let add = Operation::NodeAdd { application, node: id, locator, weight: Weight::default() };
+        let route = Operation::RouteAdd { application, destination: id, next_hop: id };
+        for operation in [add, route] {
+            let (_, event) = node.overlay.apply(&operation).unwrap();
+            let events: Vec<Event> = event.into_iter().collect();
+            let (writes, full) = node.compiler.follow(&node.overlay, &events, &node.underlay, node.now);
+            writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+            told = told.or(full.err());
+        }
+    }
+    assert_eq!(told.map(|full| full.size), Some(32), "neighbours run out first");
+    assert_eq!(node.way(2), BTreeSet::from([at(0, 2, 2)]));
+    assert_eq!(node.way(199), BTreeSet::new());
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let application = APPLICATION;
+    let id = || (2u32..6).prop_map(NodeId);
+    let locator = || (0u8..2, 2u8..6).prop_map(|(c, d)| address(c, d));
+    let weight = (1u8..4).prop_map(|weight| Weight::try_from(weight).unwrap());
+    let hop = || (1u32..6).prop_map(NodeId);
+    prop_oneof![
+        (id(), locator(), weight.clone()).prop_map(move |(node, locator, weight)| Operation::NodeAdd {
+            application,
+            node,
+            locator,
+            weight
+        }),
+        (id(), locator()).prop_map(move |(node, locator)| Operation::NodeDel { application, node, locator }),
+        (2u32..8, hop()).prop_map(move |(to, next_hop)| Operation::RouteAdd {
+            application,
+            destination: NodeId(to),
+            next_hop
+        }),
+        (2u32..8, hop()).prop_map(move |(to, next_hop)| Operation::RouteDel {
+            application,
+            destination: NodeId(to),
+            next_hop
+        }),
+        (1u8..3, weight).prop_map(move |(last, weight)| Operation::LocatorAdd {
+            application,
+            locator: address(0, last),
+            weight
+        }),
+        Just(Operation::LocatorDel { application, locator: address(0, 2) }),
+    ]
+}
+
+/// Where packets may go, by the tables alone.
+fn allowed(overlay: &Overlay, destination: u32) -> BTreeSet<Ipv4Addr> {
+    let Some(tables) = overlay.tables(APPLICATION) else { return BTreeSet::new() };
+    let hops = tables.routes.get(&NodeId(destination)).into_iter().flatten();
+    let locators = hops.filter_map(|hop| tables.nodes.get(hop)).flat_map(|locators| locators.keys());
+    locators
+        .filter_map(|locator| match locator {
+            IpAddr::V4(locator) => Some(*locator),
+            IpAddr::V6(_) => None,
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn each_write_leaves_tables_that_make_sense(operations in proptest::collection::vec(operation(), 1..40)) {
+        let mut node = Node::new();
+        for operation in &operations {
+            let before: BTreeMap<u32, _> = (2..8).map(|to| (to, node.copies(to))).collect();
+            let mut seen: Vec<BTreeMap<u32, Vec<(Ipv4Addr, Mac)>>> = Vec::new();
+            node.apply_and(operation, |walk, compiler| {
+                seen.push((2..8).map(|to| (to, copies(walk, compiler, to))).collect());
+            });
+            let after: BTreeMap<u32, _> = (2..8).map(|to| (to, node.copies(to))).collect();
+            for between in seen {
+                for (to, way) in between {
+                    // Each copy is an old or a new one, and none is missing that is there before and after.
+                    let (before, after) = (&before[&to], &after[&to]);
+                    let is_one = way.iter().all(|copy| before.contains(copy) || after.contains(copy))
+                        && way.len() >= before.len().min(after.len());
+                    prop_assert!(is_one, "{:?}: to {}: {:?}, then {:?}, at last {:?}", operation, to, before, way, after);
+                }
+            }
+            for (to, way) in after {
+                let to_locators: BTreeSet<Ipv4Addr> = way.iter().map(|(locator, _)| *locator).collect();
+                prop_assert!(to_locators.is_subset(&allowed(&node.overlay, to)), "to {}: {:?}", to, way);
+                // Who has a next hop with a locator is reached.
+                let other = allowed(&node.overlay, to);
+                prop_assert!(other.is_empty() || !way.is_empty(), "to {}: nothing of {:?}", to, other);
+            }
+        }
+        // Nothing is kept of what is gone.
+        let pairs = node.walk.peers.len();
+        let tables = node.overlay.tables(APPLICATION).unwrap();
+        let theirs: BTreeSet<IpAddr> = tables.nodes.values().flat_map(|locators| locators.keys().copied()).collect();
+        prop_assert_eq!(pairs, theirs.len() * tables.locators.len());
+        prop_assert_eq!(node.walk.locators.len(), theirs.len());
+    }
+}

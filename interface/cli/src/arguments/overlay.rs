@@ -1,0 +1,378 @@
+//! Commands on the overlay of this host.
+
+use clap::{Args, Subcommand, ValueEnum};
+use plait_dataplane_overlay::{Carries, ControlKind, Encapsulation, Identifier};
+use plait_model_overlay::{Application, NodeId, Weight};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Which agent is spoken to.
+#[derive(Args)]
+pub struct AgentChoice {
+    /// The agent's name, where a host has several
+    #[arg(long, global = true, default_value = "default", env = "PLAIT_OVERLAY_AGENT")]
+    pub agent: String,
+}
+
+#[derive(Args)]
+pub struct OverlayArguments {
+    #[command(flatten)]
+    pub choice: AgentChoice,
+    #[command(subcommand)]
+    pub command: OverlayCommand,
+}
+
+/// Words as `ip ov` has them.
+#[derive(Args)]
+pub struct IpArguments {
+    #[command(flatten)]
+    pub choice: AgentChoice,
+    /// `ov`, and what to do
+    #[arg(required = true)]
+    pub words: Vec<String>,
+}
+
+/// Whose tables.
+#[derive(Args, Clone, Copy)]
+pub struct App {
+    /// The application's number: 0 to 255, `ipv4`, `ipv6` or `ethernet`
+    #[arg(long, default_value_t = Application::ETHERNET)]
+    pub app: Application,
+}
+
+#[derive(Subcommand)]
+pub enum OverlayCommand {
+    /// Keep the overlay of this host: one agent on each node. Killed, it stops no packet; started again, it goes on
+    #[command(
+        after_help = "Examples:\n  plait overlay agent &\n  plait overlay agent --remove        leave the host as it was found"
+    )]
+    Agent(AgentArguments),
+    /// Say how applications and devices are, or change it
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Where identifiers are: stations that were heard, networks that were configured
+    #[command(subcommand)]
+    Fib(FibCommand),
+    /// This node's identity
+    #[command(subcommand)]
+    Id(IdCommand),
+    /// This node's addresses in the underlay
+    #[command(subcommand)]
+    Locator(LocatorCommand),
+    /// The LIB: other nodes, and where they are reached
+    #[command(subcommand)]
+    Node(NodeCommand),
+    /// The RIB: next hops to nodes and groups
+    #[command(subcommand)]
+    Route(RouteCommand),
+    /// Packets sent, received and dropped
+    #[command(
+        after_help = "Examples:\n  plait overlay stats\n  plait overlay stats --metrics      in Prometheus' text form"
+    )]
+    Stats {
+        /// In Prometheus' text form
+        #[arg(long)]
+        metrics: bool,
+    },
+    /// Say every change of LIB and RIB, a line each, until stopped
+    #[command(after_help = "Example:\n  plait overlay watch --json")]
+    Watch,
+}
+
+#[derive(Args)]
+pub struct AgentArguments {
+    /// How many identifiers the tables hold
+    #[arg(long, default_value_t = 65_536)]
+    pub identifiers: u32,
+    /// How many nodes and groups
+    #[arg(long, default_value_t = 4096)]
+    pub nodes: u32,
+    /// A folder for the socket and the journal
+    #[arg(long, value_name = "FOLDER")]
+    pub run: Option<PathBuf>,
+    /// A folder of a BPF file system for programs and tables
+    #[arg(long, value_name = "FOLDER")]
+    pub pins: Option<PathBuf>,
+    /// Take away all that agents left: programs, devices, tables
+    #[arg(long)]
+    pub remove: bool,
+}
+
+#[derive(Subcommand)]
+pub enum ConfigCommand {
+    /// How an application's packets travel
+    #[command(after_help = "Examples:\n  plait overlay config application ethernet --group 224.0.0.1\n  \
+plait overlay config application ipv4 --carries ip --encapsulation geneve\n  \
+plait overlay config application ethernet --to 10.0.0.2=vxlan")]
+    Application {
+        /// Its number
+        app: Application,
+        /// What its packets carry
+        #[arg(long, value_enum, default_value = "ethernet")]
+        carries: CarriesArgument,
+        /// How packets are sent
+        #[arg(long, default_value_t)]
+        encapsulation: Encapsulation,
+        /// How they are sent to one next hop: NODE=ENCAPSULATION
+        #[arg(long, value_parser = pair)]
+        to: Vec<(NodeId, Encapsulation)>,
+        /// How they may come, beside those in which they are sent
+        #[arg(long)]
+        accept: Vec<Encapsulation>,
+        /// Overlay hops of a packet that begins here
+        #[arg(long, default_value_t = 60)]
+        ttl: u8,
+        /// The identity that stands for all nodes: where frames for unknown stations go
+        #[arg(long)]
+        group: Option<NodeId>,
+        /// The virtual network of packets whose encapsulation names none
+        #[arg(long, default_value_t = 0)]
+        vni: u32,
+    },
+    /// A device that hosts use a tenant by
+    #[command(
+        after_help = "Examples:\n  plait overlay config device ov0 --vni 1\n  plait overlay config device ov0 --delete"
+    )]
+    Device {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        app: App,
+        /// The virtual network, 24 bits
+        #[arg(long, default_value_t = 0)]
+        vni: u32,
+        /// The largest packet; what fits all next hops without it
+        #[arg(long)]
+        mtu: Option<u32>,
+        /// Of IP: bits of an IPv4 address that are the identifier
+        #[arg(long, default_value_t = 32, value_name = "BITS")]
+        prefix4: u8,
+        /// Of IP: bits of an IPv6 address that are the identifier
+        #[arg(long, default_value_t = 128, value_name = "BITS")]
+        prefix6: u8,
+        /// Seconds after which a silent station is forgotten
+        #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+        ageing: u32,
+        /// Take it away
+        #[arg(long)]
+        delete: bool,
+    },
+    /// Who fills LIB and RIB beside you
+    #[command(
+        after_help = "Examples:\n  plait overlay config control mesh --key overlay.key --seed 192.0.2.1\n  \
+plait overlay config control delay --key overlay.key --seed 192.0.2.1\n  plait overlay config control none"
+    )]
+    Control {
+        /// How routes are decided; `none` leaves the tables as they are
+        #[arg(value_enum)]
+        plane: PlaneArgument,
+        #[command(flatten)]
+        app: App,
+        /// The file of the key that all nodes share, at least 16 bytes, readable by its owner only
+        #[arg(long, required_if_eq_any([("plane", "mesh"), ("plane", "delay")]))]
+        key: Option<PathBuf>,
+        /// Locators of nodes to join by
+        #[arg(long)]
+        seed: Vec<IpAddr>,
+        /// Milliseconds from one probe to the next
+        #[arg(long, default_value_t = 1000, value_name = "MS")]
+        interval: u64,
+        /// Probe at most so many others
+        #[arg(long)]
+        neighbours: Option<usize>,
+    },
+    /// Say all
+    #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay config show --json")]
+    Show,
+}
+
+fn pair(text: &str) -> Result<(NodeId, Encapsulation), String> {
+    let (node, kind) = text.split_once('=').ok_or("write NODE=ENCAPSULATION, such as 10.0.0.2=vxlan")?;
+    let node = node.parse().map_err(|error| format!("{node}: {error}"))?;
+    Ok((node, kind.parse().map_err(|error: plait_dataplane_overlay::NoEncapsulation| error.to_string())?))
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum CarriesArgument {
+    /// Ethernet frames, found by hardware addresses that are learned
+    Ethernet,
+    /// IP packets, found by prefixes of their addresses
+    Ip,
+}
+
+impl From<CarriesArgument> for Carries {
+    fn from(argument: CarriesArgument) -> Self {
+        match argument {
+            CarriesArgument::Ethernet => Self::Ethernet,
+            CarriesArgument::Ip => Self::Ip,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PlaneArgument {
+    /// Everyone straight to everyone
+    Mesh,
+    /// By paths of least delay
+    Delay,
+    /// Nobody
+    None,
+}
+
+impl PlaneArgument {
+    pub fn kind(self) -> Option<ControlKind> {
+        match self {
+            Self::Mesh => Some(ControlKind::Mesh),
+            Self::Delay => Some(ControlKind::Delay),
+            Self::None => None,
+        }
+    }
+}
+
+#[derive(Subcommand)]
+pub enum IdCommand {
+    /// Give this node an identity
+    #[command(after_help = "Example:\n  plait overlay id set 10.0.0.1")]
+    Set {
+        /// The identity, four numbers like an IPv4 address
+        id: NodeId,
+        #[command(flatten)]
+        app: App,
+    },
+    /// Say this node's identity
+    #[command(after_help = "Example:\n  plait overlay id show")]
+    Show {
+        #[command(flatten)]
+        app: App,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum LocatorCommand {
+    /// Give this node a locator, or one that it has another weight
+    #[command(after_help = "Example:\n  plait overlay locator add 192.0.2.1 --weight 100")]
+    Add {
+        /// The address
+        address: IpAddr,
+        /// Its share of flows
+        #[arg(long, default_value_t)]
+        weight: Weight,
+        #[command(flatten)]
+        app: App,
+    },
+    /// Take a locator from this node
+    #[command(visible_alias = "delete", after_help = "Example:\n  plait overlay locator del 192.0.2.1")]
+    Del {
+        /// The address
+        address: IpAddr,
+        #[command(flatten)]
+        app: App,
+    },
+    /// List this node's locators
+    #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay locator show")]
+    Show {
+        #[command(flatten)]
+        app: App,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum NodeCommand {
+    /// Give another node a locator
+    #[command(after_help = "Example:\n  plait overlay node add 10.0.0.2 192.0.2.2")]
+    Add {
+        /// The node
+        node: NodeId,
+        /// Where it is reached
+        locator: IpAddr,
+        /// The locator's share of flows
+        #[arg(long, default_value_t)]
+        weight: Weight,
+        #[command(flatten)]
+        app: App,
+    },
+    /// Take a locator from another node; with its last the node goes
+    #[command(visible_alias = "delete", after_help = "Example:\n  plait overlay node del 10.0.0.2 192.0.2.2")]
+    Del {
+        /// The node
+        node: NodeId,
+        /// The locator
+        locator: IpAddr,
+        #[command(flatten)]
+        app: App,
+    },
+    /// List other nodes
+    #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay node show --json")]
+    Show {
+        #[command(flatten)]
+        app: App,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum RouteCommand {
+    /// Give a node or group a next hop; several mean a copy to each, and this node's own identity means "up here"
+    #[command(after_help = "Example:\n  plait overlay route add 10.0.0.3 --via 10.0.0.2")]
+    Add {
+        /// The node or group
+        destination: NodeId,
+        /// The next hop
+        #[arg(long)]
+        via: NodeId,
+        #[command(flatten)]
+        app: App,
+    },
+    /// Take a next hop from a node or group
+    #[command(
+        visible_alias = "delete",
+        after_help = "Example:\n  plait overlay route del 10.0.0.3 --via 10.0.0.2"
+    )]
+    Del {
+        /// The node or group
+        destination: NodeId,
+        /// The next hop
+        #[arg(long)]
+        via: NodeId,
+        #[command(flatten)]
+        app: App,
+    },
+    /// List next hops
+    #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay route show")]
+    Show {
+        #[command(flatten)]
+        app: App,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum FibCommand {
+    /// Say at which node an identifier is
+    #[command(
+        after_help = "Examples:\n  plait overlay fib add ov0 02:00:00:00:00:01 10.0.0.2\n  plait overlay fib add ip0 10.1.0.7 10.0.0.2"
+    )]
+    Add {
+        /// The device
+        device: String,
+        /// A hardware address, or a network
+        identifier: Identifier,
+        /// The node
+        node: NodeId,
+    },
+    /// Forget where an identifier is
+    #[command(
+        visible_alias = "delete",
+        after_help = "Example:\n  plait overlay fib del ov0 02:00:00:00:00:01"
+    )]
+    Del {
+        /// The device
+        device: String,
+        /// A hardware address, or a network
+        identifier: Identifier,
+    },
+    /// List identifiers with their packets
+    #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay fib show ov0")]
+    Show {
+        /// The device; all without it
+        device: Option<String>,
+    },
+}

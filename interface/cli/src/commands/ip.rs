@@ -1,0 +1,137 @@
+//! `plait ip ov …`: the words of ovstack's authors.
+
+use crate::output::{Failure, Output};
+use plait_dataplane_overlay::Client;
+use plait_dataplane_overlay::agent::Places;
+use plait_dataplane_overlay::protocol::Request;
+use plait_model_overlay::{Application, Operation, Weight};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Failure> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let operation = operation(&words).map_err(Failure::usage)?;
+    let reply = Client::connect(&Places::of(agent).socket())?.ask(Request::Operation(operation))?;
+    super::overlay::say(reply, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How it is written.
+const FORMS: &str = "write `ip ov route add|del app A to X via Y`, `ip ov add|del locator app A addr L [weight W]`, \
+    `ip ov add|del node app A id N addr L [weight W]`, `ip ov set id app A id N`, or `ip ov show id|locator|node|route [app A]`";
+
+/// The operation that words ask for.
+fn operation(words: &[&str]) -> Result<Operation, String> {
+    let [family, verb, object, rest @ ..] = words else { return Err(FORMS.to_owned()) };
+    if *family != "ov" {
+        return Err(format!("`ip {family}` is none of Plait's: {FORMS}"));
+    }
+    // `route add` and `add route` are the same.
+    let (verb, object) = match *verb {
+        "route" | "locator" | "node" | "id" => (*object, *verb),
+        verb => (verb, *object),
+    };
+    let said = pairs(rest)?;
+    let application = match said.get("app") {
+        Some(app) => app.parse().map_err(|error| format!("{error}"))?,
+        None => Application::ETHERNET,
+    };
+    let weight = || said.get("weight").map_or(Ok(Weight::default()), |text| read(text));
+    let get = |key: &str| said.get(key).copied().ok_or_else(|| format!("`{key}` is missing: {FORMS}"));
+    Ok(match (verb, object) {
+        ("add", "locator") => {
+            Operation::LocatorAdd { application, locator: read(get("addr")?)?, weight: weight()? }
+        }
+        ("del" | "delete", "locator") => Operation::LocatorDel { application, locator: read(get("addr")?)? },
+        ("show", "locator") => Operation::LocatorGet { application },
+        ("add" | "set", "node") => {
+            let (node, locator) = (read(get("id")?)?, read(get("addr")?)?);
+            Operation::NodeAdd { application, node, locator, weight: weight()? }
+        }
+        ("del" | "delete", "node") => {
+            Operation::NodeDel { application, node: read(get("id")?)?, locator: read(get("addr")?)? }
+        }
+        ("show", "node") => Operation::NodeGet { application },
+        ("set", "id") => Operation::NodeIdSet { application, node: read(get("id")?)? },
+        ("set", "locator") => {
+            Operation::LocatorAdd { application, locator: read(get("addr")?)?, weight: weight()? }
+        }
+        ("show", "id") => Operation::NodeIdGet { application },
+        ("add", "route") => {
+            Operation::RouteAdd { application, destination: read(get("to")?)?, next_hop: read(get("via")?)? }
+        }
+        ("del" | "delete", "route") => {
+            Operation::RouteDel { application, destination: read(get("to")?)?, next_hop: read(get("via")?)? }
+        }
+        ("show", "route") => Operation::RouteGet { application },
+        _ => return Err(format!("`{verb} {object}` is no operation: {FORMS}")),
+    })
+}
+
+/// Keywords and what follows them.
+fn pairs<'w>(words: &[&'w str]) -> Result<BTreeMap<&'w str, &'w str>, String> {
+    let mut said = BTreeMap::new();
+    for pair in words.chunks(2) {
+        let [key, value] = pair else { return Err(format!("`{}` has no value: {FORMS}", pair[0])) };
+        if !["app", "id", "addr", "weight", "to", "via"].contains(key) {
+            return Err(format!("`{key}` is no word here: {FORMS}"));
+        }
+        if said.insert(*key, *value).is_some() {
+            return Err(format!("`{key}` is said twice"));
+        }
+    }
+    Ok(said)
+}
+
+fn read<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| format!("`{text}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Operation, String> {
+        operation(&line.split(' ').collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_papers_words_are_understood() {
+        let application = Application(7);
+        let (destination, next_hop) = ("10.0.0.3".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        assert_eq!(
+            of("ov route add app 7 to 10.0.0.3 via 10.0.0.2"),
+            Ok(Operation::RouteAdd { application, destination, next_hop })
+        );
+        assert_eq!(of("ov route show"), Ok(Operation::RouteGet { application }));
+        assert_eq!(
+            of("ov add node app ipv4 id 10.0.0.2 addr 192.0.2.2 weight 9"),
+            Ok(Operation::NodeAdd {
+                application: Application::IPV4,
+                node: next_hop,
+                locator: "192.0.2.2".parse().unwrap(),
+                weight: Weight::try_from(9).unwrap()
+            })
+        );
+        assert_eq!(
+            of("ov set id app 7 id 10.0.0.2"),
+            Ok(Operation::NodeIdSet { application, node: next_hop })
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_with_what_does() {
+        for (line, word) in [
+            ("ov route add app 7 to 10.0.0.3", "`via` is missing"),
+            ("ov route add app 7 to 10.0.0.3 via", "`via` has no value"),
+            ("ov route add to x via 10.0.0.2", "`x`"),
+            ("ov route fly", "`fly route` is no operation"),
+            ("addr show dev", "none of Plait's"),
+            ("ov", "write `ip ov"),
+        ] {
+            let error = of(line).unwrap_err();
+            assert!(error.contains(word), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! `plait overlay`.
+
+use crate::arguments::{
+    AgentArguments, ConfigCommand, FibCommand, IdCommand, LocatorCommand, NodeCommand, OverlayArguments,
+    OverlayCommand, PlaneArgument, RouteCommand,
+};
+use crate::output::{Failure, Output, table};
+use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
+use plait_dataplane_overlay::protocol::{Config, FibRow, Reply, Request, Stats};
+use plait_dataplane_overlay::{ApplicationConfig, Client, Control, DeviceConfig};
+use plait_model_overlay::{Answer, Event, Locators, Operation};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let places = Places::of(&arguments.choice.agent);
+    let request = match arguments.command {
+        OverlayCommand::Agent(arguments) => return agent(arguments, places, output),
+        OverlayCommand::Watch => return watch(&places, output),
+        OverlayCommand::Stats { metrics } => {
+            if metrics {
+                Request::Metrics
+            } else {
+                Request::Stats
+            }
+        }
+        OverlayCommand::Config(command) => config(command)?,
+        OverlayCommand::Fib(command) => match command {
+            FibCommand::Add { device, identifier, node } => Request::FibAdd { device, identifier, node },
+            FibCommand::Del { device, identifier } => Request::FibDel { device, identifier },
+            FibCommand::Show { device } => Request::FibGet { device },
+        },
+        OverlayCommand::Id(command) => Request::Operation(match command {
+            IdCommand::Set { id, app } => Operation::NodeIdSet { application: app.app, node: id },
+            IdCommand::Show { app } => Operation::NodeIdGet { application: app.app },
+        }),
+        OverlayCommand::Locator(command) => Request::Operation(match command {
+            LocatorCommand::Add { address, weight, app } => {
+                Operation::LocatorAdd { application: app.app, locator: address, weight }
+            }
+            LocatorCommand::Del { address, app } => {
+                Operation::LocatorDel { application: app.app, locator: address }
+            }
+            LocatorCommand::Show { app } => Operation::LocatorGet { application: app.app },
+        }),
+        OverlayCommand::Node(command) => Request::Operation(match command {
+            NodeCommand::Add { node, locator, weight, app } => {
+                Operation::NodeAdd { application: app.app, node, locator, weight }
+            }
+            NodeCommand::Del { node, locator, app } => {
+                Operation::NodeDel { application: app.app, node, locator }
+            }
+            NodeCommand::Show { app } => Operation::NodeGet { application: app.app },
+        }),
+        OverlayCommand::Route(command) => Request::Operation(match command {
+            RouteCommand::Add { destination, via, app } => {
+                Operation::RouteAdd { application: app.app, destination, next_hop: via }
+            }
+            RouteCommand::Del { destination, via, app } => {
+                Operation::RouteDel { application: app.app, destination, next_hop: via }
+            }
+            RouteCommand::Show { app } => Operation::RouteGet { application: app.app },
+        }),
+    };
+    say(Client::connect(&places.socket())?.ask(request)?, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn agent(arguments: AgentArguments, places: Places, output: &Output) -> Result<ExitCode, Failure> {
+    let AgentArguments { identifiers, nodes, run, pins, remove: is_removed } = arguments;
+    let places = Places { run: run.unwrap_or(places.run), pins: pins.unwrap_or(places.pins) };
+    let failed = |error: plait_dataplane_overlay::agent::AgentError| Failure::new(error.to_string());
+    if is_removed {
+        remove(&places).map_err(failed)?;
+        output.result(&json!({ "removed": places.run }), || "nothing of the overlay is left\n".to_owned())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let agent = Agent::start(AgentOptions { places, identifiers, nodes }).map_err(failed)?;
+    agent.serve().map_err(failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn config(command: ConfigCommand) -> Result<Request, Failure> {
+    Ok(match command {
+        ConfigCommand::Show => Request::Config,
+        ConfigCommand::Application { app, carries, encapsulation, to, accept, ttl, group, vni } => {
+            let config = ApplicationConfig {
+                carries: carries.into(),
+                ttl,
+                encapsulation,
+                to: to.into_iter().collect(),
+                accepts: accept.into_iter().collect(),
+                group,
+                vni,
+            };
+            Request::SetApplication { application: app, config }
+        }
+        ConfigCommand::Device { name, delete: true, .. } => Request::RemoveDevice { name },
+        ConfigCommand::Device { name, app, vni, mtu, prefix4, prefix6, ageing, .. } => {
+            let prefix = [prefix4, prefix6];
+            Request::SetDevice(DeviceConfig { mtu, prefix, ageing, ..DeviceConfig::new(name, app.app, vni) })
+        }
+        ConfigCommand::Control { plane: PlaneArgument::None, app, .. } => {
+            Request::SetControl { application: app.app, control: None }
+        }
+        ConfigCommand::Control { plane, app, key, seed, interval, neighbours } => {
+            let key = key.ok_or_else(|| Failure::usage("a control plane needs `--key FILE`"))?;
+            // The agent's working folder is another.
+            let key = std::path::absolute(&key)?;
+            let plane = plane.kind().expect("none was handled above");
+            let control = Control { plane, seeds: seed, key, interval, neighbours };
+            Request::SetControl { application: app.app, control: Some(control) }
+        }
+    })
+}
+
+fn watch(places: &Places, output: &Output) -> Result<ExitCode, Failure> {
+    let mut client = Client::connect(&places.socket())?;
+    client.ask(Request::Watch)?;
+    while let Some(reply) = client.next_reply()? {
+        let Reply::Event(event) = reply else { continue };
+        let line = if output.is_json() { json!(event).to_string() } else { event_line(event) };
+        match writeln!(io::stdout(), "{line}") {
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            written => written?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn event_line(event: Event) -> String {
+    match event {
+        Event::Own { application } => format!("app {application} own"),
+        Event::Node { application, node } => format!("app {application} node {node}"),
+        Event::Route { application, destination } => format!("app {application} route {destination}"),
+    }
+}
+
+pub fn say(reply: Reply, output: &Output) -> Result<(), Failure> {
+    let (value, text) = match reply {
+        Reply::Done { changed, writes } => (
+            json!({ "changed": changed, "writes": writes }),
+            if changed { "" } else { "nothing to change\n" }.to_owned(),
+        ),
+        Reply::Answer(answer) => answer_text(answer),
+        Reply::Fib(rows) => (json!(rows), fib(&rows)),
+        Reply::Config(config) => (json!(config), config_text(&config)),
+        Reply::Stats(stats) => (json!(stats), stats_text(&stats)),
+        Reply::Metrics(text) => (json!(text), text),
+        Reply::Event(_) | Reply::Error(_) => (Value::Null, String::new()),
+    };
+    output.result(&value, || text)
+}
+
+/// The lines of an answer; each can be typed again behind `add`.
+fn answer_text(answer: Answer) -> (Value, String) {
+    let locators = |locators: &Locators| -> String {
+        locators.iter().map(|(address, weight)| format!("{address} weight {weight}\n")).collect()
+    };
+    match answer {
+        Answer::Done { changed } => (json!({ "changed": changed }), String::new()),
+        Answer::NodeId(id) => (json!(id), id.map_or("none\n".to_owned(), |id| format!("{id}\n"))),
+        Answer::Locators(all) => (json!(all), locators(&all)),
+        Answer::Nodes(nodes) => {
+            let lines = nodes.iter().flat_map(|(node, all)| {
+                all.iter().map(move |(address, weight)| format!("{node} {address} weight {weight}\n"))
+            });
+            (json!(nodes), lines.collect())
+        }
+        Answer::Routes(routes) => {
+            let lines = routes
+                .iter()
+                .flat_map(|(to, hops)| hops.iter().map(move |hop| format!("to {to} via {hop}\n")));
+            (json!(routes), lines.collect())
+        }
+    }
+}
+
+fn fib(rows: &[FibRow]) -> String {
+    let head = ["DEVICE", "IDENTIFIER", "NODE", "HEARD", "PACKETS", "BYTES"].map(str::to_owned).to_vec();
+    let lines = rows.iter().map(|row| {
+        vec![
+            row.device.clone(),
+            row.identifier.to_string(),
+            row.node.to_string(),
+            row.heard.map_or("configured".to_owned(), |seconds| format!("{seconds} s ago")),
+            row.packets.to_string(),
+            row.bytes.to_string(),
+        ]
+    });
+    table(&[head].into_iter().chain(lines).collect::<Vec<_>>())
+}
+
+fn config_text(config: &Config) -> String {
+    let mut text = String::new();
+    for (application, of) in &config.applications {
+        text += &format!("application {application}  {}\n", json!(of));
+    }
+    for device in &config.devices {
+        text += &format!("device {}  {}\n", device.name, json!(device));
+    }
+    for (application, control) in &config.controls {
+        text += &format!("control {application}  {}\n", json!(control));
+    }
+    text
+}
+
+fn stats_text(stats: &Stats) -> String {
+    let head = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+    let mut rows = vec![head(&["DEVICE", "SENT", "BYTES", "RECEIVED", "BYTES"])];
+    rows.extend(stats.devices.iter().map(|(name, of)| {
+        let mut row = vec![name.clone()];
+        row.extend([of.sent, of.sent_bytes, of.received, of.received_bytes].map(|count| count.to_string()));
+        row
+    }));
+    let mut text = table(&rows);
+    if !stats.nodes.is_empty() {
+        let mut rows = vec![head(&["APP", "TO", "PACKETS", "BYTES"])];
+        rows.extend(stats.nodes.iter().map(|of| {
+            vec![
+                of.application.to_string(),
+                of.node.to_string(),
+                of.packets.to_string(),
+                of.bytes.to_string(),
+            ]
+        }));
+        text += &format!("\n{}", table(&rows));
+    }
+    if !stats.drops.is_empty() {
+        let mut rows = vec![head(&["DROPPED", "PACKETS"])];
+        rows.extend(stats.drops.iter().map(|(reason, count)| vec![reason.clone(), count.to_string()]));
+        text += &format!("\n{}", table(&rows));
+    }
+    text
+}

@@ -1,0 +1,363 @@
+//! Overlays between hosts that are as real as network namespaces are.
+
+mod common;
+
+use common::{Host, Person, Pinged, eventually, in_tries, installed};
+use serde_json::Value;
+
+/// Two hosts with agents, and `ov0` at both.
+fn pair<'a>(person: &'a Person, application: &str) -> [Host<'a>; 2] {
+    let mut hosts = Host::two(person);
+    hosts.iter_mut().for_each(Host::start_agent);
+    for (host, other) in [(0, 1), (1, 0)] {
+        let (host, other) = (&hosts[host], &hosts[other]);
+        host.overlay(&format!("config application {application}"));
+        host.identify(&host.locator());
+        host.know(other, &other.locator());
+        host.device("--vni 1");
+    }
+    hosts
+}
+
+/// What all of them counted.
+fn stats(hosts: &[Host<'_>]) -> String {
+    hosts.iter().map(|host| format!("{}:\n{}", host.id(), host.overlay("stats"))).collect()
+}
+
+/// Sends some megabytes by TCP.
+#[track_caller]
+fn transfers(from: &Host<'_>, to: &Host<'_>) {
+    if !installed("iperf3") {
+        return;
+    }
+    let server = to.start(&["iperf3", "-s", "-1", "-B", &to.inner()]);
+    let listens = || to.exec(&["sh", "-c", "grep -q ':1451 ' /proc/net/tcp"]).code() == Some(0);
+    assert!(eventually(listens));
+    let said = from.exec(&["iperf3", "-c", &to.inner(), "-n", "20M", "-J"]).fine();
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert!(said["end"]["sum_received"]["bytes"].as_f64().unwrap() > 10e6, "{said:#}");
+    server.wait().fine();
+}
+
+#[test]
+fn frames_travel_in_every_encapsulation() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1 --vni 1");
+    let [a, b] = &hosts;
+    for encapsulation in ["ovstack", "vxlan", "geneve", "nvgre", "gre", "mpls", "nsh"] {
+        for host in &hosts {
+            host.overlay(&format!(
+                "config application ethernet --group 224.0.0.1 --vni 1 --encapsulation {encapsulation}"
+            ));
+        }
+        assert!(
+            eventually(|| a.reaches(b)),
+            "{encapsulation}: {} {}",
+            a.overlay("stats"),
+            b.overlay("stats")
+        );
+        transfers(a, b);
+    }
+    // The largest packet is what fits with the header of the last.
+    let mtu = a.sh("cat /sys/class/net/ov0/mtu || ip -o link show ov0");
+    assert!(mtu.contains("1442") || a.sh("ip -o link show ov0").contains("mtu 1442"), "{mtu}");
+    // Stations were learned, and their packets counted.
+    let rows = a.json("fib show ov0");
+    assert_eq!(rows[0]["node"], b.id());
+    assert!(rows[0]["packets"].as_u64().unwrap() > 100, "{rows:#}");
+    assert!(a.overlay("stats --metrics").contains("plait_overlay_sent_packets_total{device=\"ov0\"}"));
+    // What cannot carry frames is refused, with what can.
+    a.try_overlay("config application ethernet --encapsulation ipip")
+        .fails_saying(1, &["ipip", "frames", "gre"]);
+}
+
+#[test]
+fn packets_travel_in_every_encapsulation() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --carries ip --vni 1");
+    let [a, b] = &hosts;
+    for (host, other) in [(a, b), (b, a)] {
+        host.overlay(&format!("fib add ov0 {} {}", other.inner(), other.id()));
+    }
+    for encapsulation in ["ovstack", "geneve", "gre", "ipip", "mpls", "nsh", "gue"] {
+        for host in &hosts {
+            host.overlay(&format!(
+                "config application ethernet --carries ip --vni 1 --encapsulation {encapsulation}"
+            ));
+        }
+        assert!(
+            eventually(|| a.reaches(b)),
+            "{encapsulation}: {} {}",
+            a.overlay("stats"),
+            b.overlay("stats")
+        );
+        transfers(a, b);
+    }
+    a.try_overlay("fib add ov0 02:00:00:00:00:01 10.0.0.2")
+        .fails_saying(1, &["32 bits of IPv4", "02:00:00:00:00:01"]);
+    a.try_overlay("config device ov1 --vni 2")
+        .fails_saying(1, &["gue does not name virtual network 2", "geneve"]);
+    a.try_overlay("fib add ov1 10.1.0.9 10.0.0.2").fails_saying(1, &["no overlay device `ov1`"]);
+}
+
+#[test]
+fn an_agent_that_dies_stops_no_packet() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = pair(&person, "ethernet --group 224.0.0.1");
+    assert!(eventually(|| hosts[0].reaches(&hosts[1])));
+    let learned = hosts[0].json("fib show")[0]["identifier"].clone();
+    let inner = hosts[1].inner();
+    let ping = hosts[0].start(&["ping", "-i", "0.01", "-c", "250", "-W", "5", &inner]);
+    hosts[0].kill_agent();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    hosts[0].start_agent();
+    // What was told and what was learned is known again, and can be changed.
+    assert_eq!(hosts[0].json("fib show")[0]["identifier"], learned);
+    assert_eq!(hosts[0].overlay("id show"), "10.0.0.1\n");
+    let said = Pinged::read(&ping.wait().fine());
+    assert_eq!(said.answered.len(), 250, "no packet was lost");
+    assert!(hosts[0].reaches(&hosts[1]));
+    hosts[0].overlay("route del 10.0.0.2 --via 10.0.0.2");
+    assert!(!hosts[0].reaches(&hosts[1]));
+    hosts[0].overlay("route add 10.0.0.2 --via 10.0.0.2");
+    assert!(hosts[0].reaches(&hosts[1]));
+
+    // Where programs cannot stay, nothing begins.
+    hosts[0]
+        .try_overlay("--agent other agent --pins /run/pins")
+        .fails_saying(1, &["/run/pins", "mount -t bpf"]);
+    if let Some(user) = Person::user() {
+        user.plait(&["overlay", "agent"]).fails_saying(1, &["need root"]);
+    }
+
+    // A second agent is refused, and tables of another layout are.
+    hosts[0].try_overlay("agent").fails_saying(1, &["an agent runs already"]);
+    hosts[0].try_overlay("agent --remove").fails_saying(1, &["an agent runs already"]);
+    hosts[0].kill_agent();
+    hosts[0].sh("mkdir /sys/fs/bpf/plait-overlay/default/layout-999");
+    hosts[0].try_overlay("agent").fails_saying(1, &["layout-999", "--remove"]);
+    assert!(hosts[0].reaches(&hosts[1]), "and what runs goes on");
+
+    // Nothing is left.
+    hosts[0].overlay("agent --remove");
+    assert_eq!(
+        hosts[0].sh("ls /sys/fs/bpf/plait-overlay /run/plait-overlay"),
+        "/run/plait-overlay:\n\n/sys/fs/bpf/plait-overlay:\n"
+    );
+    assert!(!hosts[0].sh("ip -o link").contains("ov0"));
+    assert!(!hosts[0].sh("ip neigh").contains("managed"));
+    hosts[0].try_overlay("id show").fails_saying(1, &["no overlay agent listens", "plait overlay agent"]);
+    hosts[0].exec(&["ping", "-c", "1", "-W", "2", "192.0.2.2"]).fine();
+}
+
+/// Three hosts in a row, the middle one a relay that knows no tenant, each with agents.
+fn row<'a>(person: &'a Person, encapsulations: [&str; 2]) -> [Host<'a>; 3] {
+    let mut hosts = [1, 2, 3].map(|number| Host::new(person, number));
+    hosts[0].link("eth0", &hosts[1], "eth0");
+    hosts[1].link("eth1", &hosts[2], "eth0");
+    let addresses = [("192.0.2.1", "192.0.2.2"), ("198.51.100.2", "198.51.100.3")];
+    hosts[0].sh("ip addr add 192.0.2.1/24 dev eth0");
+    hosts[1].sh("ip addr add 192.0.2.2/24 dev eth0 && ip addr add 198.51.100.2/24 dev eth1");
+    hosts[2].sh("ip addr add 198.51.100.3/24 dev eth0");
+    hosts.iter_mut().for_each(Host::start_agent);
+    let [a, relay, b] = &hosts;
+    let ways = format!(
+        "--to 10.0.0.1={} --to 10.0.0.2={} --to 10.0.0.3={}",
+        encapsulations[0], encapsulations[0], encapsulations[1]
+    );
+    for (host, locators) in
+        [(a, &[addresses[0].0][..]), (relay, &[addresses[0].1, addresses[1].0]), (b, &[addresses[1].1])]
+    {
+        let ways = match host.number {
+            1 => format!("--to 10.0.0.2={}", encapsulations[0]),
+            2 => ways.clone(),
+            _ => format!("--to 10.0.0.2={}", encapsulations[1]),
+        };
+        host.overlay(&format!("config application ethernet --group 224.0.0.1 --vni 1 {ways}"));
+        host.overlay(&format!("id set {}", host.id()));
+        for locator in locators {
+            host.overlay(&format!("locator add {locator}"));
+        }
+    }
+    // Whatever locator the relay sends from, it is the relay's.
+    for host in [a, b] {
+        host.overlay(&format!("node add 10.0.0.2 {}", addresses[0].1));
+        host.overlay(&format!("node add 10.0.0.2 {}", addresses[1].0));
+    }
+    relay.overlay(&format!("node add 10.0.0.1 {}", addresses[0].0));
+    relay.overlay(&format!("node add 10.0.0.3 {}", addresses[1].1));
+    for (host, to, via) in [
+        (a, "10.0.0.2", "10.0.0.2"),
+        (b, "10.0.0.2", "10.0.0.2"),
+        (a, "10.0.0.3", "10.0.0.2"),
+        (b, "10.0.0.1", "10.0.0.2"),
+        (relay, "10.0.0.1", "10.0.0.1"),
+        (relay, "10.0.0.3", "10.0.0.3"),
+        (a, "224.0.0.1", "10.0.0.2"),
+        (b, "224.0.0.1", "10.0.0.2"),
+        (relay, "224.0.0.1", "10.0.0.1"),
+        (relay, "224.0.0.1", "10.0.0.3"),
+        (a, "224.0.0.1", "10.0.0.1"),
+        (b, "224.0.0.1", "10.0.0.3"),
+    ] {
+        host.overlay(&format!("route add {to} --via {via}"));
+    }
+    hosts
+}
+
+#[test]
+fn a_relay_passes_on_what_it_never_opens() {
+    let Some(person) = Person::root() else { return };
+    let hosts = row(&person, ["ovstack", "ovstack"]);
+    let [a, relay, b] = &hosts;
+    for host in [a, b] {
+        host.device("--vni 1");
+    }
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+    assert!(!relay.sh("ip -o link").contains("ov0"));
+    assert!(relay.json("stats")["nodes"].as_array().unwrap().len() >= 2);
+
+    // Two nodes that send a packet to each other do so until its hops are used up.
+    for (host, via) in [(a, "10.0.0.2"), (relay, "10.0.0.3"), (b, "10.0.0.2")] {
+        host.overlay(&format!("route add 10.0.0.9 --via {via}"));
+    }
+    a.overlay("fib add ov0 02:00:00:00:00:09 10.0.0.9");
+    a.sh("ip neigh replace 10.1.0.9 lladdr 02:00:00:00:00:09 dev ov0");
+    assert_ne!(a.exec(&["ping", "-c", "3", "-i", "0.2", "-W", "1", "10.1.0.9"]).code(), Some(0));
+    assert_eq!(b.dropped("expired") + relay.dropped("expired"), 3, "{}", stats(&hosts));
+    let turns = |host: &Host<'_>| {
+        let nodes = host.json("stats")["nodes"].clone();
+        let of = nodes.as_array().unwrap().iter().find(|row| row["node"] == "10.0.0.9").cloned();
+        of.map_or(0, |row| row["packets"].as_u64().unwrap())
+    };
+    assert_eq!(turns(a) + turns(relay) + turns(b), 3 * 60, "each of sixty hops sends it once");
+}
+
+#[test]
+fn a_path_changes_its_encapsulation_at_each_hop() {
+    let Some(person) = Person::root() else { return };
+    // The relay finds the stations by itself, where the header does not say at which node they are.
+    let hosts = row(&person, ["vxlan", "ovstack"]);
+    let [a, relay, b] = &hosts;
+    for host in [a, relay, b] {
+        host.device("--vni 1");
+    }
+    assert!(eventually(|| a.reaches(relay)), "{}", stats(&hosts));
+    assert!(eventually(|| relay.reaches(b)), "{}", stats(&hosts));
+    let station = |host: &Host<'_>| {
+        host.sh("cat /proc/net/dev >/dev/null; ip -o link show ov0 | sed 's/.*ether //; s/ .*//'")
+    };
+    let (of_a, of_b) = (station(a), station(b));
+    a.sh(&format!("ip neigh replace {} lladdr {} dev ov0", b.inner(), of_b.trim()));
+    b.sh(&format!("ip neigh replace {} lladdr {} dev ov0", a.inner(), of_a.trim()));
+    a.overlay(&format!("fib add ov0 {} 10.0.0.2", of_b.trim()));
+    b.overlay(&format!("fib add ov0 {} 10.0.0.1", of_a.trim()));
+    relay.overlay(&format!("fib add ov0 {} 10.0.0.1", of_a.trim()));
+    relay.overlay(&format!("fib add ov0 {} 10.0.0.3", of_b.trim()));
+    // Whom a packet is from is not known behind a hop that does not say it: b knows the relay.
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+}
+
+#[test]
+fn the_kernels_vxlan_speaks_with_ours() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts[0].start_agent();
+    let [a, b] = &hosts;
+    a.overlay("config application ethernet --group 224.0.0.1 --encapsulation vxlan");
+    a.identify("192.0.2.1");
+    a.know(b, "192.0.2.2");
+    a.device("--vni 42");
+    b.sh("ip link add ov0 type vxlan id 42 dstport 4789 local 192.0.2.2 remote 192.0.2.1 dev eth0 && ip link set ov0 up \
+          && ip addr add 10.1.0.2/24 dev ov0");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    transfers(a, b);
+    transfers(b, a);
+}
+
+#[test]
+fn strangers_are_dropped_and_counted() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1");
+    let [a, b] = &hosts;
+    assert!(eventually(|| a.reaches(b)));
+    // A locator that is nobody's, and a node that nobody knows.
+    a.overlay("node del 10.0.0.2 192.0.2.2");
+    assert!(!b.reaches(a));
+    assert!(a.dropped("unknown-locator") > 0, "{}", a.overlay("stats"));
+    a.overlay("node add 10.0.0.2 192.0.2.2");
+    assert!(eventually(|| b.reaches(a)));
+    b.overlay("id set 10.0.0.77");
+    b.sh("ip link set ov0 address 02:00:00:00:77:77");
+    assert!(!b.reaches(a));
+    assert!(eventually(|| a.dropped("unknown-source") > 0), "{}", a.overlay("stats"));
+    b.overlay("id set 10.0.0.2");
+    // A tenant that is none of this node's.
+    b.overlay("config device ov0 --vni 2");
+    b.sh("ip addr replace 10.1.0.2/24 dev ov0");
+    assert!(!b.reaches(a));
+    assert!(a.dropped("unknown-tenant") > 0, "{}", a.overlay("stats"));
+    // Nobody but root speaks to the agent.
+    assert_eq!(
+        a.sh("stat -c %a /run/plait-overlay/default/agent.sock /run/plait-overlay/default/journal.jsonl"),
+        "600\n600\n"
+    );
+}
+
+#[test]
+fn the_underlay_is_followed() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1");
+    let [a, b] = &hosts;
+    assert!(eventually(|| a.reaches(b)));
+    // Another hardware address of the neighbour; a smaller MTU; a link that goes down and up.
+    b.sh("ip link set eth0 down && ip link set eth0 address 02:00:00:00:00:99 && ip link set eth0 up");
+    assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
+    a.sh("ip link set eth0 mtu 1400");
+    assert!(
+        eventually(|| a.sh("ip -o link show ov0").contains("mtu 1338")),
+        "{}",
+        a.sh("ip -o link show ov0")
+    );
+    a.sh("ip link set eth0 down && sleep 0.2 && ip link set eth0 up");
+    assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
+}
+
+#[test]
+fn control_planes_find_all_and_change_under_traffic() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = [1, 2, 3].map(|number| Host::new(&person, number));
+    let hub = Host::new(&person, 9);
+    hub.sh("ip link add br0 type bridge && ip link set br0 up");
+    for host in &mut hosts {
+        let port = format!("p{}", host.number);
+        host.link("eth0", &hub, &port);
+        hub.sh(&format!("ip link set {port} master br0"));
+        host.sh(&format!("ip addr add {}/24 dev eth0", host.locator()));
+        host.sh("umask 077 && echo a key that all nodes share > /run/key");
+        host.start_agent();
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.identify(&host.locator());
+        host.device("--vni 1");
+        host.overlay("config control mesh --key /run/key --seed 192.0.2.1 --interval 100");
+    }
+    let [a, _, c] = &hosts;
+    assert!(eventually(|| hosts.iter().all(|host| host.json("node show").as_object().unwrap().len() == 2)));
+    assert!(eventually(|| a.reaches(c)));
+    let ping = a.start(&["ping", "-i", "0.02", "-c", "200", "-W", "5", &c.inner()]);
+    for host in &hosts {
+        host.overlay("config control delay --key /run/key --seed 192.0.2.1 --interval 100");
+    }
+    let said = Pinged::read(&ping.wait().fine());
+    assert_eq!(said.answered.len(), 200, "no packet was lost");
+    in_tries(3, || {
+        assert_eq!(a.json("route show").as_object().unwrap().len(), 3, "{}", a.overlay("route show"))
+    });
+    // Who is silent is gone.
+    let [a, _, mut c] = hosts;
+    c.kill_agent();
+    c.sh("ip link set eth0 down");
+    assert!(eventually(|| a.json("node show").as_object().unwrap().len() == 1), "{}", a.overlay("node show"));
+}
