@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment study-accuracy study-guests study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay study-accuracy study-guests study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,12 @@ bench-testbed: build ## Hold building and teardown against Mininet and `ip -batc
 bench-experiment: build ## Say what experiments cost beyond their commands' own time (root)
 	@setup/install demo test bench
 	@studies/experiment-cost/run
+
+bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forwarding (root; SMALL=1)
+	@setup/install build
+	$(CARGO) build --release --locked --package plait-dataplane-overlay --example overlay_bars
+	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
+		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small)
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench

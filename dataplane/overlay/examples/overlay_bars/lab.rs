@@ -1,0 +1,389 @@
+//! Hosts, made of throw-away namespaces, and the ways between them.
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{
+    InfoBridge, InfoData, InfoKind, InfoVxlan, LinkAttribute, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use plait_dataplane_links::scratch::Namespace;
+use plait_dataplane_netlink::Netlink;
+use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places};
+use plait_dataplane_overlay::protocol::Request;
+use plait_dataplane_overlay::{ApplicationConfig, Carries, Client, DeviceConfig, Encapsulation, Identifier};
+use plait_model_overlay::{Application, NodeId, Operation, Weight};
+use std::error::Error;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An end of a way.
+#[derive(Clone)]
+pub struct End {
+    pub namespace: Arc<Namespace>,
+    pub address: Ipv4Addr,
+}
+
+/// A way from one host to another.
+pub struct Way {
+    pub name: String,
+    pub from: End,
+    pub to: End,
+}
+
+/// Hosts and the ways between them.
+pub struct Lab {
+    pub ways: Vec<Way>,
+    /// What agents leave is removed with this.
+    places: Vec<(Arc<Namespace>, Places)>,
+}
+
+/// What is tried beside the ovstack header.
+const OTHERS: [Encapsulation; 6] = [
+    Encapsulation::Vxlan,
+    Encapsulation::Geneve,
+    Encapsulation::Nvgre,
+    Encapsulation::Gre,
+    Encapsulation::Mpls,
+    Encapsulation::Nsh,
+];
+/// And of packets.
+const OTHERS_IP: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, Encapsulation::Gue];
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// A host with an agent.
+struct Host {
+    namespace: Arc<Namespace>,
+    client: Option<Client>,
+    number: u8,
+}
+
+impl Host {
+    fn new(number: u8) -> Result<Self> {
+        Ok(Self { namespace: Arc::new(Namespace::new()?), client: None, number })
+    }
+
+    fn id(&self) -> NodeId {
+        NodeId(0x0a00_0000 + u32::from(self.number))
+    }
+
+    fn end(&self, third: u8) -> End {
+        End { namespace: self.namespace.clone(), address: address(third, self.number) }
+    }
+
+    /// Starts its agent.
+    fn start(&mut self, lab: &mut Lab) -> Result<()> {
+        let name = format!("bars-{}-{}", std::process::id(), lab.places.len());
+        let places =
+            Places { run: Path::new("/run").join(&name), pins: Path::new("/sys/fs/bpf").join(&name) };
+        lab.places.push((self.namespace.clone(), places.clone()));
+        let (namespace, started) = (self.namespace.clone(), places.clone());
+        std::thread::spawn(move || {
+            let served = namespace.run(|| {
+                Agent::start(AgentOptions::new(started))
+                    .and_then(Agent::serve)
+                    .map_err(|error| error.to_string())
+            });
+            if let Ok(Err(error)) = served {
+                eprintln!("an agent ended: {error}");
+            }
+        });
+        let start = Instant::now();
+        self.client = loop {
+            match Client::connect(&places.socket()) {
+                Ok(client) => break Some(client),
+                Err(error) if start.elapsed() > Duration::from_secs(10) => return Err(error.into()),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        Ok(())
+    }
+
+    fn ask(&mut self, request: Request) -> Result<()> {
+        self.client.as_mut().ok_or("no agent")?.ask(request)?;
+        Ok(())
+    }
+
+    fn operate(&mut self, operation: Operation) -> Result<()> {
+        self.ask(Request::Operation(operation))
+    }
+
+    /// Says how an application travels, and who this node is in it.
+    fn apply(
+        &mut self,
+        application: Application,
+        config: &ApplicationConfig,
+        locators: &[Ipv4Addr],
+    ) -> Result<()> {
+        self.ask(Request::SetApplication { application, config: config.clone() })?;
+        self.operate(Operation::NodeIdSet { application, node: self.id() })?;
+        for locator in locators {
+            let (locator, weight) = (IpAddr::V4(*locator), Weight::default());
+            self.operate(Operation::LocatorAdd { application, locator, weight })?;
+        }
+        Ok(())
+    }
+
+    /// Adds another node, and that packets for it go straight to it.
+    fn know(&mut self, application: Application, node: NodeId, locators: &[Ipv4Addr]) -> Result<()> {
+        for locator in locators {
+            let (locator, weight) = (IpAddr::V4(*locator), Weight::default());
+            self.operate(Operation::NodeAdd { application, node, locator, weight })?;
+        }
+        self.operate(Operation::RouteAdd { application, destination: node, next_hop: node })
+    }
+
+    /// Adds a device with an address.
+    fn device(&mut self, name: &str, application: Application, third: u8) -> Result<()> {
+        self.ask(Request::SetDevice(DeviceConfig::new(name, application, 0)))?;
+        Ok(self.namespace.address(name, address(third, self.number), 24)?)
+    }
+}
+
+fn address(third: u8, last: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 200, third, last)
+}
+
+/// Makes a veth between two hosts, with an address at each end.
+fn join(a: &Host, b: &Host, name: &str, third: u8) -> io::Result<()> {
+    let there = format!("{name}p");
+    a.namespace.veth(name, &b.namespace, &there)?;
+    a.namespace.address(name, address(third, a.number), 24)?;
+    b.namespace.address(&there, address(third, b.number), 24)
+}
+
+/// Makes a device of the kernel's.
+fn make(namespace: &Namespace, name: &str, more: Vec<LinkAttribute>) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.attributes = [vec![LinkAttribute::IfName(name.to_owned())], more].concat();
+    let request = RouteNetlinkMessage::NewLink(message);
+    namespace.run(|| Netlink::open()?.request(request, NLM_F_CREATE | NLM_F_EXCL))??;
+    namespace.up(name)
+}
+
+/// The kernel's own VXLAN from one host to another.
+fn vxlan(
+    namespace: &Namespace,
+    name: &str,
+    id: u32,
+    local: Ipv4Addr,
+    remote: Ipv4Addr,
+    bridge: Option<u32>,
+) -> io::Result<()> {
+    let data =
+        vec![InfoVxlan::Id(id), InfoVxlan::Local(local), InfoVxlan::Group(remote), InfoVxlan::Port(4789)];
+    let mut more = vec![LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Vxlan),
+        LinkInfo::Data(InfoData::Vxlan(data)),
+    ])];
+    more.extend(bridge.map(LinkAttribute::Controller));
+    make(namespace, name, more)
+}
+
+fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
+    let mut ask = LinkMessage::default();
+    ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
+    match namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))?? {
+        RouteNetlinkMessage::NewLink(link) => Ok(link.header.index),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// A route to a network by a gateway.
+fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = netlink_packet_route::AddressFamily::Inet;
+    message.header.destination_prefix_length = 24;
+    message.header.table = 254;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = RouteScope::Universe;
+    message.header.kind = RouteType::Unicast;
+    message.attributes = vec![
+        RouteAttribute::Destination(RouteAddress::Inet(address(third, 0))),
+        RouteAttribute::Gateway(RouteAddress::Inet(gateway)),
+    ];
+    namespace.run(|| Netlink::open()?.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE))?
+}
+
+impl Lab {
+    /// Two hosts with a bare veth, the kernel's VXLAN, and each of ours, on veths of their own.
+    pub fn endpoints() -> Result<Self> {
+        let mut lab = Self { ways: Vec::new(), places: Vec::new() };
+        let (mut a, mut b) = (Host::new(1)?, Host::new(2)?);
+        join(&a, &b, "bare", 0)?;
+        lab.ways.push(Way::named("bare", &a.end(0), &b.end(0)));
+
+        join(&a, &b, "under", 1)?;
+        for (host, other) in [(&a, &b), (&b, &a)] {
+            vxlan(&host.namespace, "vx", 5, address(1, host.number), address(1, other.number), None)?;
+            host.namespace.address("vx", address(2, host.number), 24)?;
+        }
+        lab.ways.push(Way::named("vxlan (kernel)", &a.end(2), &b.end(2)));
+
+        a.start(&mut lab)?;
+        b.start(&mut lab)?;
+        let frames = [Encapsulation::Ovstack].into_iter().chain(OTHERS).map(|kind| (kind, Carries::Ethernet));
+        let packets = [Encapsulation::Ovstack].into_iter().chain(OTHERS_IP).map(|kind| (kind, Carries::Ip));
+        for (step, (encapsulation, carries)) in frames.chain(packets).enumerate() {
+            let (application, third) = (Application(10 + step as u8), 10 + step as u8);
+            // Some arrive alike: so each has locators of its own.
+            let below = 100 + step as u8;
+            join(&a, &b, &format!("u{step}"), below)?;
+            let config = ApplicationConfig { carries, encapsulation, ..ApplicationConfig::default() };
+            let name = format!("ov{step}");
+            for (host, other) in [(&mut a, 2), (&mut b, 1)] {
+                host.apply(application, &config, &[address(below, host.number)])?;
+                host.know(application, NodeId(0x0a00_0000 + u32::from(other)), &[address(below, other)])?;
+                host.device(&name, application, third)?;
+            }
+            settle(&mut a, &mut b, &name, carries, third)?;
+            let label = if carries == Carries::Ip {
+                format!("{encapsulation}, IP")
+            } else {
+                encapsulation.to_string()
+            };
+            lab.ways.push(Way::named(label, &a.end(third), &b.end(third)));
+        }
+        Ok(lab)
+    }
+
+    /// Three hosts in a row: forwarded by the kernel, bridged between two VXLANs, and relayed; each beside the same
+    /// between hosts that are linked.
+    pub fn relays() -> Result<Self> {
+        let mut lab = Self { ways: Vec::new(), places: Vec::new() };
+        let (mut a, mut relay, mut b) = (Host::new(1)?, Host::new(2)?, Host::new(3)?);
+
+        join(&a, &b, "bare", 0)?;
+        lab.ways.push(Way::named("forwarding, direct", &a.end(0), &b.end(0)));
+        join(&a, &relay, "left", 1)?;
+        join(&relay, &b, "right", 2)?;
+        relay.namespace.run(|| std::fs::write("/proc/sys/net/ipv4/ip_forward", "1"))??;
+        route(&a.namespace, 2, address(1, 2))?;
+        route(&b.namespace, 1, address(2, 2))?;
+        lab.ways.push(Way::named("forwarding", &a.end(1), &b.end(2)));
+
+        join(&a, &relay, "vleft", 3)?;
+        join(&relay, &b, "vright", 4)?;
+        make(
+            &relay.namespace,
+            "bridge",
+            vec![LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Bridge),
+                LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::StpState(0.into())])),
+            ])],
+        )?;
+        let bridge = Some(index(&relay.namespace, "bridge")?);
+        vxlan(&a.namespace, "vx", 5, address(3, 1), address(3, 2), None)?;
+        vxlan(&relay.namespace, "vxa", 5, address(3, 2), address(3, 1), bridge)?;
+        vxlan(&relay.namespace, "vxb", 6, address(4, 2), address(4, 3), bridge)?;
+        vxlan(&b.namespace, "vx", 6, address(4, 3), address(4, 2), None)?;
+        a.namespace.address("vx", address(5, 1), 24)?;
+        b.namespace.address("vx", address(5, 3), 24)?;
+        lab.ways.push(Way::named("vxlan bridge", &a.end(5), &b.end(5)));
+
+        for host in [&mut a, &mut relay, &mut b] {
+            host.start(&mut lab)?;
+        }
+        let config = ApplicationConfig::default();
+        // Direct.
+        let direct = Application(10);
+        join(&a, &b, "odirect", 6)?;
+        for (host, other) in [(&mut a, 3), (&mut b, 1)] {
+            host.apply(direct, &config, &[address(6, host.number)])?;
+            host.know(direct, NodeId(0x0a00_0000 + other), &[address(6, other as u8)])?;
+            host.device("ov0", direct, 7)?;
+        }
+        settle(&mut a, &mut b, "ov0", Carries::Ethernet, 7)?;
+        lab.ways.push(Way::named("relay, direct", &a.end(7), &b.end(7)));
+        // Relayed.
+        let relayed = Application(11);
+        join(&a, &relay, "oleft", 8)?;
+        join(&relay, &b, "oright", 9)?;
+        a.apply(relayed, &config, &[address(8, 1)])?;
+        relay.apply(relayed, &config, &[address(8, 2), address(9, 2)])?;
+        b.apply(relayed, &config, &[address(9, 3)])?;
+        relay.know(relayed, a.id(), &[address(8, 1)])?;
+        relay.know(relayed, b.id(), &[address(9, 3)])?;
+        for (host, far) in [(&mut a, NodeId(0x0a00_0003)), (&mut b, NodeId(0x0a00_0001))] {
+            host.know(relayed, NodeId(0x0a00_0002), &[address(8, 2), address(9, 2)])?;
+            let next_hop = NodeId(0x0a00_0002);
+            host.operate(Operation::RouteAdd { application: relayed, destination: far, next_hop })?;
+            host.device("ov1", relayed, 10)?;
+        }
+        settle(&mut a, &mut b, "ov1", Carries::Ethernet, 10)?;
+        lab.ways.push(Way::named("relay", &a.end(10), &b.end(10)));
+        Ok(lab)
+    }
+}
+
+/// Tells two hosts where each other's stations are, so that no packet is a copy for all.
+fn settle(a: &mut Host, b: &mut Host, device: &str, carries: Carries, third: u8) -> Result<()> {
+    let stations = [&*a, &*b].map(|host| station(&host.namespace, device));
+    let [of_a, of_b] = stations;
+    let (of_a, of_b) = (of_a?, of_b?);
+    let numbers = (a.number, b.number);
+    for (host, other, mac) in [(a, numbers.1, of_b), (b, numbers.0, of_a)] {
+        let identifier = match carries {
+            Carries::Ethernet => Identifier::Station(mac),
+            Carries::Ip => Identifier::Network(IpAddr::V4(address(third, other)).into()),
+        };
+        let node = NodeId(0x0a00_0000 + u32::from(other));
+        host.ask(Request::FibAdd { device: device.to_owned(), identifier, node })?;
+        if carries == Carries::Ethernet {
+            neighbour(&host.namespace, device, address(third, other), mac)?;
+        }
+    }
+    Ok(())
+}
+
+fn station(namespace: &Namespace, name: &str) -> Result<[u8; 6]> {
+    let mut ask = LinkMessage::default();
+    ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
+    let RouteNetlinkMessage::NewLink(link) =
+        namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))??
+    else {
+        return Err("no link".into());
+    };
+    let found = link.attributes.into_iter().find_map(|attribute| match attribute {
+        LinkAttribute::Address(bytes) => bytes.try_into().ok(),
+        _ => None,
+    });
+    found.ok_or_else(|| "no address".into())
+}
+
+fn neighbour(namespace: &Namespace, device: &str, inet: Ipv4Addr, mac: [u8; 6]) -> Result<()> {
+    use netlink_packet_route::neighbour::{
+        NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+    };
+    let mut message = NeighbourMessage::default();
+    message.header.ifindex = index(namespace, device)?;
+    message.header.family = netlink_packet_route::AddressFamily::Inet;
+    message.header.state = NeighbourState::Permanent;
+    message.attributes = vec![
+        NeighbourAttribute::Destination(NeighbourAddress::Inet(inet)),
+        NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
+    ];
+    Ok(namespace
+        .run(|| Netlink::open()?.request(RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE))??)
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for (_, places) in &self.places {
+            // The namespaces are gone with the process, and with them devices and programs; names are not.
+            for layout in std::fs::read_dir(&places.pins).into_iter().flatten().flatten() {
+                for name in std::fs::read_dir(layout.path()).into_iter().flatten().flatten() {
+                    let _ = std::fs::remove_file(name.path());
+                }
+                let _ = std::fs::remove_dir(layout.path());
+            }
+            let _ = std::fs::remove_dir(&places.pins);
+            let _ = std::fs::remove_dir_all(&places.run);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Measures overlays on this machine beside bare veth pairs, the kernel's VXLAN and the kernel's forwarding:
+//!
+//! ```text
+//! make bench-overlay
+//! ```
+//!
+//! All ways are measured in turn, round after round, so that what the machine does meanwhile meets all of them. Figures
+//! are ratios of medians over the rounds, with their 90 % bootstrap interval. A bar holds when the ratio does and the
+//! interval's worse end is within 5 % of it: `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `goal` lines stand beside.
+#![allow(clippy::print_stdout)]
+
+mod lab;
+mod measure;
+mod ratio;
+
+use lab::{Lab, Way};
+use measure::{one_way, rate, tcp};
+use ratio::{Bound, Rounds};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let small = arguments.iter().any(|argument| argument == "--small");
+    let rounds = if small { 3 } else { 15 };
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    let cpus = std::thread::available_parallelism()?;
+    println!("# Linux {}, {cpus} processors, {rounds} rounds", kernel.trim());
+    endpoints(rounds, small)?;
+    relays(rounds, small)
+}
+
+/// From host to host.
+fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+    let lab = Lab::endpoints()?;
+    let mut figures = Rounds::default();
+    for round in 0..rounds {
+        for way in &lab.ways {
+            figures.note("one-way", &way.name, one_way(way, 64, if small { 2_000 } else { 10_000 })?);
+            figures.note("rate", &way.name, rate(way, 64)?);
+            figures.note("tcp", &way.name, tcp(way)?);
+        }
+        eprintln!("round {} of {rounds} between hosts", round + 1);
+    }
+    figures.table("one-way", "us");
+    figures.table("rate", "packets/s");
+    figures.table("tcp", "Gbit/s");
+
+    let ratio = |what: &str, way: &str, other: &str| figures.ratio(what, way, other);
+    ratio("tcp", "ovstack", "vxlan (kernel)").bar("tcp-over-vxlan", Bound::AtLeast(1.12), Some(1.20));
+    ratio("tcp", "ovstack", "bare").bar("tcp-over-bare", Bound::AtLeast(0.84), Some(0.92));
+    ratio("rate", "ovstack", "vxlan (kernel)").bar("rate-over-vxlan", Bound::AtLeast(1.40), Some(1.60));
+    figures.added("one-way", "ovstack", "vxlan (kernel)", "bare").bar(
+        "added-delay",
+        Bound::AtMost(0.30),
+        Some(0.20),
+    );
+    ratio("rate", "ovstack, IP", "bare").bar("ip-rate-over-bare", Bound::AtLeast(0.90), Some(0.97));
+    ratio("tcp", "ovstack, IP", "bare").bar("ip-tcp-over-bare", Bound::AtLeast(0.86), None);
+    Ok(())
+}
+
+/// Through a third host.
+fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+    let lab = Lab::relays()?;
+    let mut figures = Rounds::default();
+    for round in 0..rounds {
+        for way in &lab.ways {
+            figures.note("one-way", &way.name, one_way(way, 64, if small { 2_000 } else { 10_000 })?);
+            figures.note("cpu", &way.name, measure::cpu(way, 64, if small { 2_000 } else { 10_000 })?);
+            figures.note("tcp", &way.name, tcp(way)?);
+        }
+        eprintln!("round {} of {rounds} through a relay", round + 1);
+    }
+    figures.table("one-way", "us");
+    figures.table("cpu", "us");
+    figures.table("tcp", "Gbit/s");
+
+    let hop =
+        |what: &str| figures.hop(what, ("relay", "relay, direct"), ("forwarding", "forwarding, direct"));
+    hop("one-way").bar("relay-hop-delay", Bound::AtMost(0.8), None);
+    hop("cpu").bar("relay-hop-cpu", Bound::AtMost(0.6), None);
+    let ratio = |what: &str, other: &str| figures.ratio(what, "relay", other);
+    ratio("one-way", "forwarding").bar("relay-delay-over-forwarding", Bound::AtMost(1.08), Some(1.0));
+    ratio("tcp", "forwarding").bar("relay-tcp-over-forwarding", Bound::AtLeast(0.85), Some(1.0));
+    ratio("one-way", "vxlan bridge").bar("relay-delay-over-vxlan-bridge", Bound::AtMost(0.55), None);
+    ratio("tcp", "vxlan bridge").bar("relay-tcp-over-vxlan-bridge", Bound::AtLeast(1.15), None);
+    Ok(())
+}
+
+impl Way {
+    /// A way by the name that tables have.
+    fn named(name: impl Into<String>, from: &lab::End, to: &lab::End) -> Self {
+        Self { name: name.into(), from: from.clone(), to: to.clone() }
+    }
+}
