@@ -34,7 +34,7 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 		copies.previous = came_from(parcel);
 		if (!copies.group)
 			return drop(DROP_NO_ROUTE);
-		bpf_loop(copies.group->count, copy, &copies, 0);
+		bpf_loop(copies.group->count, send_copy, &copies, 0);
 		if (copies.group->includes_own && parcel->source != application->own) {
 			if (copies.interface)
 				bpf_clone_redirect(skb, copies.interface, 0);

@@ -341,14 +341,14 @@ fn control_planes_find_all_and_change_under_traffic() {
         host.overlay("config application ethernet --group 224.0.0.1");
         host.identify(&host.locator());
         host.device("--vni 1");
-        host.overlay("config control mesh --key /run/key --seed 192.0.2.1 --interval 100");
+        host.overlay("config control mesh --key /run/key --seed 192.0.2.1 --interval 500");
     }
     let [a, _, c] = &hosts;
     assert!(eventually(|| hosts.iter().all(|host| host.json("node show").as_object().unwrap().len() == 2)));
     assert!(eventually(|| a.reaches(c)));
     let ping = a.start(&["ping", "-i", "0.02", "-c", "200", "-W", "5", &c.inner()]);
     for host in &hosts {
-        host.overlay("config control delay --key /run/key --seed 192.0.2.1 --interval 100");
+        host.overlay("config control delay --key /run/key --seed 192.0.2.1 --interval 500");
     }
     let said = Pinged::read(&ping.wait().fine());
     assert_eq!(said.answered.len(), 200, "no packet was lost");

@@ -127,7 +127,17 @@ macro_rules! header {
                         <$type as $crate::layout::InC>::SUFFIX,
                     );
                 )+
-                text + "} __attribute__((packed));\n"
+                // Not packed, since of packed structures a compiler reads single bytes: nature lays them out the same.
+                let (name, size) = ($c, std::mem::size_of::<$name>());
+                text += &format!("}};\n_Static_assert(sizeof(struct {name}) == {size}, \"as Rust lays it out\");\n");
+                $(
+                    text += &format!(
+                        "_Static_assert(__builtin_offsetof(struct {name}, {0}) == {1}, \"as Rust lays it out\");\n",
+                        stringify!($field),
+                        std::mem::offset_of!($name, $field),
+                    );
+                )+
+                text
             }
         }
     };

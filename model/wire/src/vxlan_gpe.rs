@@ -1,6 +1,6 @@
 //! VXLAN-GPE, draft-ietf-nvo3-vxlan-gpe-13: VXLAN that says what it carries.
 
-use crate::layout::{U16, U24, header};
+use crate::layout::{U24, header};
 use crate::malformed::split;
 use crate::{Emit, Fault, Malformed};
 use zerocopy::IntoBytes;
@@ -18,7 +18,7 @@ header! {
         /// Version (2 bits), and whether there is a VNI, a next protocol, a copy for many, a maintenance message.
         pub flags: u8,
         /// Sent as 0, not looked at.
-        pub reserved: U16,
+        pub reserved: [u8; 2],
         /// What it carries: [`next`].
         pub next_protocol: u8,
         /// The virtual network.

@@ -76,6 +76,30 @@ inline bool reach(struct __sk_buff *skb, __u32 bytes)
 	return bytes <= skb->len && !bpf_skb_pull_data(skb, bytes) && data(skb) + bytes <= data_end(skb);
 }
 
+/* The stack alone is read and written in words only where they may begin. */
+#define ON_STACK __attribute__((aligned(8)))
+
+/* Copies bytes whose number the compiler knows, in words: of bytes it does not know the alignment of, it would copy one
+ * after the other, though all machines that matter here read words wherever they lie. */
+inline void copy(void *to, const void *from, const __u32 bytes)
+{
+	__u32 at = 0;
+
+#pragma unroll
+	for (; at + 8 <= bytes; at += 8)
+		*(__u64 *)(to + at) = *(const __u64 *)(from + at);
+	if (at + 4 <= bytes) {
+		*(__u32 *)(to + at) = *(const __u32 *)(from + at);
+		at += 4;
+	}
+	if (at + 2 <= bytes) {
+		*(__u16 *)(to + at) = *(const __u16 *)(from + at);
+		at += 2;
+	}
+	if (at < bytes)
+		*(__u8 *)(to + at) = *(const __u8 *)(from + at);
+}
+
 /* An IPv4 address as one of IPv6: RFC 4291 section 2.5.5.2. */
 inline void mapped(__u8 address[16], const __u8 v4[4])
 {
@@ -84,7 +108,7 @@ inline void mapped(__u8 address[16], const __u8 v4[4])
 	words[0] = 0;
 	words[1] = 0;
 	words[2] = bpf_htonl(0xffff);
-	__builtin_memcpy(&words[3], v4, 4);
+	words[3] = *(const __u32 *)v4;
 }
 
 /* A sum of 16-bit words in 16 bits. */

@@ -10,11 +10,12 @@
 /* Leaves a frame: of a packet whose payload is one, that; of another, the outer Ethernet header before the packet. */
 inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant)
 {
-	struct ethernet_header frame;
+	struct ethernet_header frame ON_STACK;
 	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
 	__s32 less = parcel->outer;
 	__u32 least;
 	bool is_ipv6;
+	void *front;
 
 	if (parcel->payload == PAYLOAD_ETHERNET) {
 		if (bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET))
@@ -32,8 +33,13 @@ inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const stru
 		frame.ether_type = is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	}
 	flags |= is_ipv6 ? BPF_F_ADJ_ROOM_DECAP_L3_IPV6 : BPF_F_ADJ_ROOM_DECAP_L3_IPV4;
-	return !bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, flags) &&
-	       !bpf_skb_store_bytes(skb, 0, &frame, ETHERNET, 0);
+	if (bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, flags))
+		return false;
+	front = data(skb);
+	if (front + ETHERNET > data_end(skb))
+		return false;
+	copy(front, &frame, ETHERNET);
+	return true;
 }
 
 /* What a payload has at least. */

@@ -42,8 +42,9 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 {
 	__u32 length = wire->length;
 	const struct ethernet_header *front;
-	struct ethernet_header inner;
+	struct ethernet_header inner ON_STACK;
 	__s32 more = length - parcel->outer;
+	void *place;
 	bool is_ip = skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
 
 	if (parcel->encapsulated) {
@@ -64,12 +65,16 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 			front = data(skb);
 			if ((void *)(front + 1) > data_end(skb))
 				return false;
-			inner = *front;
+			copy(&inner, front, ETHERNET);
 			if (bpf_skb_adjust_room(skb, length, BPF_ADJ_ROOM_MAC,
 						room_flags(wire->form, PAYLOAD_ETHERNET)))
 				return false;
-			if (bpf_skb_store_bytes(skb, length, &inner, ETHERNET, 0))
+			if (length > SIZE_HEADER)
 				return false;
+			place = data(skb) + length;
+			if (place + ETHERNET > data_end(skb))
+				return false;
+			copy(place, &inner, ETHERNET);
 		}
 	}
 	parcel->encapsulated = true;
@@ -217,9 +222,9 @@ inline bool write_form(struct __sk_buff *skb, const struct wire *wire, const str
 		more_protocol = PROTOCOL_IPV6 - PROTOCOL_IPV4;
 	if (front + shim + shim_bytes > data_end(skb))
 		return false;
-	__builtin_memcpy(front, adjacency->destination, 6);
-	__builtin_memcpy(front + 6, adjacency->source, 6);
-	__builtin_memcpy(front + 12, wire->header + 12, shim + shim_bytes - 12);
+	/* Both addresses, as they follow each other. */
+	copy(front, adjacency->destination, 12);
+	copy(front + 12, wire->header + 12, shim + shim_bytes - 12);
 	if (is_ipv6)
 		fill_ipv6(front + ETHERNET, total - IPV6, parcel->ecn, ttl, more_protocol);
 	else

@@ -60,7 +60,7 @@ struct copies {
 	__u32 interface;
 };
 
-static long copy(__u32 i, struct copies *copies)
+static long send_copy(__u32 i, struct copies *copies)
 {
 	const struct hop *hop;
 	int interface;

@@ -40,9 +40,9 @@ inline __u32 stations_hash(const struct ethernet_header *frame)
 {
 	__u32 a, b, c;
 
-	__builtin_memcpy(&a, frame->destination, 4);
-	__builtin_memcpy(&b, (void *)frame + 4, 4);
-	__builtin_memcpy(&c, frame->source + 2, 4);
+	a = *(const __u32 *)frame;
+	b = *(const __u32 *)((const void *)frame + 4);
+	c = *(const __u32 *)((const void *)frame + 8);
 	return mixed(a, b, c ^ frame->ether_type);
 }
 

@@ -29,7 +29,7 @@ inline bool read_identifier(struct __sk_buff *skb, struct parcel *parcel, const 
 
 	switch (parcel->payload) {
 	case PAYLOAD_ETHERNET: {
-		struct ethernet_header frame;
+		struct ethernet_header frame ON_STACK;
 
 		if (bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET))
 			return false;
