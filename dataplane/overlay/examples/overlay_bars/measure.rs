@@ -12,6 +12,13 @@ use std::time::{Duration, Instant};
 /// Bytes of Ethernet, IPv4 and UDP before a datagram's payload.
 const HEADERS: usize = 14 + 20 + 8;
 
+/// Keeps the calling thread on one processor: two are never equally fast, and a thread that wanders measures both.
+fn stay_on(processor: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(processor);
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}
+
 /// A socket at each end, the first connected to the second.
 fn sockets(way: &Way) -> io::Result<(UdpSocket, UdpSocket)> {
     let receiver = way.to.namespace.run(|| UdpSocket::bind((way.to.address, 0)))??;
@@ -29,6 +36,7 @@ fn sockets(way: &Way) -> io::Result<(UdpSocket, UdpSocket)> {
 
 /// Microseconds from before a send to after its receipt, by one thread: the median.
 pub fn one_way(way: &Way, frame: usize, count: usize) -> io::Result<f64> {
+    stay_on(0);
     let (sender, receiver) = sockets(way)?;
     let payload = vec![0; frame - HEADERS];
     let mut buffer = [0; 2048];
@@ -44,6 +52,7 @@ pub fn one_way(way: &Way, frame: usize, count: usize) -> io::Result<f64> {
 
 /// Microseconds of processor for a datagram sent and received, all of it in one thread.
 pub fn cpu(way: &Way, frame: usize, count: usize) -> io::Result<f64> {
+    stay_on(0);
     let (sender, receiver) = sockets(way)?;
     let payload = vec![0; frame - HEADERS];
     let mut buffer = [0; 2048];
@@ -68,6 +77,7 @@ pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
     let payload = vec![0; frame - HEADERS];
     let took = thread::scope(|scope| {
         scope.spawn(|| {
+            stay_on(1);
             let mut buffer = [0; 2048];
             while !done.load(Ordering::Relaxed) {
                 if receiver.recv(&mut buffer).is_ok() {
@@ -75,6 +85,7 @@ pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
                 }
             }
         });
+        stay_on(0);
         let start = Instant::now();
         while start.elapsed() < TIME {
             for _ in 0..64 {
@@ -99,6 +110,7 @@ pub fn tcp(way: &Way) -> io::Result<f64> {
     let (received, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let reading = scope.spawn(|| -> io::Result<()> {
+            stay_on(1);
             let (mut stream, _) = listener.accept()?;
             let mut buffer = vec![0; 1 << 17];
             loop {
@@ -112,6 +124,7 @@ pub fn tcp(way: &Way) -> io::Result<f64> {
         stream.set_write_timeout(Some(Duration::from_secs(5)))?;
         let stop = &done;
         let writing = scope.spawn(move || -> io::Result<()> {
+            stay_on(0);
             let buffer = vec![0; 1 << 17];
             while !stop.load(Ordering::Relaxed) {
                 stream.write_all(&buffer)?;
