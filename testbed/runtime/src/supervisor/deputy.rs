@@ -61,7 +61,11 @@ pub fn start_by(
     }
     deputy.wait()?;
     ended.unwrap_or_else(|| {
-        asked?;
+        match asked {
+            // It was gone before it was asked: what it said tells more.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+            _ => {}
+        }
         let program = program.get_program().display();
         let said = said.lines().next().unwrap_or("it said nothing");
         Err(io::Error::other(format!(
