@@ -22,6 +22,8 @@
 //! arrived and for time that passed, then `poll_transmit` and `poll_operation` until they give nothing, then
 //! `poll_timeout` for when to come back.
 
+#![forbid(unsafe_code)]
+
 mod matrix;
 mod member;
 mod mesh;

@@ -153,7 +153,7 @@ tables! {
         pub sum: u32,
         /// The adjacency.
         pub adjacency: u32,
-        /// The encapsulation, and 256 more for IPv6.
+        /// The encapsulation, and [`form::IPV6`] more for IPv6.
         pub form: u32,
     }
 
@@ -352,6 +352,18 @@ numbers! {
         pub const KEYED = 0x100_0000;
     }
 
+    /// What [`Wire::form`] has beside the encapsulation.
+    pub mod form as "FORM" {
+        /// The outer header is one of IPv6.
+        pub const IPV6 = 256;
+    }
+
+    /// Hops in the underlay.
+    pub mod hops as "HOPS" {
+        /// Of an ovstack packet, which has hops of its own; of others they are the overlay's.
+        pub const OUTER = 64;
+    }
+
     /// Sizes of parts of tables.
     pub mod size as "SIZE" {
         /// Bytes of the longest identifier: an IPv6 address.
@@ -417,8 +429,6 @@ reasons! {
     TooBig as "too-big" = "TOO_BIG",
     /// Congestion was marked on a packet whose ends do not understand it (RFC 6040).
     Congestion as "congestion" = "CONGESTION",
-    /// Somebody inside the node sent it to an overlay's own port.
-    Forged as "forged" = "FORGED",
     /// The kernel refused what had to be done with it.
     Refused as "refused" = "REFUSED",
 }

@@ -1,6 +1,6 @@
 //! Outer headers as wires hold them.
 
-use crate::tables::{Wire, arrival, encapsulation, size};
+use crate::tables::{Wire, arrival, encapsulation, form, size};
 use plait_model_wire::number::{ether_type, port, protocol};
 use plait_model_wire::{
     Emit, checksum, ethernet, geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan,
@@ -8,9 +8,6 @@ use plait_model_wire::{
 };
 use std::net::IpAddr;
 use zerocopy::IntoBytes;
-
-/// What [`Wire::form`] has more for IPv6.
-pub(crate) const IPV6: u32 = 256;
 
 /// The service index of packets that begin here. Choice: the most; no service function of Plait counts it down yet.
 pub(crate) const SERVICE_INDEX: u8 = 255;
@@ -111,7 +108,7 @@ impl Wire {
                     flow_label,
                 };
                 header.splice(0..0, repr.header(0).as_bytes().iter().copied());
-                (kind + IPV6, 0, ether_type::IPV6)
+                (kind + form::IPV6, 0, ether_type::IPV6)
             }
             _ => return None,
         };

@@ -13,6 +13,8 @@
 //! writes them and any data plane hears of it. Nothing here sends or forwards: `control/overlay` decides what to write,
 //! `dataplane/overlay` compiles it into what packets meet.
 
+#![forbid(unsafe_code)]
+
 mod application;
 mod locator;
 mod operation;

@@ -17,6 +17,8 @@
 //! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], IP again |
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
 
+#![forbid(unsafe_code)]
+
 pub mod checksum;
 pub mod ethernet;
 pub mod geneve;

@@ -8,10 +8,8 @@
 #include "count.h"
 #include "parcel.h"
 
-#define FORM_IPV6 256
-/* Hops that the underlay is given between two nodes. Choice: of an encapsulation without hops of its own, the outer
- * header's are the overlay's, which no node begins anew; so that a loop ends there, too. */
-#define OUTER_TTL 64
+/* Choice: of an encapsulation without hops of its own, the outer header's are the overlay's, which no node begins anew; so
+ * that a loop ends there, too. */
 
 /* How the kernel is told of the new headers, so that it segments superpackets right. */
 inline __u64 room_flags(__u32 form, enum payload payload)
@@ -214,7 +212,7 @@ inline bool write_form(struct __sk_buff *skb, const struct wire *wire, const str
 {
 	const __u32 ip = is_ipv6 ? IPV6 : IPV4, shim = ETHERNET + ip + (has_udp ? UDP : 0);
 	__u32 total = skb->len - ETHERNET;
-	__u32 ttl = encapsulation == ENCAPSULATION_OVSTACK ? OUTER_TTL : parcel->ttl, more_protocol = 0;
+	__u32 ttl = encapsulation == ENCAPSULATION_OVSTACK ? HOPS_OUTER : parcel->ttl, more_protocol = 0;
 	void *front = data(skb);
 	struct udp_header *udp;
 

@@ -103,7 +103,7 @@ pub enum AgentError {
     Config(#[from] BadConfig),
     /// A table is full.
     #[error(
-        "{0}: it stands in LIB and RIB, but no packet finds it; start the agent with larger tables (`--nodes`)"
+        "{0}: it stands in LIB and RIB, but no packet finds it. {remedy}", remedy = larger(.0)
     )]
     Full(#[from] Full),
     /// A device that there is not.
@@ -116,7 +116,10 @@ pub enum AgentError {
     #[error("there is a device `{0}` that is none of this agent's: choose another name")]
     Foreign(String),
     /// A tenant that has a device already.
-    #[error("`{0}` is the device of that application and virtual network")]
+    #[error(
+        "`{0}` is the device of that application and virtual network: choose another `--vni`, or take it away with \
+         `plait overlay config device {0} --delete`"
+    )]
     TenantTaken(String),
     /// An identifier of another kind than the device's.
     #[error("{device} finds packets by {by}: {identifier} is none")]
@@ -129,7 +132,7 @@ pub enum AgentError {
         identifier: Identifier,
     },
     /// Somewhere to find an identifier that is not there.
-    #[error("{device} does not know {identifier}")]
+    #[error("{device} does not know {identifier}: `plait overlay fib show {device}` lists what it knows")]
     Absent {
         /// The device.
         device: String,
@@ -162,6 +165,14 @@ pub enum AgentError {
     /// Another agent is there.
     #[error("an agent runs already with {0}")]
     Running(PathBuf),
+}
+
+/// What to do about a full table.
+fn larger(full: &Full) -> &'static str {
+    match full.table {
+        "paths" | "hops" | "wires" => "Start the agent with larger tables (`--nodes`)",
+        _ => "There are no larger ones: give up some of what uses it",
+    }
 }
 
 /// How an agent is started.

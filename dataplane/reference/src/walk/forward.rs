@@ -3,16 +3,13 @@
 use super::parcel::{Parcel, Payload};
 use super::{Sent, Walk};
 use crate::tables::*;
-use crate::template::{IPV6, SERVICE_INDEX, udp_port};
+use crate::template::{SERVICE_INDEX, udp_port};
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::{
     geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan, vxlan_gpe,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
-
-/// Hops that the underlay is given between two nodes.
-const OUTER_TTL: u8 = 64;
 
 impl Walk {
     /// Sends a packet on its path, or up where it ends here.
@@ -68,13 +65,14 @@ impl Walk {
         if bytes > adjacency.mtu as usize + ethernet::Header::LENGTH {
             return Err(Drop::TooBig);
         }
-        let encapsulation = wire.form & !IPV6;
+        let encapsulation = wire.form & !form::IPV6;
         let carrier = push_shim(&mut frame, encapsulation, parcel).ok_or(Drop::Refused)?;
         if let Some(destination) = udp_port(encapsulation) {
             push(&mut frame, &udp::Repr { source: parcel.port, destination, checked: None });
         }
-        let ttl = if encapsulation == encapsulation::OVSTACK { OUTER_TTL } else { parcel.overlay.ttl };
-        let ether_type = match wire.form & IPV6 {
+        let ttl =
+            if encapsulation == encapsulation::OVSTACK { hops::OUTER as u8 } else { parcel.overlay.ttl };
+        let ether_type = match wire.form & form::IPV6 {
             0 => {
                 push(&mut frame, &ipv4_of(wire, carrier, ttl, parcel.ecn));
                 ether_type::IPV4
