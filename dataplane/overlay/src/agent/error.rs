@@ -1,0 +1,112 @@
+//! Why an agent did not do what it had to, each with what to do about it.
+
+use super::places::LAYOUT;
+use crate::Identifier;
+use crate::compile::Full;
+use crate::config::BadConfig;
+use plait_model_overlay::{Application, OperationError};
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why an agent did not do what it had to.
+#[derive(Debug, Error)]
+pub enum AgentError {
+    /// A file or folder.
+    #[error("{0}: {1}")]
+    File(PathBuf, #[source] io::Error),
+    /// Netlink.
+    #[error("{0}: {1}")]
+    Kernel(String, #[source] io::Error),
+    /// Programs or tables.
+    #[error("eBPF: {0}")]
+    Bpf(#[from] plait_dataplane_bpf::Error),
+    /// An operation on LIB or RIB.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
+    /// A configuration.
+    #[error(transparent)]
+    Config(#[from] BadConfig),
+    /// A table is full.
+    #[error(
+        "{0}: it stands in LIB and RIB, but no packet finds it. {remedy}", remedy = larger(.0)
+    )]
+    Full(#[from] Full),
+    /// A device that there is not.
+    #[error("there is no overlay device `{0}`: add one with `plait overlay config device`")]
+    NoDevice(String),
+    /// An application that nothing is said of.
+    #[error("nothing is said of application {0} yet: use `plait overlay config application {0}`")]
+    NoApplication(Application),
+    /// A device of the host that is none of the agent's.
+    #[error("there is a device `{0}` that is none of this agent's: choose another name")]
+    Foreign(String),
+    /// A tenant that has a device already.
+    #[error(
+        "`{0}` is the device of that application and virtual network: choose another `--vni`, or take it away with \
+         `plait overlay config device {0} --delete`"
+    )]
+    TenantTaken(String),
+    /// An identifier of another kind than the device's.
+    #[error("{device} finds packets by {by}: {identifier} is none")]
+    Identifier {
+        /// The device.
+        device: String,
+        /// What it finds packets by.
+        by: String,
+        /// As asked.
+        identifier: Identifier,
+    },
+    /// Somewhere to find an identifier that is not there.
+    #[error("{device} does not know {identifier}: `plait overlay fib show {device}` lists what it knows")]
+    Absent {
+        /// The device.
+        device: String,
+        /// As asked.
+        identifier: Identifier,
+    },
+    /// A control plane of a node without identity.
+    #[error("this node has no identity in application {0}: use `plait overlay id set` first")]
+    NoIdentity(Application),
+    /// A key that others may read.
+    #[error("{0} may be read by others: `chmod 600` it, and choose a new key")]
+    OpenKey(PathBuf),
+    /// A key that is none.
+    #[error("{0}: {1}")]
+    Key(PathBuf, plait_control_overlay::NoKey),
+    /// Tables of another layout.
+    #[error(
+        "{0} holds tables of another plait's layout, this one's is layout-{LAYOUT}: start the plait that made them, or \
+         take them away with `plait overlay agent --remove`, which stops their packets"
+    )]
+    Layout(PathBuf),
+    /// No place for programs to stay.
+    #[error(
+        "{0} is in no BPF file system: `mount -t bpf bpf /sys/fs/bpf`, or name a folder of one (`--pins`)"
+    )]
+    NoBpfFs(PathBuf),
+    /// A user.
+    #[error("overlays need root: eBPF programs are loaded by nobody else")]
+    NotRoot,
+    /// Another agent is there.
+    #[error("an agent runs already with {0}")]
+    Running(PathBuf),
+}
+
+/// What to do about a full table.
+fn larger(full: &Full) -> &'static str {
+    match full.table {
+        "paths" | "hops" | "wires" => "Start the agent with larger tables (`--nodes`)",
+        _ => "There are no larger ones: give up some of what uses it",
+    }
+}
+
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> AgentError {
+    let path = path.to_owned();
+    move |error| AgentError::File(path, error)
+}
+
+pub(super) fn doing(what: impl Into<String>) -> impl FnOnce(io::Error) -> AgentError {
+    let what = what.into();
+    move |error| AgentError::Kernel(what, error)
+}

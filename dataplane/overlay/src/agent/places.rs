@@ -1,0 +1,110 @@
+//! Where an agent keeps what outlives it.
+
+use super::AgentError;
+use super::error::at;
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Version of the tables' layout. An agent takes over tables of its own version and refuses others by name.
+pub const LAYOUT: u32 = 1;
+
+/// Where an agent keeps what outlives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// A folder for the socket and the journal.
+    pub run: PathBuf,
+    /// A folder of a BPF file system for programs and tables.
+    pub pins: PathBuf,
+}
+
+impl Places {
+    /// Those of the agent of a name.
+    pub fn of(name: &str) -> Self {
+        Self {
+            run: Path::new("/run/plait-overlay").join(name),
+            pins: Path::new("/sys/fs/bpf/plait-overlay").join(name),
+        }
+    }
+
+    /// The agent's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.run.join("agent.sock")
+    }
+
+    pub(super) fn journal(&self) -> PathBuf {
+        self.run.join("journal.jsonl")
+    }
+
+    /// The neighbours that the kernel was asked to keep.
+    pub(super) fn neighbours(&self) -> PathBuf {
+        self.run.join("neighbours.json")
+    }
+
+    /// The folder of this version's tables.
+    pub(super) fn layout(&self) -> PathBuf {
+        self.pins.join(format!("layout-{LAYOUT}"))
+    }
+
+    pub(super) fn receiver(&self, interface: u32) -> PathBuf {
+        self.layout().join(format!("receive-{interface}"))
+    }
+
+    pub(super) fn transmitter(&self, device: &str) -> PathBuf {
+        // No name of a device in a BPF file system may have a dot.
+        self.layout().join(format!("transmit-{}", device.replace('.', "_dot_")))
+    }
+}
+
+/// A folder that only its owner sees.
+pub(super) fn make_folder(path: &Path) -> Result<(), AgentError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
+}
+
+/// Makes sure that nobody else is the agent of these places.
+pub(super) fn lock(run: &Path) -> Result<File, AgentError> {
+    let path = run.join("lock");
+    let file = File::create(&path).map_err(at(&path))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(_) => Err(AgentError::Running(run.to_owned())),
+    }
+}
+
+/// Whether programs can stay at a path once nobody holds them.
+pub(super) fn look_for_bpffs(pins: &Path) -> Result<(), AgentError> {
+    const BPF_FS: u64 = 0xcafe_4a11;
+    let there = pins.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let found = rustix::fs::statfs(there).map_err(|error| at(there)(error.into()))?;
+    if found.f_type as u64 == BPF_FS { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
+}
+
+/// The calling thread's network namespace.
+pub(super) fn namespace() -> Result<u64, AgentError> {
+    let path = Path::new("/proc/thread-self/ns/net");
+    Ok(fs::metadata(path).map_err(at(path))?.ino())
+}
+
+/// Takes away the names of programs and tables. With its last name a program is off its device.
+pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
+    if !places.pins.exists() {
+        return Ok(());
+    }
+    let layouts = fs::read_dir(&places.pins).map_err(at(&places.pins))?;
+    for layout in layouts.flatten().map(|entry| entry.path()) {
+        for name in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
+            fs::remove_file(&name).map_err(at(&name))?;
+        }
+        fs::remove_dir(&layout).map_err(at(&layout))?;
+    }
+    fs::remove_dir(&places.pins).map_err(at(&places.pins))
+}
+
+/// Tables of other layouts than this one's.
+pub(super) fn refuse_others(places: &Places) -> Result<(), AgentError> {
+    let Ok(entries) = fs::read_dir(&places.pins) else { return Ok(()) };
+    match entries.flatten().find(|entry| entry.path() != places.layout()) {
+        Some(other) => Err(AgentError::Layout(other.path())),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,217 @@
+//! How an agent begins, with what a former one left, and how all of it is taken away.
+
+use super::error::{at, doing};
+use super::journal::{Journal, Line};
+use super::members::Members;
+use super::places::{Places, forget_names, lock, look_for_bpffs, make_folder, namespace, refuse_others};
+use super::tables::Tables;
+use super::underlay::{self, Underlay};
+use super::{Agent, AgentError, devices, now};
+use crate::compile::{Compiler, Neighbour, Room};
+use crate::protocol::{Config, Request};
+use plait_dataplane_bpf::{Sizes, Table, names};
+use plait_dataplane_reference::tables::{FibEntry, FibKey, Tenant};
+use plait_model_overlay::{Application, Event, NodeId, Overlay};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::IpAddr;
+
+/// How an agent is started.
+#[derive(Debug, Clone)]
+pub struct AgentOptions {
+    /// Where it keeps what outlives it.
+    pub places: Places,
+    /// How many identifiers its tables hold.
+    pub identifiers: u32,
+    /// How many nodes and groups.
+    pub nodes: u32,
+}
+
+impl AgentOptions {
+    /// Those of the agent of a name, with tables of the default sizes.
+    pub fn new(places: Places) -> Self {
+        let Sizes { identifiers, nodes } = Sizes::default();
+        Self { places, identifiers, nodes }
+    }
+}
+
+impl Agent {
+    /// Starts an agent in the calling thread's network namespace, and takes over what a former one left.
+    ///
+    /// # Errors
+    /// No permission; another agent is there; tables of another layout.
+    pub fn start(options: AgentOptions) -> Result<Self, AgentError> {
+        let AgentOptions { places, identifiers, nodes } = options;
+        if !rustix::process::geteuid().is_root() {
+            return Err(AgentError::NotRoot);
+        }
+        look_for_bpffs(&places.pins)?;
+        make_folder(&places.run)?;
+        let lock = lock(&places.run)?;
+        refuse_others(&places)?;
+        let lines = Journal::read(&places.journal()).map_err(at(&places.journal()))?;
+        let namespace = namespace()?;
+        let is_same = |line: &Line| matches!(line, Line::Journal { namespace: of, .. } if *of == namespace);
+        if !lines.iter().any(is_same) {
+            // The devices of a former life are in another namespace: what is on them is nothing to take over.
+            forget_names(&places)?;
+        }
+        make_folder(&places.layout())?;
+        let journal = Journal::open(&places.journal()).map_err(at(&places.journal()))?;
+        let room = Room { nodes, groups: 256, neighbours: 256 };
+        let mut agent = Self {
+            config: Config::default(),
+            overlay: Overlay::default(),
+            entries: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            compiler: Compiler::new(room),
+            tables: Tables::load(Sizes { identifiers, nodes })?,
+            underlay: Underlay::open().map_err(doing("netlink"))?,
+            devices: BTreeMap::new(),
+            starting: None,
+            receivers: BTreeMap::new(),
+            members: Members::default(),
+            journal,
+            events: Vec::new(),
+            swept: now(),
+            namespace,
+            places,
+            _lock: lock,
+        };
+        agent.recall(lines);
+        agent.write_journal()?;
+        agent.take_over()?;
+        Ok(agent)
+    }
+
+    /// Takes what a former life was told for what is, without touching the kernel.
+    fn recall(&mut self, lines: Vec<Line>) {
+        for line in lines {
+            match line {
+                Line::Request(Request::Operation(operation)) | Line::Control(operation) => {
+                    // What was taken away twice was away already.
+                    let _ = self.overlay.apply(&operation);
+                }
+                Line::Request(Request::SetApplication { application, config }) => {
+                    self.config.applications.insert(application, config);
+                }
+                Line::Request(Request::SetDevice(device)) => {
+                    self.config.devices.retain(|known| known.name != device.name);
+                    self.config.devices.push(device);
+                }
+                Line::Request(Request::RemoveDevice { name }) => {
+                    self.config.devices.retain(|known| known.name != name);
+                    self.entries.retain(|(device, _), _| *device != name);
+                }
+                Line::Request(Request::SetControl { application, control }) => {
+                    match control {
+                        Some(control) => self.config.controls.insert(application, control),
+                        None => self.config.controls.remove(&application),
+                    };
+                }
+                Line::Request(Request::FibAdd { device, identifier, node }) => {
+                    self.entries.insert((device, identifier), node);
+                }
+                Line::Request(Request::FibDel { device, identifier }) => {
+                    self.entries.remove(&(device, identifier));
+                }
+                Line::Request(_) | Line::Journal { .. } => {}
+            }
+        }
+    }
+
+    /// Brings the kernel to what is known: tables first, then the devices, then the programs.
+    fn take_over(&mut self) -> Result<(), AgentError> {
+        let learned = Tables::learned(&self.places.layout());
+        let tenants: BTreeMap<u32, Tenant> = match Table::pinned(&self.places.layout(), &names::TENANTS) {
+            Ok(table) => table.keys().filter_map(|key| Some((key, table.get(&key).ok()??))).collect(),
+            Err(_) => BTreeMap::new(),
+        };
+        for (application, config) in &self.config.applications {
+            self.compiler.set_kind(*application, config.kind());
+        }
+        let events: Vec<Event> = self
+            .config
+            .applications
+            .keys()
+            .map(|application| Event::Own { application: *application })
+            .collect();
+        if let Err(error) = self.follow(events) {
+            tracing::error!(%error, "not all of LIB and RIB is in the tables");
+        }
+        for ((device, identifier), node) in self.entries.clone() {
+            if let Some(config) = self.config.devices.iter().find(|known| known.name == device) {
+                self.waiting.entry((config.application, node)).or_default().insert((device, identifier));
+            }
+        }
+        for device in self.config.devices.clone() {
+            self.set_device(&device)?;
+        }
+        // What was learned is where it was, in tables whose numbers are others.
+        for (key, entry) in learned {
+            let Some(tenant) = tenants.get(&key.tenant) else { continue };
+            let application = Application(tenant.application as u8);
+            let live = self
+                .devices
+                .values()
+                .find(|live| live.config.application == application && live.config.vni == tenant.vni);
+            if let Some(live) = live
+                && let Some(path) = self.compiler.path(application, NodeId(entry.node))
+            {
+                let key = FibKey { tenant: live.tenant, ..key };
+                if self.tables.fib.get(&key)?.is_none() {
+                    self.tables.fib.set(&key, &FibEntry { path, ..entry })?;
+                }
+            }
+        }
+        self.attach()?;
+        self.tables.programs.pin_tables(&self.places.layout())?;
+        for application in self.config.controls.keys().copied().collect::<Vec<_>>() {
+            let control = self.config.controls[&application].clone();
+            if let Err(error) = self.drive(application, Some(&control)) {
+                tracing::error!(%application, %error, "the control plane does not start");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Leaves the host as it was found: programs off, devices away, names gone. What an agent was told is forgotten.
+///
+/// # Errors
+/// An agent runs there; something cannot be taken away.
+pub fn remove(places: &Places) -> Result<(), AgentError> {
+    let _lock = match places.run.exists() {
+        true => Some(lock(&places.run)?),
+        false => None,
+    };
+    forget_names(places)?;
+    let netlink = plait_dataplane_netlink::Netlink::open().map_err(doing("netlink"))?;
+    let mut names = BTreeSet::new();
+    for line in Journal::read(&places.journal()).unwrap_or_default() {
+        match line {
+            Line::Request(Request::SetDevice(device)) => drop(names.insert(device.name)),
+            Line::Request(Request::RemoveDevice { name }) => drop(names.remove(&name)),
+            _ => {}
+        }
+    }
+    for name in names {
+        match devices::remove(&netlink, &name) {
+            Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
+                return Err(AgentError::Kernel(format!("device {name}"), error));
+            }
+            _ => {}
+        }
+    }
+    let kept: Vec<(u32, IpAddr)> = fs::read(places.neighbours())
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default();
+    for (interface, address) in kept {
+        underlay::let_go(&netlink, Neighbour { interface, address });
+    }
+    if places.run.exists() {
+        fs::remove_dir_all(&places.run).map_err(at(&places.run))?;
+    }
+    Ok(())
+}

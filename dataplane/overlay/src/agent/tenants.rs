@@ -1,0 +1,243 @@
+//! Tenants with their devices, and the programs on those and on the underlay's.
+
+use super::error::doing;
+use super::{Agent, AgentError, devices};
+use crate::Identifier;
+use crate::compile::Full;
+use crate::config::{ApplicationConfig, Carries, DeviceConfig};
+use crate::protocol::Reply;
+use plait_dataplane_bpf::{Attachment, Program, Programs};
+use plait_dataplane_reference::tables::{Device, Tenant, VniKey};
+use plait_model_overlay::{Application, NodeId};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+/// A device of the agent's.
+pub(super) struct Live {
+    pub(super) config: DeviceConfig,
+    pub(super) tenant: u32,
+    pub(super) interface: u32,
+    pub(super) mtu: u32,
+    /// What stands in the table of tenants.
+    pub(super) written: Option<Tenant>,
+    /// The program that is on it lives in these.
+    pub(super) _programs: Programs,
+    pub(super) attachment: Attachment,
+}
+
+impl Agent {
+    pub(super) fn application(&self, application: Application) -> Result<&ApplicationConfig, AgentError> {
+        self.config.applications.get(&application).ok_or(AgentError::NoApplication(application))
+    }
+
+    /// What stands in the table of tenants for a device.
+    pub(super) fn tenant(&self, device: &DeviceConfig, interface: u32) -> Result<Tenant, AgentError> {
+        let DeviceConfig { application, vni, prefix, .. } = *device;
+        let config = self.application(application)?;
+        // Frames for stations that nobody knows go to the group, if there is a way to it.
+        let unknown = config
+            .group
+            .filter(|_| config.carries == Carries::Ethernet)
+            .and_then(|group| Some((group.0, self.compiler.path(application, group)?)));
+        let (unknown_node, unknown_path) = unknown.unwrap_or_default();
+        Ok(Tenant {
+            application: application.0.into(),
+            vni,
+            interface,
+            driver: config.carries.driver(),
+            unknown_node,
+            unknown_path,
+            address: self.underlay.links.get(&interface).map_or([0; 6], |link| link.address),
+            prefix,
+        })
+    }
+
+    /// Writes what changed of tenants, and of their devices' MTU.
+    pub(super) fn write_tenants(&mut self) -> Result<(), AgentError> {
+        for name in self.devices.keys().cloned().collect::<Vec<_>>() {
+            let live = &self.devices[&name];
+            let tenant = self.tenant(&live.config, live.interface)?;
+            let mtu = self.mtu(&live.config)?;
+            if live.written != Some(tenant) {
+                self.tables.tenants.set(&live.tenant, &tenant)?;
+            }
+            if live.mtu != mtu {
+                devices::set_mtu(&self.underlay.netlink, &name, mtu)
+                    .map_err(doing(format!("the MTU of {name}")))?;
+            }
+            let live = self.devices.get_mut(&name).expect("looked up above");
+            (live.written, live.mtu) = (Some(tenant), mtu);
+        }
+        Ok(())
+    }
+
+    /// The largest packet of a device.
+    pub(super) fn mtu(&self, config: &DeviceConfig) -> Result<u32, AgentError> {
+        /// Before any next hop is known: what IPv6 needs at least.
+        const UNKNOWN: u32 = 1280;
+        let frames = self.application(config.application)?.carries == Carries::Ethernet;
+        let header = if frames { plait_model_wire::ethernet::Header::LENGTH as u32 } else { 0 };
+        let room = self.compiler.room(config.application).map(|room| room.saturating_sub(header));
+        Ok(config.mtu.unwrap_or(room.unwrap_or(UNKNOWN)).max(576))
+    }
+
+    /// Adds a device, takes over that of a former life, or changes one.
+    pub(super) fn set_device(&mut self, config: &DeviceConfig) -> Result<(), AgentError> {
+        config.check()?;
+        let application = self.application(config.application)?;
+        application.check_vni(config.vni)?;
+        let is_ip = application.carries == Carries::Ip;
+        let other = self.devices.values().find(|live| {
+            live.config.name != config.name
+                && (live.config.application, live.config.vni) == (config.application, config.vni)
+        });
+        if let Some(other) = other {
+            return Err(AgentError::TenantTaken(other.config.name.clone()));
+        }
+        let mtu = self.mtu(config)?;
+        if let Some(live) = self.devices.get(&config.name) {
+            let same = (live.config.application, live.config.vni, live.config.prefix);
+            if same == (config.application, config.vni, config.prefix) {
+                self.devices.get_mut(&config.name).expect("looked up above").config = config.clone();
+                return self.write_tenants();
+            }
+            self.forget_device(&config.name)?;
+        }
+        let path = self.places.transmitter(&config.name);
+        match devices::create(&self.underlay.netlink, &config.name, mtu, is_ip) {
+            Ok(()) => {}
+            // One that a former life made has its program on it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.exists() => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(AgentError::Foreign(config.name.clone()));
+            }
+            Err(error) => return Err(AgentError::Kernel(format!("device {}", config.name), error)),
+        }
+        self.starting = Some(config.name.clone());
+        let made = self.start_device(config, &path);
+        self.starting = None;
+        if made.is_err() {
+            let _ = devices::remove(&self.underlay.netlink, &config.name);
+        }
+        made
+    }
+
+    /// Puts a program on a device that is there.
+    pub(super) fn start_device(&mut self, config: &DeviceConfig, path: &Path) -> Result<(), AgentError> {
+        self.hear()?;
+        let found = self.underlay.links.iter().find(|(_, link)| link.name == config.name);
+        let Some((&interface, link)) = found else {
+            return Err(AgentError::Kernel(
+                format!("device {}", config.name),
+                io::ErrorKind::NotFound.into(),
+            ));
+        };
+        let mtu = link.mtu;
+        let taken: BTreeSet<u32> = self.devices.values().map(|live| live.tenant).collect();
+        let tenant =
+            (1..256).find(|number| !taken.contains(number)).ok_or(Full { table: "tenants", size: 256 })?;
+        let carries = self.application(config.application)?.carries;
+        let device = Device {
+            tenant,
+            driver: carries.driver(),
+            prefix: config.prefix.map(u32::from),
+            offset: 0,
+            mask: [0; 16],
+        };
+        let programs = self.tables.programs.share(&device)?;
+        // Its tables are whole before its program reads them.
+        let key = VniKey { application: config.application.0.into(), vni: config.vni };
+        let written = self.tenant(config, interface)?;
+        self.tables.tenants.set(&tenant, &written)?;
+        self.tables.vnis.set(&key, &tenant)?;
+        let live = Live {
+            config: config.clone(),
+            tenant,
+            interface,
+            mtu,
+            written: Some(written),
+            attachment: programs.succeed(Program::Transmit, interface, path)?,
+            _programs: programs,
+        };
+        self.devices.insert(config.name.clone(), live);
+        self.write_tenants()?;
+        let nodes: BTreeSet<NodeId> = self
+            .entries
+            .iter()
+            .filter(|((device, _), _)| *device == config.name)
+            .map(|(_, node)| *node)
+            .collect();
+        for node in nodes {
+            self.place_entries(config.application, node)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove_device(&mut self, name: &str) -> Result<Reply, AgentError> {
+        if !self.devices.contains_key(name) {
+            return Err(AgentError::NoDevice(name.to_owned()));
+        }
+        self.forget_device(name)?;
+        self.config.devices.retain(|known| known.name != name);
+        let gone: Vec<(String, Identifier)> =
+            self.entries.keys().filter(|(device, _)| device == name).cloned().collect();
+        for key in gone {
+            self.entries.remove(&key);
+            for waiting in self.waiting.values_mut() {
+                waiting.remove(&key);
+            }
+        }
+        Ok(Reply::Done { changed: true, writes: 0 })
+    }
+
+    /// Takes a device away, with what the tables know of it.
+    pub(super) fn forget_device(&mut self, name: &str) -> Result<(), AgentError> {
+        let Some(live) = self.devices.remove(name) else { return Ok(()) };
+        live.attachment.remove(&self.places.transmitter(name))?;
+        devices::remove(&self.underlay.netlink, name).map_err(doing(format!("device {name}")))?;
+        let key = VniKey { application: live.config.application.0.into(), vni: live.config.vni };
+        self.tables.vnis.remove(&key)?;
+        for key in self.tables.fib.keys().collect::<Vec<_>>() {
+            if key.tenant == live.tenant {
+                self.tables.fib.remove(&key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the receiving program on the underlay's devices, and takes it from those that are gone.
+    pub(super) fn attach(&mut self) -> Result<(), AgentError> {
+        let own = |name: &str| {
+            let is_it = |device: &DeviceConfig| device.name == name;
+            self.config.devices.iter().any(is_it) || self.starting.as_deref() == Some(name)
+        };
+        let wanted: BTreeSet<u32> = self
+            .underlay
+            .links
+            .iter()
+            .filter(|(_, link)| devices::is_underlay(link, own))
+            .map(|(index, _)| *index)
+            .collect();
+        let places = &self.places;
+        let gone: Vec<u32> = self.receivers.keys().filter(|index| !wanted.contains(index)).copied().collect();
+        for index in gone {
+            if let Some(attachment) = self.receivers.remove(&index) {
+                attachment.remove(&places.receiver(index))?;
+            }
+        }
+        for index in wanted {
+            if self.receivers.contains_key(&index) {
+                continue;
+            }
+            match self.tables.programs.succeed(Program::Receive, index, &places.receiver(index)) {
+                Ok(attachment) => drop(self.receivers.insert(index, attachment)),
+                // It may be gone again already.
+                Err(error) => {
+                    tracing::warn!(interface = index, %error, "no program on a device of the underlay")
+                }
+            }
+        }
+        Ok(())
+    }
+}
