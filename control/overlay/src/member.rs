@@ -203,7 +203,6 @@ impl Member {
     /// Decides routes in another way from now on.
     pub fn set_plane(&mut self, plane: Plane) {
         self.config.plane = plane;
-        self.settles = None;
         self.stale = true;
         self.decide();
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Host, Person, Pinged, eventually, in_tries, installed};
+use common::{Host, Person, Pinged, eventually, installed};
 use serde_json::Value;
 
 /// Two hosts with agents, and `ov0` at both.
@@ -59,8 +59,8 @@ fn frames_travel_in_every_encapsulation() {
         transfers(a, b);
     }
     // The largest packet is what fits with the header of the last.
-    let mtu = a.sh("cat /sys/class/net/ov0/mtu || ip -o link show ov0");
-    assert!(mtu.contains("1442") || a.sh("ip -o link show ov0").contains("mtu 1442"), "{mtu}");
+    let link = a.sh("ip -o link show ov0");
+    assert!(link.contains("mtu 1442"), "{link}");
     // Stations were learned, and their packets counted.
     let rows = a.json("fib show ov0");
     assert_eq!(rows[0]["node"], b.id());
@@ -245,9 +245,7 @@ fn a_path_changes_its_encapsulation_at_each_hop() {
     }
     assert!(eventually(|| a.reaches(relay)), "{}", stats(&hosts));
     assert!(eventually(|| relay.reaches(b)), "{}", stats(&hosts));
-    let station = |host: &Host<'_>| {
-        host.sh("cat /proc/net/dev >/dev/null; ip -o link show ov0 | sed 's/.*ether //; s/ .*//'")
-    };
+    let station = |host: &Host<'_>| host.sh("ip -o link show ov0 | sed 's/.*ether //; s/ .*//'");
     let (of_a, of_b) = (station(a), station(b));
     a.sh(&format!("ip neigh replace {} lladdr {} dev ov0", b.inner(), of_b.trim()));
     b.sh(&format!("ip neigh replace {} lladdr {} dev ov0", a.inner(), of_a.trim()));
@@ -294,11 +292,26 @@ fn strangers_are_dropped_and_counted() {
     assert!(!b.reaches(a));
     assert!(eventually(|| a.dropped("unknown-source") > 0), "{}", a.overlay("stats"));
     b.overlay("id set 10.0.0.2");
+    // What is taken no more, is dropped; what an application carries does not change under its device.
+    let received = || a.json("stats")["devices"]["ov0"]["received"].as_u64().unwrap();
+    b.overlay("config application ethernet --group 224.0.0.1 --encapsulation geneve");
+    for (accept, is_taken) in [("", false), ("--accept geneve", true), ("", false)] {
+        a.overlay(&format!("config application ethernet --group 224.0.0.1 {accept}"));
+        let before = received();
+        b.exec(&["ping", "-c", "1", "-W", "1", &a.inner()]);
+        assert_eq!(received() > before, is_taken, "{accept}: {}", a.overlay("stats"));
+    }
+    b.overlay("config application ethernet --group 224.0.0.1");
+    a.try_overlay("config application ethernet --carries ip").fails_saying(1, &["ov0", "--delete"]);
     // A tenant that is none of this node's.
     b.overlay("config device ov0 --vni 2");
     b.sh("ip addr replace 10.1.0.2/24 dev ov0");
     assert!(!b.reaches(a));
     assert!(a.dropped("unknown-tenant") > 0, "{}", a.overlay("stats"));
+    // A device that somebody took away can be given up.
+    b.sh("ip link del ov0");
+    b.overlay("config device ov0 --delete");
+    b.overlay("config device ov0 --vni 1");
     // Nobody but root speaks to the agent.
     assert_eq!(
         a.sh("stat -c %a /run/plait-overlay/default/agent.sock /run/plait-overlay/default/journal.jsonl"),
@@ -352,9 +365,11 @@ fn control_planes_find_all_and_change_under_traffic() {
     }
     let said = Pinged::read(&ping.wait().fine());
     assert_eq!(said.answered.len(), 200, "no packet was lost");
-    in_tries(3, || {
-        assert_eq!(a.json("route show").as_object().unwrap().len(), 3, "{}", a.overlay("route show"))
-    });
+    assert!(
+        eventually(|| a.json("route show").as_object().unwrap().len() == 3),
+        "{}",
+        a.overlay("route show")
+    );
     // Who is silent is gone.
     let [a, _, mut c] = hosts;
     c.kill_agent();

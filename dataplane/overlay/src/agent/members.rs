@@ -13,6 +13,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+/// Datagrams taken from a socket before anything else is looked at.
+const MOST_AT_ONCE: usize = 256;
+
 /// The control planes of a node.
 #[derive(Default)]
 pub(super) struct Members {
@@ -103,7 +106,9 @@ impl Members {
     pub fn receive(&mut self, now: Duration) {
         let mut buffer = [0; 2048];
         for socket in self.sockets.values() {
-            while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            // Whoever sends more keeps nobody else waiting.
+            for _ in 0..MOST_AT_ONCE {
+                let Ok((length, from)) = socket.recv_from(&mut buffer) else { break };
                 let bytes = &buffer[..length];
                 let application = Sealed::application_of(bytes);
                 let Some(driven) = application.and_then(|of| self.members.get_mut(&of)) else { continue };

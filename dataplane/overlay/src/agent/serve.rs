@@ -50,9 +50,18 @@ impl Agent {
             if let Err(error) = self.tick() {
                 tracing::error!(%error, "a control plane is not followed");
             }
-            while clients.len() < MOST_CLIENTS
-                && let Ok((stream, _)) = listener.accept()
-            {
+            while clients.len() < MOST_CLIENTS {
+                let stream = match listener.accept() {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        // Out of descriptors, say: the socket stays readable, and asking again at once would be all
+                        // that is done.
+                        if error.kind() != io::ErrorKind::WouldBlock {
+                            std::thread::sleep(std::time::Duration::from_millis(20));
+                        }
+                        break;
+                    }
+                };
                 if stream.set_nonblocking(true).is_ok() {
                     let (unread, unsent) = (Vec::new(), Vec::new());
                     clients.push(Client { stream, unread, unsent, is_watching: false, is_gone: false });

@@ -108,6 +108,8 @@ pub struct Room {
 pub struct Compiler {
     /// What each application carries, and the encapsulations in which it comes.
     kinds: BTreeMap<Application, Kind>,
+    /// The same as they were compiled last.
+    compiled_kinds: BTreeMap<Application, Kind>,
     paths: Indices<(Application, NodeId)>,
     led: HashMap<(Application, NodeId), Led>,
     hops: Slots,
@@ -179,6 +181,7 @@ impl Compiler {
     pub fn new(room: Room) -> Self {
         Self {
             kinds: BTreeMap::new(),
+            compiled_kinds: BTreeMap::new(),
             paths: Indices::new("paths", room.nodes),
             led: HashMap::new(),
             hops: Slots::new("hops", room.nodes),
@@ -199,7 +202,7 @@ impl Compiler {
         }
     }
 
-    /// Says what an application carries. Before this nothing of it is compiled.
+    /// Says what an application carries; an event of its own has to follow. Before this nothing of it is compiled.
     pub fn set_kind(&mut self, application: Application, kind: Kind) {
         self.kinds.insert(application, kind);
     }
@@ -325,6 +328,17 @@ impl Compiler {
         // What leads here does so by name.
         for destination in tables.routes.keys() {
             self.route(application, *destination, tables, now);
+        }
+        let kind = self.kinds[&application].clone();
+        let before = self.compiled_kinds.insert(application, kind.clone());
+        if before.is_some_and(|before| before.vni != kind.vni) {
+            let its: Vec<PairKey> = self
+                .peers
+                .iter()
+                .filter(|(_, applications)| applications.contains(&application))
+                .map(|(pair, _)| *pair)
+                .collect();
+            its.into_iter().for_each(|pair| self.write_peer(pair));
         }
         self.before.entry(application).or_default().locators.clone_from(&tables.locators);
     }
@@ -588,8 +602,9 @@ impl Compiler {
 
     /// Which pairs of locators a node of the LIB makes known.
     fn pairs(&mut self, application: Application, node: NodeId, tables: &Tables) {
-        let accepts = self.kinds[&application].accepts.clone();
-        let of = |tables: Option<&Tables>| -> BTreeSet<PairKey> {
+        let kind = &self.kinds[&application];
+        let old_kind = self.compiled_kinds.get(&application).unwrap_or(kind);
+        let of = |tables: Option<&Tables>, accepts: &BTreeSet<Encapsulation>| -> BTreeSet<PairKey> {
             let own = tables.into_iter().flat_map(|tables| tables.locators.keys());
             let theirs = tables.and_then(|tables| tables.nodes.get(&node)).into_iter().flatten();
             let pairs = theirs.flat_map(|(to, _)| own.clone().map(move |own| (*to, *own)));
@@ -602,7 +617,7 @@ impl Compiler {
         };
         let before = self.before.get(&application);
         let (old, new) = (locators(before), locators(Some(tables)));
-        let (old_pairs, new_pairs) = (of(before), of(Some(tables)));
+        let (old_pairs, new_pairs) = (of(before, &old_kind.accepts), of(Some(tables), &kind.accepts));
         for locator in old.union(&new) {
             let nodes = self.locators.entry((application, *locator)).or_default();
             let first = nodes.first().copied();
@@ -618,9 +633,10 @@ impl Compiler {
         }
         for pair in old_pairs.difference(&new_pairs) {
             // Another node may have the same locator.
-            let (to, own, _) = *pair;
+            let (to, own, encapsulation) = *pair;
             let others = self.locators.get(&(application, to)).is_some_and(|nodes| !nodes.is_empty());
-            if !others || !tables.locators.contains_key(&own) {
+            let is_taken = self.kinds[&application].accepts.contains(&encapsulation);
+            if !others || !is_taken || !tables.locators.contains_key(&own) {
                 self.know(*pair, application, false);
             }
         }
@@ -637,17 +653,21 @@ impl Compiler {
 
     /// Whether an application knows a pair of locators.
     fn know(&mut self, pair: PairKey, application: Application, known: bool) {
-        let (to, own, encapsulation) = pair;
         let applications = self.peers.entry(pair).or_default();
-        let was_known = !applications.is_empty();
         let changed =
             if known { applications.insert(application) } else { applications.remove(&application) };
-        if !changed {
-            if !was_known {
-                self.peers.remove(&pair);
-            }
-            return;
+        if changed {
+            self.write_peer(pair);
         }
+        if self.peers.get(&pair).is_some_and(BTreeSet::is_empty) {
+            self.peers.remove(&pair);
+        }
+    }
+
+    /// Writes what arrives from a pair of locators.
+    fn write_peer(&mut self, pair: PairKey) {
+        let (to, own, encapsulation) = pair;
+        let Some(applications) = self.peers.get(&pair) else { return };
         let mut bits = [0; 8];
         for application in applications.iter() {
             bits[usize::from(application.0 >> 5)] |= 1 << (application.0 & 31);
@@ -657,9 +677,6 @@ impl Compiler {
         let vni = applications.first().and_then(|first| self.kinds.get(first)).map_or(0, |kind| kind.vni);
         let peer = Peer { encapsulation: encapsulation as u32, application: first, vni, applications: bits };
         let is_known = !applications.is_empty();
-        if !is_known {
-            self.peers.remove(&pair);
-        }
         for protocol_port in arrivals(encapsulation as u32) {
             let key = PeerKey { locator: mapped(to), own: mapped(own), protocol_port };
             self.writes.push(Write::Peer(key, is_known.then_some(peer)));
