@@ -1,6 +1,7 @@
 //! Programs on devices: by TCX where the kernel has it (6.6), else by a clsact filter.
 
 use crate::programs::{Error, Program, Programs};
+use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{AsRawLibbpf, Link, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -103,6 +104,14 @@ impl Programs {
 const PRIORITY: u32 = 49_152;
 
 impl Attachment {
+    /// The device that a program is on which a former life kept at a path.
+    pub fn kept_on(path: &Path) -> Option<u32> {
+        match Link::open(path).ok()?.info().ok()?.info {
+            LinkTypeInfo::Tcx(info) => Some(info.ifindex),
+            _ => None,
+        }
+    }
+
     /// Lets it outlive this process, and be found at a path of a BPF file system.
     ///
     /// # Errors

@@ -56,9 +56,52 @@ pub struct Sizes {
 }
 
 impl Default for Sizes {
-    /// Choice: a node that holds all of a large fabric's stations in 1 MiB of buckets and 1 MiB of arrays.
+    /// Choice: a node that holds all of a large fabric's stations, in 1 MiB of buckets and 5 MiB of arrays.
     fn default() -> Self {
         Self { identifiers: 65_536, nodes: 4096 }
+    }
+}
+
+impl Sizes {
+    /// Next hops: all nodes, and all once more while they change.
+    pub fn hops(self) -> u32 {
+        self.nodes.saturating_mul(2)
+    }
+
+    /// Groups, likewise. Choice: one node in eight is a group, at least 128.
+    pub fn groups(self) -> u32 {
+        (self.nodes / 4).max(256)
+    }
+
+    /// Outer headers. Choice: four a node, for two locators here and there, or another encapsulation.
+    pub fn wires(self) -> u32 {
+        self.nodes.saturating_mul(4)
+    }
+
+    /// Neighbours: all nodes may be on one link.
+    pub fn neighbours(self) -> u32 {
+        self.nodes
+    }
+
+    /// What is known of neighbours, and once more while it changes.
+    pub fn neighbour_slots(self) -> u32 {
+        self.nodes.saturating_mul(2)
+    }
+
+    /// How many entries a table has, if that depends on these.
+    fn of(self, table: &str) -> Option<u32> {
+        Some(match table {
+            "fib" => self.identifiers,
+            "nodes" | "paths" | "path_counts" => self.nodes,
+            "hops" => self.hops(),
+            "groups" => self.groups(),
+            "wires" | "locators" => self.wires(),
+            // Each of a node's pairs of locators, in a few encapsulations.
+            "peers" => self.nodes.saturating_mul(16),
+            "adjacencies" => self.neighbours(),
+            "adjacency_slots" => self.neighbour_slots(),
+            _ => return None,
+        })
     }
 }
 
@@ -102,14 +145,9 @@ impl Programs {
     pub fn load(device: &Device, sizes: Sizes) -> Result<Self, Error> {
         let mut open = Self::open(device)?;
         for mut map in open.maps_mut() {
-            let entries = match map.name().to_str() {
-                Some("fib") => sizes.identifiers,
-                Some("nodes" | "paths" | "path_counts" | "hops" | "wires" | "locators" | "peers") => {
-                    sizes.nodes
-                }
-                _ => continue,
-            };
-            map.set_max_entries(entries)?;
+            if let Some(entries) = map.name().to_str().and_then(|name| sizes.of(name)) {
+                map.set_max_entries(entries)?;
+            }
         }
         Ok(Self { object: open.load()? })
     }

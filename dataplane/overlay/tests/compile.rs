@@ -45,7 +45,14 @@ struct Node {
 
 impl Node {
     fn new() -> Self {
-        let mut compiler = Compiler::new(Room { nodes: 64, groups: 32, neighbours: 32 });
+        let mut compiler = Compiler::new(Room {
+            nodes: 64,
+            hops: 128,
+            groups: 32,
+            wires: 256,
+            neighbours: 32,
+            neighbour_slots: 64,
+        });
         compiler.set_kind(APPLICATION, Kind::of(driver::ETHERNET));
         let mut walk = Walk::default();
         let tenant = Tenant {
@@ -141,7 +148,7 @@ fn apply(walk: &mut Walk, write: Write) {
         Write::Node(key, value) => put(&mut walk.nodes, key, value),
         Write::Path(key, value) => put(&mut walk.paths, key, Some(value)),
         Write::Hop(key, value) => put(&mut walk.hops, key, Some(value)),
-        Write::Group(key, value) => put(&mut walk.groups, key, Some(value)),
+        Write::Group(key, value) => put(&mut walk.groups, key, Some(*value)),
         Write::Wire(key, value) => put(&mut walk.wires, key, Some(value)),
         Write::Adjacency(key, value) => put(&mut walk.adjacencies, key, Some(value)),
         Write::AdjacencySlot(key, value) => put(&mut walk.adjacency_slots, key, Some(value)),
@@ -267,6 +274,44 @@ fn what_is_full_says_so_and_harms_nothing() {
     assert_eq!(told.map(|full| full.size), Some(32), "neighbours run out first");
     assert_eq!(node.way(2), BTreeSet::from([at(0, 2, 2)]));
     assert_eq!(node.way(199), BTreeSet::new());
+}
+
+/// All next hops change at once, twice: a group of all of them takes a slot each time, not one for each of its hops.
+#[test]
+fn what_changes_at_once_takes_each_slot_once() {
+    let mut node = Node::new();
+    const GROUP: u32 = 100;
+    for number in 2..34 {
+        node.add_node(number, 1, number as u8);
+        node.route(number, number);
+        node.route(GROUP, number);
+    }
+    for weight in 2..4 {
+        let weight = Weight::try_from(weight).unwrap();
+        node.apply(&Operation::LocatorAdd { application: APPLICATION, locator: address(0, 1), weight });
+    }
+    assert_eq!(node.way(GROUP).len(), 32);
+    // What finds no slot that nobody may be reading stays as it was, and says that it is so for a moment only.
+    let events = [Event::Own { application: APPLICATION }];
+    let mut told = None;
+    for weight in 4..90 {
+        let weight = Weight::try_from(weight).unwrap();
+        let add = Operation::LocatorAdd { application: APPLICATION, locator: address(0, 1), weight };
+        node.overlay.apply(&add).unwrap();
+        let (writes, full) = node.compiler.follow(&node.overlay, &events, &node.underlay, node.now);
+        writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+        assert_eq!((node.way(GROUP).len(), node.way(33)), (32, BTreeSet::from([at(1, 33, 254)])));
+        told = told.or(full.err());
+    }
+    assert!(told.unwrap().is_busy);
+    node.now += Duration::from_secs(1);
+    let (writes, full) = node.compiler.follow(&node.overlay, &events, &node.underlay, node.now);
+    full.unwrap();
+    writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+    let weights = |walk: &Walk| {
+        walk.hops.values().filter(|hop| hop.weights == 89 * u32::from(Weight::default().get())).count()
+    };
+    assert!(weights(&node.walk) >= 32);
 }
 
 fn operation() -> impl Strategy<Value = Operation> {

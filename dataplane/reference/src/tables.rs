@@ -373,7 +373,9 @@ numbers! {
         /// Pairs of locators that a next hop may be reached by.
         pub const CHOICES = 8;
         /// Next hops of a group.
-        pub const GROUP = 64;
+        pub const GROUP = 256;
+        /// Tenants of a node, and one more: nought is none.
+        pub const TENANTS = 1024;
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const SLACK: f64 = 2.0;
 
 /// How often a measurement is made before it is believed to be wrong.
-const TRIES: usize = 5;
+const TRIES: usize = 8;
 
 /// One router with a host on each kind of link.
 const KINDS: &str = "plait: 1\nseed: 3\n\

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Host, Person, Pinged, eventually, installed};
+use common::{Host, Person, Pinged, eventually, in_tries, installed};
 use serde_json::Value;
 
 /// Two hosts with agents, and `ov0` at both.
@@ -30,13 +30,17 @@ fn transfers(from: &Host<'_>, to: &Host<'_>) {
     if !installed("iperf3") {
         return;
     }
-    let server = to.start(&["iperf3", "-s", "-1", "-B", &to.inner()]);
-    let listens = || to.exec(&["sh", "-c", "grep -q ':1451 ' /proc/net/tcp"]).code() == Some(0);
-    assert!(eventually(listens));
-    let said = from.exec(&["iperf3", "-c", &to.inner(), "-n", "20M", "-J"]).fine();
-    let said: Value = serde_json::from_str(&said).unwrap();
-    assert!(said["end"]["sum_received"]["bytes"].as_f64().unwrap() > 10e6, "{said:#}");
-    server.wait().fine();
+    in_tries(3, || {
+        let server = to.start(&["iperf3", "-s", "-1", "-B", &to.inner()]);
+        // Its port, listening.
+        let listens =
+            || to.exec(&["sh", "-c", "grep -q ':1451 [0-9A-F:]* 0A ' /proc/net/tcp"]).code() == Some(0);
+        assert!(eventually(listens));
+        let said = from.exec(&["iperf3", "-c", &to.inner(), "-n", "20M", "-J"]).fine();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert!(said["end"]["sum_received"]["bytes"].as_f64().is_some_and(|bytes| bytes > 10e6), "{said:#}");
+        server.wait().fine();
+    });
 }
 
 #[test]

@@ -11,16 +11,16 @@ inline __u32 now(void)
 	return bpf_ktime_get_coarse_ns() >> 30;
 }
 
-/* A thousand new or moved stations a second, after a burst of as many. */
+/* A thousand new or moved stations a second of each tenant, after a burst of as many. */
 #define LEARNING_COST 1000000ULL
 #define LEARNING_BURST 1000000000ULL
 
-TABLE(learning, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, 1, 0);
+TABLE(learning, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, SIZE_TENANTS, 0);
 
-inline bool may_learn(void)
+inline bool may_learn(__u32 tenant)
 {
 	__u64 time = bpf_ktime_get_ns(), spent;
-	struct bucket *bucket = at(learning, 0);
+	struct bucket *bucket = at(learning, tenant);
 
 	if (!bucket)
 		return false;
@@ -56,7 +56,7 @@ inline int learn(struct __sk_buff *skb, __u32 tenant, const struct parcel *parce
 	path = bpf_map_lookup_elem(&nodes, &node);
 	if (!path)
 		return -DROP_UNKNOWN_SOURCE;
-	if (may_learn()) {
+	if (may_learn(tenant)) {
 		entry.node = parcel->source;
 		entry.path = *path;
 		entry.heard = second ?: 1;

@@ -27,13 +27,13 @@ TABLE(wires, BPF_MAP_TYPE_ARRAY, __u32, struct wire, 4096, 0);
 TABLE(adjacencies, BPF_MAP_TYPE_ARRAY, __u32, __u64, 256, 0);
 TABLE(adjacency_slots, BPF_MAP_TYPE_ARRAY, __u32, struct adjacency, 512, 0);
 TABLE(applications, BPF_MAP_TYPE_ARRAY, __u32, struct application, 256, 0);
-TABLE(tenants, BPF_MAP_TYPE_ARRAY, __u32, struct tenant, 256, 0);
-TABLE(tenant_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct tenant_count, 256, 0);
-TABLE(vnis, BPF_MAP_TYPE_HASH, struct vni_key, __u32, 256, BPF_F_NO_PREALLOC);
+TABLE(tenants, BPF_MAP_TYPE_ARRAY, __u32, struct tenant, SIZE_TENANTS, 0);
+TABLE(tenant_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct tenant_count, SIZE_TENANTS, 0);
+TABLE(vnis, BPF_MAP_TYPE_HASH, struct vni_key, __u32, SIZE_TENANTS, BPF_F_NO_PREALLOC);
 /* Pairs of a known locator and an own one. */
 TABLE(peers, BPF_MAP_TYPE_HASH, struct peer_key, struct peer, 65536, BPF_F_NO_PREALLOC);
 /* Own locators alone, to tell strangers from what is none of the overlay's. */
-TABLE(endpoints, BPF_MAP_TYPE_HASH, struct endpoint_key, __u32, 256, BPF_F_NO_PREALLOC);
+TABLE(endpoints, BPF_MAP_TYPE_HASH, struct endpoint_key, __u32, 4096, BPF_F_NO_PREALLOC);
 /* Whose a locator is, for those who ask. */
 TABLE(locators, BPF_MAP_TYPE_HASH, struct locator_key, __u32, 16384, BPF_F_NO_PREALLOC);
 TABLE(drops, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, DROP_REASONS, 0);

@@ -64,6 +64,7 @@ inline int place(struct __sk_buff *skb, struct parcel *parcel, const struct appl
 	const struct fib_entry *entry;
 	const struct tenant *tenant;
 	struct fib_key key = {};
+	const __u64 *word;
 	__u32 *index;
 
 	parcel->source = came_from(parcel);
@@ -79,8 +80,11 @@ inline int place(struct __sk_buff *skb, struct parcel *parcel, const struct appl
 	key.tenant = *index;
 	entry = bpf_map_lookup_elem(&fib, &key);
 	if (entry && entry->node != parcel->source) {
-		parcel->destination = entry->node;
-		*path = entry->path;
+		word = at(paths, entry->path);
+		if (word && *word >> 32 != PATH_GROUP) {
+			parcel->destination = entry->node;
+			*path = entry->path;
+		}
 	}
 	return 0;
 }

@@ -32,6 +32,22 @@ pub enum AgentError {
         "{0}: it stands in LIB and RIB, but no packet finds it. {remedy}", remedy = larger(.0)
     )]
     Full(#[from] Full),
+    /// It is done, and will be forgotten.
+    #[error(
+        "{0}: {1}: it is done, but an agent that starts again will not know of it; make room and say it again"
+    )]
+    Journal(PathBuf, #[source] io::Error),
+    /// What an application carries cannot change under a device.
+    #[error(
+        "`{0}` carries something else: take it away first with `plait overlay config device {0} --delete`"
+    )]
+    InUse(String),
+    /// What a device is cannot change.
+    #[error(
+        "`{0}` is a device of another application, virtual network or prefix: take it away first with \
+         `plait overlay config device {0} --delete`"
+    )]
+    OtherDevice(String),
     /// A device that there is not.
     #[error("there is no overlay device `{0}`: add one with `plait overlay config device`")]
     NoDevice(String),
@@ -96,8 +112,8 @@ pub enum AgentError {
 /// What to do about a full table.
 fn larger(full: &Full) -> &'static str {
     match full.table {
-        "paths" | "hops" | "wires" => "Start the agent with larger tables (`--nodes`)",
-        _ => "There are no larger ones: give up some of what uses it",
+        "tenants" | "next hops of a group" => "There are no larger ones: give up some of what uses it",
+        _ => "Start the agent with larger tables (`--nodes`)",
     }
 }
 

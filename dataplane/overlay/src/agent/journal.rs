@@ -30,6 +30,8 @@ const VERSION: u32 = 1;
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
+    /// Where its last whole line ends.
+    end: u64,
     /// Lines since it was written anew.
     lines: usize,
 }
@@ -68,29 +70,42 @@ impl Journal {
     pub fn write(path: &Path, namespace: u64, lines: impl Iterator<Item = Line>) -> io::Result<Self> {
         let new = path.with_extension("new");
         let mut options = OpenOptions::new();
-        options.create(true).truncate(true).write(true).mode(0o600);
-        let mut file = io::BufWriter::new(options.open(&new)?);
+        options.create(true).append(true).mode(0o600);
+        let file = options.open(&new)?;
+        // What is left of a former life's attempt.
+        file.set_len(0)?;
+        let mut file = io::BufWriter::new(file);
         let first = Line::Journal { version: VERSION, namespace };
         for line in [first].into_iter().chain(lines) {
             put(&mut file, &line)?;
         }
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         fs::rename(&new, path)?;
-        Ok(Self { file, lines: 0 })
+        Self::at_end(file)
     }
 
     /// A journal that goes on where it ended.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-        Ok(Self { file, lines: 0 })
+        Self::at_end(OpenOptions::new().create(true).append(true).mode(0o600).open(path)?)
     }
 
-    /// Adds a line.
+    fn at_end(file: File) -> io::Result<Self> {
+        let end = file.metadata()?.len();
+        Ok(Self { file, end, lines: 0 })
+    }
+
+    /// Adds a line, or none of it.
     pub fn add(&mut self, line: &Line) -> io::Result<()> {
-        self.lines += 1;
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
-        self.file.write_all(&bytes)
+        // On a full disk part of it may have been written, and what is added behind a half line is never read.
+        if let Err(error) = self.file.write_all(&bytes) {
+            self.file.set_len(self.end)?;
+            return Err(error);
+        }
+        self.lines += 1;
+        self.end += bytes.len() as u64;
+        Ok(())
     }
 
     /// Whether it is long enough to be written anew. Choice: a hundred thousand lines are read in a second.

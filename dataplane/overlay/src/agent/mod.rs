@@ -23,7 +23,7 @@ pub use places::{LAYOUT, Places};
 pub use start::{AgentOptions, remove};
 
 use crate::Identifier;
-use crate::compile::{Compiler, Neighbour, Write};
+use crate::compile::{Compiler, Full, Neighbour, QUIET, Write};
 use crate::config::{ApplicationConfig, Control};
 use crate::protocol::{Config, Reply, Request};
 use error::{at, doing};
@@ -57,6 +57,11 @@ pub struct Agent {
     receivers: BTreeMap<u32, Attachment>,
     members: Members,
     journal: Journal,
+    /// Whether all of what a former life knew is in the tables, so that programs of the underlay's devices may read
+    /// them.
+    is_whole: bool,
+    /// When to compile once more, since no slot was free.
+    again: Option<Duration>,
     /// What happened and was not told yet.
     events: Vec<Event>,
     swept: Duration,
@@ -80,14 +85,16 @@ impl Agent {
     /// Does what is asked.
     ///
     /// # Errors
-    /// Why it was not done; nothing was changed then, unless a table is full.
+    /// Why it was not done. Nothing was changed then, unless a table or the disk is full.
     pub fn handle(&mut self, request: Request) -> Result<Reply, AgentError> {
         let line = Line::Request(request.clone());
         let reply = match request {
-            Request::Operation(operation) => self.operate(&operation)?,
-            Request::SetApplication { application, config } => self.set_application(application, config)?,
+            Request::Operation(operation) => return self.operate(&operation),
+            Request::SetApplication { application, config } => {
+                return self.set_application(application, config);
+            }
             Request::SetDevice(config) => {
-                let changed = self.config.devices.iter().all(|known| *known != config);
+                let changed = self.devices.get(&config.name).is_none_or(|live| live.config != config);
                 if changed {
                     self.set_device(&config)?;
                     self.config.devices.retain(|known| known.name != config.name);
@@ -125,7 +132,7 @@ impl Agent {
     }
 
     fn note(&mut self, line: &Line) -> Result<(), AgentError> {
-        self.journal.add(line).map_err(at(&self.places.journal()))?;
+        self.journal.add(line).map_err(|error| AgentError::Journal(self.places.journal(), error))?;
         if self.journal.is_long() { self.write_journal() } else { Ok(()) }
     }
 
@@ -155,17 +162,29 @@ impl Agent {
 
     /// Does one of ovstack's operations.
     fn operate(&mut self, operation: &Operation) -> Result<Reply, AgentError> {
+        let application = operation.application();
+        let before = self.overlay.tables(application).and_then(|tables| tables.own);
         let (answer, event) = self.overlay.apply(operation)?;
         let Answer::Done { changed } = answer else { return Ok(Reply::Answer(answer)) };
-        let application = operation.application();
-        if let Some(Event::Own { .. }) = event
+        let Some(event) = event else { return Ok(Reply::Done { changed, writes: 0 }) };
+        // LIB and RIB have it, whether the tables have room for it or not.
+        let noted = self.note(&Line::Request(Request::Operation(operation.clone())));
+        if let Event::Own { .. } = event
             && let Some(tables) = self.overlay.tables(application)
         {
-            let locators = tables.locators.clone();
+            let (own, locators) = (tables.own, tables.locators.clone());
             self.members.locators(application, &locators);
             self.listen();
+            if own != before
+                && let Some(control) = self.config.controls.get(&application).cloned()
+            {
+                // To the others it is another node now.
+                self.drive(application, None)?;
+                self.drive(application, Some(&control))?;
+            }
         }
-        let writes = self.follow(event.into_iter().collect())?;
+        let writes = self.follow(vec![event])?;
+        noted?;
         Ok(Reply::Done { changed, writes })
     }
 
@@ -179,14 +198,35 @@ impl Agent {
     fn follow(&mut self, events: Vec<Event>) -> Result<usize, AgentError> {
         let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
         self.events.extend(events);
-        let count = self.write(&writes)?;
-        full?;
-        Ok(count)
+        let written = self.write(&writes);
+        self.look_at(full)?;
+        written
+    }
+
+    /// A table that has no free slot at the moment is asked again soon; one that is full is an error.
+    fn look_at(&mut self, full: Result<(), Full>) -> Result<(), Full> {
+        match full {
+            Err(full) if full.is_busy => {
+                self.again.get_or_insert(now() + 2 * QUIET);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Compiles everything once more, for what found no slot before.
+    fn compile_again(&mut self) -> Result<(), AgentError> {
+        let all = self.overlay.applications();
+        let events: Vec<Event> = all.map(|(application, _)| Event::Own { application }).collect();
+        let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
+        let written = self.write(&writes);
+        self.look_at(full)?;
+        written.map(drop)
     }
 
     /// Does writes, and what follows from them.
     fn write(&mut self, writes: &[Write]) -> Result<usize, AgentError> {
-        self.tables.apply(writes)?;
+        let applied = self.tables.apply(writes);
         let mut count = writes.len();
         let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
         self.keep(&wanted)?;
@@ -199,6 +239,7 @@ impl Agent {
             }
         }
         self.write_tenants()?;
+        applied?;
         Ok(count)
     }
 
@@ -217,7 +258,7 @@ impl Agent {
     fn tell_neighbour(&mut self, neighbour: Neighbour) -> Result<usize, AgentError> {
         let (writes, full) = self.compiler.neighbour(neighbour, self.underlay.adjacency(neighbour), now());
         self.tables.apply(&writes)?;
-        full?;
+        self.look_at(full)?;
         Ok(writes.len())
     }
 
@@ -231,14 +272,23 @@ impl Agent {
         for device in self.config.devices.iter().filter(|device| device.application == application) {
             config.check_vni(device.vni)?;
         }
+        let carries = self.config.applications.get(&application).map(|before| before.carries);
+        if carries.is_some_and(|carries| carries != config.carries)
+            && let Some(live) = self.devices.values().find(|live| live.config.application == application)
+        {
+            return Err(AgentError::InUse(live.config.name.clone()));
+        }
         let before = self.config.applications.get(&application);
         if before == Some(&config) {
             return Ok(Reply::Done { changed: false, writes: 0 });
         }
         self.compiler.set_kind(application, config.kind());
         let group_changed = before.is_none_or(|before| before.group != config.group);
+        let line = Line::Request(Request::SetApplication { application, config: config.clone() });
         self.config.applications.insert(application, config);
+        let noted = self.note(&line);
         let writes = self.follow(vec![Event::Own { application }])?;
+        noted?;
         if group_changed && let Some(control) = self.config.controls.get(&application).cloned() {
             self.drive(application, None)?;
             self.drive(application, Some(&control))?;
@@ -260,12 +310,12 @@ impl Agent {
     /// Follows the kernel's news.
     fn hear(&mut self) -> Result<(), AgentError> {
         let changes = self.underlay.changes().map_err(doing("netlink"))?;
+        let mut written = Ok(());
         if changes.routes || changes.links {
             self.listen();
             // Only what leaves another way than before is written.
             let (writes, full) = self.compiler.rerouted(&self.overlay, &self.underlay, now());
-            self.write(&writes)?;
-            full?;
+            written = self.write(&writes).map(drop).and(self.look_at(full).map_err(AgentError::from));
         }
         if changes.links {
             self.attach()?;
@@ -279,7 +329,7 @@ impl Agent {
             self.keep(&wanted)?;
             self.write_tenants()?;
         }
-        Ok(())
+        written
     }
 
     /// Drives the control planes, and forgets stations that were silent for long.
@@ -296,6 +346,10 @@ impl Agent {
                 Ok((_, None)) => {}
                 Err(error) => tracing::debug!(%error, "a control plane takes away what is away"),
             }
+        }
+        if self.again.is_some_and(|again| now() >= again) {
+            self.again = None;
+            self.compile_again()?;
         }
         if now() >= self.swept + SWEEP {
             self.swept = now();
@@ -321,8 +375,8 @@ impl Agent {
 
     /// When [`tick`](Self::tick) has something to do at the latest.
     fn timeout(&self) -> Duration {
-        let sweep = self.swept + SWEEP;
-        self.members.timeout().map_or(sweep, |due| due.min(sweep)).saturating_sub(now())
+        let dues = [self.members.timeout(), self.again].into_iter().flatten();
+        dues.fold(self.swept + SWEEP, Duration::min).saturating_sub(now())
     }
 }
 

@@ -22,6 +22,8 @@ struct Client {
     unread: Vec<u8>,
     unsent: Vec<u8>,
     is_watching: bool,
+    /// It asks no more; what it asked is still answered.
+    has_ended: bool,
     is_gone: bool,
 }
 
@@ -64,7 +66,15 @@ impl Agent {
                 };
                 if stream.set_nonblocking(true).is_ok() {
                     let (unread, unsent) = (Vec::new(), Vec::new());
-                    clients.push(Client { stream, unread, unsent, is_watching: false, is_gone: false });
+                    let client = Client {
+                        stream,
+                        unread,
+                        unsent,
+                        is_watching: false,
+                        has_ended: false,
+                        is_gone: false,
+                    };
+                    clients.push(client);
                 }
             }
             for client in &mut clients {
@@ -82,7 +92,7 @@ impl Agent {
             for client in &mut clients {
                 client.write();
             }
-            clients.retain(|client| !client.is_gone);
+            clients.retain(|client| !(client.is_gone || client.has_ended && client.unsent.is_empty()));
         }
     }
 
@@ -98,7 +108,8 @@ impl Agent {
         waited.extend(self.members.sockets.values().map(|socket| readable(socket.as_fd() as BorrowedFd<'_>)));
         waited.extend(clients.iter().map(|client| {
             let write = if client.unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-            PollFd::from_borrowed_fd(client.stream.as_fd(), PollFlags::IN | write)
+            let read = if client.has_ended { PollFlags::empty() } else { PollFlags::IN };
+            PollFd::from_borrowed_fd(client.stream.as_fd(), read | write)
         }));
         let timeout = Timespec::try_from(self.timeout()).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         match poll(&mut waited, Some(&timeout)) {
@@ -146,7 +157,7 @@ impl Client {
         for _ in 0..16 {
             match self.stream.read(&mut chunk) {
                 Ok(0) => {
-                    self.is_gone = true;
+                    self.has_ended = true;
                     return;
                 }
                 Ok(length) => self.unread.extend_from_slice(&chunk[..length]),

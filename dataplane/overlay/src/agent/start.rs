@@ -58,20 +58,31 @@ impl Agent {
         }
         make_folder(&places.layout())?;
         let journal = Journal::open(&places.journal()).map_err(at(&places.journal()))?;
-        let room = Room { nodes, groups: 256, neighbours: 256 };
+        let sizes = Sizes { identifiers, nodes };
+        let room = Room {
+            nodes,
+            hops: sizes.hops(),
+            groups: sizes.groups(),
+            wires: sizes.wires(),
+            neighbours: sizes.neighbours(),
+            neighbour_slots: sizes.neighbour_slots(),
+        };
+        raise_open_files();
         let mut agent = Self {
             config: Config::default(),
             overlay: Overlay::default(),
             entries: BTreeMap::new(),
             waiting: BTreeMap::new(),
             compiler: Compiler::new(room),
-            tables: Tables::load(Sizes { identifiers, nodes })?,
+            tables: Tables::load(sizes)?,
             underlay: Underlay::open().map_err(doing("netlink"))?,
             devices: BTreeMap::new(),
             starting: None,
             receivers: BTreeMap::new(),
             members: Members::default(),
             journal,
+            is_whole: false,
+            again: None,
             events: Vec::new(),
             swept: now(),
             namespace,
@@ -145,7 +156,10 @@ impl Agent {
             }
         }
         for device in self.config.devices.clone() {
-            self.set_device(&device)?;
+            // One that cannot be keeps no other from being; saying it again tries again.
+            if let Err(error) = self.set_device(&device) {
+                tracing::error!(device = device.name, %error, "a device of a former life is not taken over");
+            }
         }
         // What was learned is where it was, in tables whose numbers are others.
         for (key, entry) in learned {
@@ -159,11 +173,16 @@ impl Agent {
                 && let Some(path) = self.compiler.path(application, NodeId(entry.node))
             {
                 let key = FibKey { tenant: live.tenant, ..key };
-                if self.tables.fib.get(&key)?.is_none() {
-                    self.tables.fib.set(&key, &FibEntry { path, ..entry })?;
+                // What finds no room is learned again, or not.
+                if self.tables.fib.get(&key)?.is_none()
+                    && let Err(error) = self.tables.fib.set(&key, &FibEntry { path, ..entry })
+                {
+                    tracing::warn!(%error, "not all stations that were learned are known");
+                    break;
                 }
             }
         }
+        self.is_whole = true;
         self.attach()?;
         self.tables.programs.pin_tables(&self.places.layout())?;
         for application in self.config.controls.keys().copied().collect::<Vec<_>>() {
@@ -174,6 +193,13 @@ impl Agent {
         }
         Ok(())
     }
+}
+
+/// Allows as many open files as there may be: each device has a few, each neighbour's control plane none.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Leaves the host as it was found: programs off, devices away, names gone. What an agent was told is forgotten.
@@ -188,14 +214,18 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     forget_names(places)?;
     let netlink = plait_dataplane_netlink::Netlink::open().map_err(doing("netlink"))?;
     let mut names = BTreeSet::new();
+    let mut is_here = false;
+    let here = namespace()?;
     for line in Journal::read(&places.journal()).unwrap_or_default() {
         match line {
+            Line::Journal { namespace, .. } => is_here = namespace == here,
             Line::Request(Request::SetDevice(device)) => drop(names.insert(device.name)),
             Line::Request(Request::RemoveDevice { name }) => drop(names.remove(&name)),
             _ => {}
         }
     }
-    for name in names {
+    // In another namespace these names are somebody else's.
+    for name in names.into_iter().filter(|_| is_here) {
         match devices::remove(&netlink, &name) {
             Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
                 return Err(AgentError::Kernel(format!("device {name}"), error));
@@ -207,7 +237,7 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default();
-    for (interface, address) in kept {
+    for (interface, address) in kept.into_iter().filter(|_| is_here) {
         underlay::let_go(&netlink, Neighbour { interface, address });
     }
     if places.run.exists() {

@@ -3,6 +3,7 @@
 use crate::Write;
 use plait_dataplane_bpf::{Error, Programs, Sizes, Table, names};
 use plait_dataplane_reference::tables::*;
+use std::cell::RefCell;
 use std::path::Path;
 
 /// The data plane's tables in the kernel, and the programs that read them on the underlay's devices.
@@ -22,6 +23,8 @@ pub(super) struct Tables {
     peers: Table<PeerKey, Peer>,
     endpoints: Table<EndpointKey, u32>,
     locators: Table<LocatorKey, u32>,
+    /// Writes that the kernel refused, which are tried again before others.
+    refused: RefCell<Vec<Write>>,
 }
 
 /// A device that nobody has: what the programs of the underlay's devices are loaded with.
@@ -45,13 +48,23 @@ impl Tables {
             peers: programs.table(&names::PEERS)?,
             endpoints: programs.table(&names::ENDPOINTS)?,
             locators: programs.table(&names::LOCATORS)?,
+            refused: RefCell::default(),
             programs,
         })
     }
 
-    /// Does writes in their order.
+    /// Does writes in their order. One that the kernel refuses, without memory say, keeps no other from being done: who
+    /// made them takes all for done.
     pub fn apply(&self, writes: &[Write]) -> Result<(), Error> {
-        writes.iter().try_for_each(|write| self.write(write))
+        let again = self.refused.take();
+        let mut first = Ok(());
+        for write in again.iter().chain(writes) {
+            if let Err(error) = self.write(write) {
+                self.refused.borrow_mut().push(write.clone());
+                first = first.and(Err(error));
+            }
+        }
+        first
     }
 
     fn write(&self, write: &Write) -> Result<(), Error> {

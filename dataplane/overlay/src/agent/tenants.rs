@@ -7,7 +7,7 @@ use crate::compile::Full;
 use crate::config::{ApplicationConfig, Carries, DeviceConfig};
 use crate::protocol::Reply;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
-use plait_dataplane_reference::tables::{Device, Tenant, VniKey};
+use plait_dataplane_reference::tables::{Device, Tenant, VniKey, size};
 use plait_model_overlay::{Application, NodeId};
 use std::collections::BTreeSet;
 use std::io;
@@ -53,23 +53,35 @@ impl Agent {
         })
     }
 
-    /// Writes what changed of tenants, and of their devices' MTU.
+    /// Writes what changed of tenants, and of their devices' MTU; of all, also where one cannot be.
     pub(super) fn write_tenants(&mut self) -> Result<(), AgentError> {
-        for name in self.devices.keys().cloned().collect::<Vec<_>>() {
-            let live = &self.devices[&name];
-            let tenant = self.tenant(&live.config, live.interface)?;
-            let mtu = self.mtu(&live.config)?;
-            if live.written != Some(tenant) {
-                self.tables.tenants.set(&live.tenant, &tenant)?;
-            }
-            if live.mtu != mtu {
-                devices::set_mtu(&self.underlay.netlink, &name, mtu)
-                    .map_err(doing(format!("the MTU of {name}")))?;
-            }
-            let live = self.devices.get_mut(&name).expect("looked up above");
-            (live.written, live.mtu) = (Some(tenant), mtu);
+        let names: Vec<String> = self.devices.keys().cloned().collect();
+        let mut all = Ok(());
+        for name in names {
+            all = all.and(self.write_tenant(&name));
         }
-        Ok(())
+        all
+    }
+
+    fn write_tenant(&mut self, name: &str) -> Result<(), AgentError> {
+        let live = &self.devices[name];
+        let tenant = self.tenant(&live.config, live.interface)?;
+        let mtu = self.mtu(&live.config)?;
+        if live.written != Some(tenant) {
+            self.tables.tenants.set(&live.tenant, &tenant)?;
+        }
+        let had = live.mtu;
+        let live = self.devices.get_mut(name).expect("looked up above");
+        // Noted before it is tried: what the kernel refuses once, it refuses each time.
+        (live.written, live.mtu) = (Some(tenant), mtu);
+        if had == mtu {
+            return Ok(());
+        }
+        match devices::set_mtu(&self.underlay.netlink, name, mtu) {
+            // Another tool took it away; what is left of it goes with its name.
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+            set => set.map_err(doing(format!("the MTU of {name}"))),
+        }
     }
 
     /// The largest packet of a device.
@@ -96,29 +108,36 @@ impl Agent {
             return Err(AgentError::TenantTaken(other.config.name.clone()));
         }
         let mtu = self.mtu(config)?;
-        if let Some(live) = self.devices.get(&config.name) {
+        if let Some(live) = self.devices.get_mut(&config.name) {
             let same = (live.config.application, live.config.vni, live.config.prefix);
-            if same == (config.application, config.vni, config.prefix) {
-                self.devices.get_mut(&config.name).expect("looked up above").config = config.clone();
-                return self.write_tenants();
+            if same != (config.application, config.vni, config.prefix) {
+                return Err(AgentError::OtherDevice(config.name.clone()));
             }
-            self.forget_device(&config.name)?;
+            live.config = config.clone();
+            return self.write_tenants();
         }
         let path = self.places.transmitter(&config.name);
-        match devices::create(&self.underlay.netlink, &config.name, mtu, is_ip) {
-            Ok(()) => {}
-            // One that a former life made has its program on it.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.exists() => {}
+        let is_new = match devices::create(&self.underlay.netlink, &config.name, mtu, is_ip) {
+            Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(AgentError::Foreign(config.name.clone()));
+                // One that a former life made has its program on it.
+                let index = self.underlay.index(&config.name);
+                if index.is_none_or(|index| Attachment::kept_on(&path) != Some(index)) {
+                    return Err(AgentError::Foreign(config.name.clone()));
+                }
+                false
             }
             Err(error) => return Err(AgentError::Kernel(format!("device {}", config.name), error)),
-        }
+        };
         self.starting = Some(config.name.clone());
         let made = self.start_device(config, &path);
         self.starting = None;
         if made.is_err() {
-            let _ = devices::remove(&self.underlay.netlink, &config.name);
+            let key = VniKey { application: config.application.0.into(), vni: config.vni };
+            let _ = self.tables.vnis.remove(&key);
+            if is_new {
+                let _ = devices::remove(&self.underlay.netlink, &config.name);
+            }
         }
         made
     }
@@ -126,17 +145,17 @@ impl Agent {
     /// Puts a program on a device that is there.
     pub(super) fn start_device(&mut self, config: &DeviceConfig, path: &Path) -> Result<(), AgentError> {
         self.hear()?;
-        let found = self.underlay.links.iter().find(|(_, link)| link.name == config.name);
-        let Some((&interface, link)) = found else {
-            return Err(AgentError::Kernel(
-                format!("device {}", config.name),
-                io::ErrorKind::NotFound.into(),
-            ));
+        let Some(interface) = self.underlay.index(&config.name) else {
+            let what = format!("device {}", config.name);
+            return Err(AgentError::Kernel(what, io::ErrorKind::NotFound.into()));
         };
-        let mtu = link.mtu;
+        let mtu = self.underlay.links[&interface].mtu;
         let taken: BTreeSet<u32> = self.devices.values().map(|live| live.tenant).collect();
-        let tenant =
-            (1..256).find(|number| !taken.contains(number)).ok_or(Full { table: "tenants", size: 256 })?;
+        let tenant = (1..size::TENANTS).find(|number| !taken.contains(number)).ok_or(Full {
+            table: "tenants",
+            size: size::TENANTS,
+            is_busy: false,
+        })?;
         let carries = self.application(config.application)?.carries;
         let device = Device {
             tenant,
@@ -194,8 +213,6 @@ impl Agent {
     /// Takes a device away, with what the tables know of it.
     pub(super) fn forget_device(&mut self, name: &str) -> Result<(), AgentError> {
         let Some(live) = self.devices.remove(name) else { return Ok(()) };
-        live.attachment.remove(&self.places.transmitter(name))?;
-        devices::remove(&self.underlay.netlink, name).map_err(doing(format!("device {name}")))?;
         let key = VniKey { application: live.config.application.0.into(), vni: live.config.vni };
         self.tables.vnis.remove(&key)?;
         for key in self.tables.fib.keys().collect::<Vec<_>>() {
@@ -203,11 +220,19 @@ impl Agent {
                 self.tables.fib.remove(&key)?;
             }
         }
-        Ok(())
+        live.attachment.remove(&self.places.transmitter(name))?;
+        match devices::remove(&self.underlay.netlink, name) {
+            // Somebody took it away already.
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+            removed => removed.map_err(doing(format!("device {name}"))),
+        }
     }
 
     /// Puts the receiving program on the underlay's devices, and takes it from those that are gone.
     pub(super) fn attach(&mut self) -> Result<(), AgentError> {
+        if !self.is_whole {
+            return Ok(());
+        }
         let own = |name: &str| {
             let is_it = |device: &DeviceConfig| device.name == name;
             self.config.devices.iter().any(is_it) || self.starting.as_deref() == Some(name)

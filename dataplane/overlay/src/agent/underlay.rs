@@ -85,6 +85,11 @@ impl Underlay {
         Ok(())
     }
 
+    /// The number of a device.
+    pub fn index(&self, name: &str) -> Option<u32> {
+        self.links.iter().find(|(_, link)| link.name == name).map(|(index, _)| *index)
+    }
+
     /// All that changed since the last time.
     pub fn changes(&mut self) -> io::Result<Changes> {
         let mut changes = Changes::default();

@@ -8,6 +8,7 @@ mod slots;
 
 pub use encapsulation::{Encapsulation, NoEncapsulation};
 pub use slots::Full;
+pub(crate) use slots::QUIET;
 
 use plait_dataplane_reference::tables::{
     Adjacency, Choice, EndpointKey, Group, Hop, LocatorKey, NodeKey, Peer, PeerKey, Wire, path, size,
@@ -36,7 +37,7 @@ pub trait Underlay {
 }
 
 /// A write to the tables, to be done in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// An application's own identity, TTL and kind.
     Application(u32, plait_dataplane_reference::tables::Application),
@@ -47,7 +48,7 @@ pub enum Write {
     /// A next hop.
     Hop(u32, Hop),
     /// A group.
-    Group(u32, Group),
+    Group(u32, Box<Group>),
     /// An outer header.
     Wire(u32, Wire),
     /// The slot of an adjacency.
@@ -73,9 +74,11 @@ struct WireKey {
 }
 
 /// What a path leads to now.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 struct Led {
     word: u64,
+    /// What stands in the slot of a group.
+    group: Option<Group>,
     /// The next hops it uses, of which each knows it.
     hops: BTreeSet<NodeId>,
 }
@@ -92,15 +95,22 @@ struct Compiled {
     used_by: BTreeSet<NodeId>,
 }
 
-/// How many entries the tables have.
+/// How many entries the tables have. Of what is written anew for each change there is room for all, and for all once
+/// more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Nodes and groups; and as many hops and wires.
+    /// Nodes and groups.
     pub nodes: u32,
+    /// Next hops.
+    pub hops: u32,
     /// Groups.
     pub groups: u32,
-    /// Neighbours; of their slots there are twice as many.
+    /// Outer headers: one for each pair of locators and encapsulation.
+    pub wires: u32,
+    /// Neighbours.
     pub neighbours: u32,
+    /// What is known of them.
+    pub neighbour_slots: u32,
 }
 
 /// What was compiled so far.
@@ -130,6 +140,12 @@ pub struct Compiler {
     endpoints: BTreeMap<(IpAddr, Encapsulation), BTreeSet<Application>>,
     /// The tables of the overlay as they were compiled last.
     before: BTreeMap<Application, Tables>,
+    /// Destinations whose paths are to be led anew, once all else is compiled.
+    stale: BTreeSet<(Application, NodeId)>,
+    /// Slots of hops that are free as soon as no path leads there.
+    retired: Vec<u32>,
+    /// Whether a path had to stay as it was.
+    is_behind: bool,
     writes: Vec<Write>,
     full: Option<Full>,
 }
@@ -184,19 +200,22 @@ impl Compiler {
             compiled_kinds: BTreeMap::new(),
             paths: Indices::new("paths", room.nodes),
             led: HashMap::new(),
-            hops: Slots::new("hops", room.nodes),
+            hops: Slots::new("hops", room.hops),
             compiled: HashMap::new(),
             groups: Slots::new("groups", room.groups),
-            wires: Indices::new("wires", room.nodes),
+            wires: Indices::new("wires", room.wires),
             leaves_by: HashMap::new(),
             forms: BTreeMap::new(),
             adjacencies: Indices::new("adjacencies", room.neighbours),
-            adjacency_slots: Slots::new("adjacency slots", room.neighbours * 2),
+            adjacency_slots: Slots::new("adjacency slots", room.neighbour_slots),
             neighbours: HashMap::new(),
             peers: BTreeMap::new(),
             locators: BTreeMap::new(),
             endpoints: BTreeMap::new(),
             before: BTreeMap::new(),
+            stale: BTreeSet::new(),
+            retired: Vec::new(),
+            is_behind: false,
             writes: Vec::new(),
             full: None,
         }
@@ -233,7 +252,7 @@ impl Compiler {
     /// Follows events of the overlay, whose tables are as given now. Returns the writes to do, in order.
     ///
     /// # Errors
-    /// A table is full: what did not find room leads nowhere, the rest was compiled; the writes come with it.
+    /// A table is full: what did not find room is as it was before, the rest was compiled; the writes come with it.
     pub fn follow(
         &mut self,
         overlay: &Overlay,
@@ -258,7 +277,8 @@ impl Compiler {
                 Event::Route { destination, .. } => self.route(application, destination, tables, now),
             }
         }
-        self.done()
+        self.lead_stale(overlay, now);
+        self.done(now)
     }
 
     /// Follows a change of routes in the underlay.
@@ -276,7 +296,17 @@ impl Compiler {
                 self.hop(application, *node, tables, underlay, now);
             }
         }
-        self.done()
+        self.lead_stale(overlay, now);
+        self.done(now)
+    }
+
+    /// Each path is led anew once, however much of what it leads over changed.
+    fn lead_stale(&mut self, overlay: &Overlay, now: Duration) {
+        let empty = Tables::default();
+        for (application, destination) in std::mem::take(&mut self.stale) {
+            let tables = overlay.tables(application).unwrap_or(&empty);
+            self.lead(application, destination, tables, now);
+        }
     }
 
     /// Takes what is known of a neighbour: where its packets go, or that it is gone.
@@ -293,15 +323,23 @@ impl Compiler {
                 Some(adjacency) => self.neighbours.insert(neighbour, (adjacency, None)),
                 None => self.neighbours.remove(&neighbour),
             };
-            self.point(neighbour, now);
-            if let Some(slot) = slot {
+            if !self.point(neighbour, now) {
+                // There is no slot at the moment: what was known before is asked again later.
+                match before {
+                    Some(before) => self.neighbours.insert(neighbour, before),
+                    None => self.neighbours.remove(&neighbour),
+                };
+            } else if let Some(slot) = slot {
                 self.adjacency_slots.give(slot, now);
             }
         }
-        self.done()
+        self.done(now)
     }
 
-    fn done(&mut self) -> (Vec<Write>, Result<(), Full>) {
+    fn done(&mut self, now: Duration) -> (Vec<Write>, Result<(), Full>) {
+        if !std::mem::take(&mut self.is_behind) {
+            self.retired.drain(..).for_each(|slot| self.hops.give(slot, now));
+        }
         (std::mem::take(&mut self.writes), self.full.take().map_or(Ok(()), Err))
     }
 
@@ -365,7 +403,7 @@ impl Compiler {
     /// A node or group of the RIB changed.
     fn route(&mut self, application: Application, destination: NodeId, tables: &Tables, now: Duration) {
         self.keep_path(application, destination, tables, now);
-        self.lead(application, destination, tables, now);
+        self.stale.insert((application, destination));
     }
 
     /// Gives whatever LIB or RIB know a path, and takes it from what neither knows.
@@ -384,7 +422,8 @@ impl Compiler {
             (Some(path), false) => {
                 self.writes.extend([Write::Node(entry, None), Write::Forget(entry), Write::Path(path, 0)]);
                 if let Some(led) = self.led.remove(&key) {
-                    self.leave(application, node, &led, now);
+                    self.leave(application, node, &led.hops);
+                    self.free_group(led.word, now);
                 }
                 self.paths.let_go(&key, now);
             }
@@ -435,33 +474,35 @@ impl Compiler {
             hop.count += 1;
             wires.push(key);
         }
-        let compiled = self.compiled.entry((application, node)).or_default();
-        let is_same = compiled.hop == Some(hop);
-        let (old_slot, old_wires) = (compiled.slot, std::mem::replace(&mut compiled.wires, wires));
-        if !is_same {
-            let slot = if hop.count > 0 {
+        let before = self.compiled.get(&(application, node)).cloned().unwrap_or_default();
+        let mut slot = before.slot;
+        if before.hop != Some(hop) {
+            slot = None;
+            if hop.count > 0 {
                 let taken = self.hops.take(now);
-                self.found(taken)
-            } else {
-                None
-            };
-            if let Some(slot) = slot {
-                self.writes.push(Write::Hop(slot, hop));
+                let Some(free) = self.found(taken) else {
+                    // It stays as it was.
+                    wires.into_iter().for_each(|key| self.unwire(key, now));
+                    return;
+                };
+                self.writes.push(Write::Hop(free, hop));
+                slot = Some(free);
             }
-            let compiled = self.compiled.get_mut(&(application, node)).expect("made above");
-            (compiled.slot, compiled.hop, compiled.length) = (slot, Some(hop), length);
-            for destination in compiled.used_by.clone() {
-                self.lead(application, destination, tables, now);
-            }
-            if let Some(slot) = old_slot {
-                self.hops.give(slot, now);
-            }
+            self.stale.extend(before.used_by.iter().map(|destination| (application, *destination)));
+            self.retired.extend(before.slot);
         }
-        for key in old_wires {
-            self.unwire(key, now);
-        }
-        if theirs.is_none() && self.compiled[&(application, node)].used_by.is_empty() {
-            self.compiled.remove(&(application, node));
+        before.wires.into_iter().for_each(|key| self.unwire(key, now));
+        let used_by = before.used_by;
+        self.compiled.insert((application, node), Compiled { slot, hop: Some(hop), length, wires, used_by });
+        self.forget_unused(application, node);
+    }
+
+    /// Forgets a next hop that is nowhere and that nothing leads over.
+    fn forget_unused(&mut self, application: Application, node: NodeId) {
+        let key = (application, node);
+        let is_nothing = |compiled: &Compiled| compiled.slot.is_none() && compiled.used_by.is_empty();
+        if self.compiled.get(&key).is_some_and(is_nothing) {
+            self.compiled.remove(&key);
         }
     }
 
@@ -476,8 +517,10 @@ impl Compiler {
         }
         let taken = self.adjacencies.want(&neighbour, now);
         let adjacency = self.found(taken).map(|(adjacency, is_new)| {
-            if is_new {
-                self.point(neighbour, now);
+            if is_new && !self.point(neighbour, now) {
+                // An index may have been another's: until there is a slot it leads nowhere.
+                self.neighbours.remove(&neighbour);
+                self.writes.push(Write::Adjacency(adjacency, 0));
             }
             adjacency
         });
@@ -518,24 +561,25 @@ impl Compiler {
         }
     }
 
-    /// Turns an adjacency's pointer to what is known of the neighbour.
-    fn point(&mut self, neighbour: Neighbour, now: Duration) {
-        let Some(index) = self.adjacencies.get(&neighbour) else { return };
+    /// Turns an adjacency's pointer to what is known of the neighbour. Whether there was room for it.
+    fn point(&mut self, neighbour: Neighbour, now: Duration) -> bool {
+        let Some(index) = self.adjacencies.get(&neighbour) else { return true };
         let Some((adjacency, slot)) = self.neighbours.get(&neighbour).copied() else {
             self.writes.push(Write::Adjacency(index, 0));
-            return;
+            return true;
         };
         let slot = match slot {
             Some(slot) => slot,
             None => {
                 let taken = self.adjacency_slots.take(now);
-                let Some(slot) = self.found(taken) else { return };
+                let Some(slot) = self.found(taken) else { return false };
                 self.writes.push(Write::AdjacencySlot(slot, adjacency));
                 self.neighbours.insert(neighbour, (adjacency, Some(slot)));
                 slot
             }
         };
         self.writes.push(Write::Adjacency(index, slot.into()));
+        true
     }
 
     /// What a path leads to anew.
@@ -552,51 +596,78 @@ impl Compiler {
                 let compiled = self.compiled.get(&(application, *hop))?;
                 Some((compiled.length, compiled.slot?))
             })
-            .take(size::GROUP as usize)
             .collect();
+        if slots.len() > size::GROUP as usize {
+            self.full = Some(Full { table: "next hops of a group", size: size::GROUP, is_busy: false });
+            slots.truncate(size::GROUP as usize);
+        }
         slots.sort_unstable();
         let slots: Vec<u32> = slots.into_iter().map(|(_, slot)| slot).collect();
+        for hop in &others {
+            self.compiled.entry((application, *hop)).or_default().used_by.insert(destination);
+        }
+        let before = self.led.get(&key).cloned().unwrap_or_default();
         let word = |kind: u32, index: u32| u64::from(kind) << 32 | u64::from(index);
+        let mut group = None;
         let word = match (slots.as_slice(), includes_own) {
             ([], true) => word(path::OWN, 0),
             ([], false) => 0,
             ([slot], false) => word(path::HOP, *slot),
             _ => {
-                let taken = self.groups.take(now);
-                match self.found(taken) {
-                    None => 0,
-                    Some(slot) => {
-                        let mut group = Group {
-                            count: slots.len() as u32,
-                            includes_own: includes_own.into(),
-                            hops: [0; size::GROUP as usize],
-                        };
-                        group.hops[..slots.len()].copy_from_slice(&slots);
-                        self.writes.push(Write::Group(slot, group));
-                        word(path::GROUP, slot)
+                let mut made = Group {
+                    count: slots.len() as u32,
+                    includes_own: includes_own.into(),
+                    hops: [0; size::GROUP as usize],
+                };
+                made.hops[..slots.len()].copy_from_slice(&slots);
+                group = Some(made);
+                if before.group == group {
+                    before.word
+                } else {
+                    let taken = self.groups.take(now);
+                    match self.found(taken) {
+                        Some(slot) => {
+                            self.writes.push(Write::Group(slot, Box::new(made)));
+                            word(path::GROUP, slot)
+                        }
+                        // It stays as it was, and so do the slots that it leads to.
+                        None if self.full.is_some_and(|full| full.is_busy) => {
+                            self.is_behind = true;
+                            return;
+                        }
+                        None => {
+                            group = None;
+                            0
+                        }
                     }
                 }
             }
         };
-        let before = self.led.insert(key, Led { word, hops: others.clone() }).unwrap_or_default();
         if before.word != word {
             self.writes.push(Write::Path(path, word));
         }
-        for hop in &others {
-            self.compiled.entry((application, *hop)).or_default().used_by.insert(destination);
+        let hops = before.hops.difference(&others).copied().collect();
+        let is_other = before.word != word;
+        self.led.insert(key, Led { word, group, hops: others });
+        self.leave(application, destination, &hops);
+        if is_other {
+            self.free_group(before.word, now);
         }
-        let left = Led { word: before.word, hops: before.hops.difference(&others).copied().collect() };
-        self.leave(application, destination, &left, now);
     }
 
-    /// A path leads somewhere else now: what it led to is free.
-    fn leave(&mut self, application: Application, destination: NodeId, led: &Led, now: Duration) {
-        if (led.word >> 32) as u32 == path::GROUP {
-            self.groups.give(led.word as u32, now);
-        }
-        for hop in &led.hops {
+    /// A path leads over some hops no more.
+    fn leave(&mut self, application: Application, destination: NodeId, hops: &BTreeSet<NodeId>) {
+        for hop in hops {
             let Some(compiled) = self.compiled.get_mut(&(application, *hop)) else { continue };
             compiled.used_by.remove(&destination);
+            self.forget_unused(application, *hop);
+        }
+    }
+
+    /// No path has a word any more: the slot of the group that it named is free.
+    fn free_group(&mut self, word: u64, now: Duration) {
+        if (word >> 32) as u32 == path::GROUP {
+            self.groups.give(word as u32, now);
         }
     }
 

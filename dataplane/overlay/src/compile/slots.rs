@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// How long a slot that nothing points at is left alone, since a program that read the pointer just before may still
 /// read the slot. Choice: no program runs for a tenth of this.
-const QUIET: Duration = Duration::from_millis(100);
+pub(crate) const QUIET: Duration = Duration::from_millis(100);
 
 /// All indices of a table are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +16,8 @@ pub struct Full {
     pub table: &'static str,
     /// How many it has.
     pub size: u32,
+    /// Whether some are only left alone for a moment ([`QUIET`]): then it is worth to ask again.
+    pub is_busy: bool,
 }
 
 /// Slots that are written once and then pointed at.
@@ -44,7 +46,7 @@ impl Slots {
             self.next += 1;
             return Ok(self.next - 1);
         }
-        Err(Full { table: self.table, size: self.size })
+        Err(Full { table: self.table, size: self.size, is_busy: !self.free.is_empty() })
     }
 
     /// Nothing points at it any more.
@@ -113,7 +115,7 @@ mod tests {
         assert_eq!((slots.take(at(0)), slots.take(at(0))), (Ok(1), Ok(2)));
         assert!(slots.take(at(0)).is_err());
         slots.give(1, at(50));
-        assert_eq!(slots.take(at(149)), Err(Full { table: "hops", size: 3 }));
+        assert_eq!(slots.take(at(149)), Err(Full { table: "hops", size: 3, is_busy: true }));
         assert_eq!(slots.take(at(150)), Ok(1));
     }
 

@@ -33,7 +33,9 @@ impl Walk {
             parcel.port = flow_port(hash);
         }
         let entry = self.fib.get(&FibKey { tenant: number, identifier });
-        let elsewhere = entry.filter(|entry| entry.node != source);
+        let is_group =
+            |path: u32| self.paths.get(&path).is_none_or(|word| (word >> 32) as u32 == path::GROUP);
+        let elsewhere = entry.filter(|entry| entry.node != source && !is_group(entry.path));
         parcel.overlay.source = NodeId(source);
         parcel.overlay.destination = NodeId(elsewhere.map_or(application.own, |entry| entry.node));
         Ok(elsewhere.map_or(0, |entry| entry.path))
