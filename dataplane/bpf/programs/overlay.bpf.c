@@ -10,6 +10,7 @@
 #include "forward.h"
 #include "identify.h"
 #include "place.h"
+#include "too_big.h"
 
 /* Sends a packet on its path, or up where it ends here. */
 inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, const struct application *application)
@@ -48,6 +49,17 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 	}
 }
 
+/* Where a packet's destination is reached. */
+inline bool path_of(const struct parcel *parcel, __u32 *path)
+{
+	struct node_key key = { .application = parcel->application, .node = parcel->destination };
+	const __u32 *known = bpf_map_lookup_elem(&nodes, &key);
+
+	if (known)
+		*path = *known;
+	return known;
+}
+
 SEC("tcx/egress")
 int transmit(struct __sk_buff *skb)
 {
@@ -56,7 +68,8 @@ int transmit(struct __sk_buff *skb)
 	const struct tenant *tenant;
 	struct parcel parcel = {};
 	struct fib_entry *entry;
-	__u32 path;
+	__u32 path, room;
+	int verdict;
 
 	tenant = at(tenants, device.tenant);
 	if (!tenant)
@@ -80,8 +93,15 @@ int transmit(struct __sk_buff *skb)
 	} else {
 		return drop(DROP_UNKNOWN_IDENTIFIER);
 	}
-	count_sent(device.tenant, skb->len);
-	return follow(skb, path, &parcel, application);
+	room = limit_of(path);
+	if (room && !fits(skb, &parcel, room)) {
+		parcel.room = room;
+		verdict = drop(DROP_TOO_BIG);
+	} else {
+		count_sent(device.tenant, skb->len);
+		verdict = follow(skb, path, &parcel, application);
+	}
+	return parcel.room ? tell_host(skb, &parcel) : verdict;
 }
 
 /* What a packet carries that does not say so itself. */
@@ -99,9 +119,8 @@ int receive(struct __sk_buff *skb)
 {
 	const struct application *application;
 	struct parcel parcel = {};
-	struct node_key key = {};
-	__u32 *known, path = 0;
-	int reason;
+	__u32 path = 0;
+	int reason, verdict;
 
 	reason = arrive(skb, &parcel);
 	if (reason)
@@ -119,19 +138,20 @@ int receive(struct __sk_buff *skb)
 	if (parcel.source == application->own)
 		return drop(DROP_UNKNOWN_SOURCE);
 	if (parcel.destination == application->own)
-		return deliver(skb, &parcel);
+		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel);
 	if (parcel.ttl <= 1)
 		return drop(DROP_EXPIRED);
 	parcel.ttl -= 1;
-	if (parcel.placed) {
-		key.application = parcel.application;
-		key.node = parcel.destination;
-		known = bpf_map_lookup_elem(&nodes, &key);
-		if (!known)
-			return drop(DROP_NO_ROUTE);
-		path = *known;
+	if (parcel.placed && !path_of(&parcel, &path))
+		return drop(DROP_NO_ROUTE);
+	/* Once more, at most, for the answer to what is too big. */
+#pragma nounroll
+	for (int packet = 0; packet < 2; packet++) {
+		verdict = follow(skb, path, &parcel, application);
+		if (!parcel.room || !answer_source(skb, &parcel, application) || !path_of(&parcel, &path))
+			break;
 	}
-	return follow(skb, path, &parcel, application);
+	return verdict;
 }
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -92,7 +92,7 @@ impl Sizes {
     fn of(self, table: &str) -> Option<u32> {
         Some(match table {
             "fib" => self.identifiers,
-            "nodes" | "paths" | "path_counts" => self.nodes,
+            "nodes" | "paths" | "path_counts" | "limits" => self.nodes,
             "hops" => self.hops(),
             "groups" => self.groups(),
             "wires" | "locators" => self.wires(),

@@ -37,6 +37,10 @@ pub mod names {
         pub const NODES: NodeKey => u32 = "nodes";
         /// A kind of [`path`] in the upper half, an index in the lower.
         pub const PATHS: u32 => u64 = "paths";
+        /// What fits each path: a second in the upper half, bytes in the lower.
+        pub const LIMITS: u32 => u64 = "limits";
+        /// Bounds what is said about packets that are too big.
+        pub const ANSWERING: u32 => Bucket = "answering";
         /// Next hops with their locators.
         pub const HOPS: u32 => Hop = "hops";
         /// Next hops that all get a copy.

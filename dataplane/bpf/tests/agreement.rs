@@ -2,12 +2,12 @@
 
 mod support;
 
-use plait_dataplane_bpf::{Program, Verdict};
+use plait_dataplane_bpf::{Program, Verdict, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Outcome, Walk, udp_port};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::ether_type;
-use plait_model_wire::ovstack;
+use plait_model_wire::{ovstack, push, too_big};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ fn received() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![9 => Just(VNI), 1 => 0u32..1 << 24],
         any::<u32>(),
         node.clone(),
-        node,
+        node.clone(),
     )
         .prop_map(|(ttl, application, vni, hash, destination, source)| ovstack::Repr {
             ttl,
@@ -34,7 +34,17 @@ fn received() -> impl Strategy<Value = Vec<u8>> {
             destination,
             source,
         });
-    broken((header, frames()).prop_map(|(header, frame)| arriving(&header, &frame)))
+    let said = (prop_oneof![0u32..1500, any::<u32>()], node).prop_map(|(room, destination)| {
+        let mut message = Vec::new();
+        push(&mut message, &too_big::Repr { room, destination });
+        message
+    });
+    broken((header, frames(), proptest::option::weighted(0.2, said)).prop_map(|(header, frame, said)| {
+        match said {
+            Some(said) => arriving(&ovstack::Repr { is_control: true, ..header }, &said),
+            None => arriving(&header, &frame),
+        }
+    }))
 }
 
 /// Some with another byte somewhere, some cut.
@@ -139,12 +149,14 @@ impl Way {
         let program = if is_received { Program::Receive } else { Program::Transmit };
         let mut walk = walk.borrow_mut();
         walk.counts.drops = node.programs.drops().unwrap();
+        // How often relays answer is not compared.
+        node.programs.table(&names::ANSWERING).unwrap().set(&0, &Bucket { spent_until: 0 }).unwrap();
         let ran = node.programs.run(program, packet).unwrap();
         let device = node.device;
         let outcome = match is_received {
             // The clock's second is not compared.
-            true => walk.receive(packet, 1),
-            false => walk.transmit(&device, packet, self.flow_of(&ran.packet)),
+            true => walk.receive(packet, second()),
+            false => walk.transmit(&device, packet, self.flow_of(&ran.packet), second()),
         };
         match (ran.verdict, outcome) {
             (Verdict::Next, Outcome::Next) => prop_assert_eq!(ran.packet, packet),
@@ -154,7 +166,8 @@ impl Way {
             (Verdict::Redirected, Outcome::Sent(sent)) => {
                 prop_assert_eq!(sent.len(), 1, "{:?}", walk.counts.drops);
                 let frame = sent[0].frame.clone();
-                let frame = if is_received { frame } else { self.with_port_of(frame, &ran.packet) };
+                let is_up = is_received || sent[0].is_up;
+                let frame = if is_up { frame } else { self.with_port_of(frame, &ran.packet) };
                 prop_assert_eq!(ran.packet, frame, "{:?}", self);
             }
             (verdict, outcome) => prop_assert!(false, "{:?} and {:?}", verdict, outcome),
@@ -162,6 +175,12 @@ impl Way {
         prop_assert_eq!(node.programs.drops().unwrap(), walk.counts.drops.clone(), "{:?}", self);
         Ok(())
     }
+}
+
+/// The clock of [`FibEntry::heard`].
+fn second() -> u32 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    ((time.tv_sec as u128 * 1_000_000_000 + time.tv_nsec as u128) >> 30) as u32
 }
 
 fn runner(cases: u32) -> TestRunner {
@@ -237,6 +256,9 @@ fn both_transmit_alike() {
             for is_ipv6 in [false, true] {
                 let way = Way { driver, encapsulation, is_ipv6 };
                 let Some(node) = way.node() else { return };
+                // A relay on the way to one of the two has no room for the longest.
+                let limit = u64::from(second()) << 32 | 1000;
+                node.programs.table(&names::LIMITS).unwrap().set(&FAR_PATH, &limit).unwrap();
                 let walk = RefCell::new(node.walk());
                 runner(150).run(&frames(), |packet| way.compare(&node, &walk, &packet, false)).unwrap();
             }

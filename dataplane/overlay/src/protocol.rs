@@ -166,4 +166,7 @@ pub struct NodeStats {
     pub packets: u64,
     /// Their bytes, without outer headers.
     pub bytes: u64,
+    /// Bytes of the longest packet or frame that fits the whole path, if a relay said so in the last ten minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<u32>,
 }

@@ -174,7 +174,7 @@ fn copies(walk: &Walk, compiler: &Compiler, destination: u32) -> Vec<(Ipv4Addr, 
     push(&mut frame, &ethernet::Repr { destination: STATION, source, ether_type: ether_type::ARP });
     let device =
         Device { tenant: TENANT, driver: driver::ETHERNET, prefix: [0; 2], offset: 0, mask: [0; 16] };
-    let Outcome::Sent(sent) = walk.transmit(&device, &frame, 5) else { panic!("it is the overlay's") };
+    let Outcome::Sent(sent) = walk.transmit(&device, &frame, 5, 1) else { panic!("it is the overlay's") };
     let outer = |frame: &[u8]| {
         let frame = ethernet::Frame::parse(frame).unwrap();
         let packet = ipv4::Packet::parse(frame.payload()).unwrap();

@@ -364,6 +364,26 @@ numbers! {
         pub const OUTER = 64;
     }
 
+    /// Messages of the overlay itself.
+    pub mod message as "MESSAGE" {
+        /// The flag in the ovstack header that says so.
+        pub const FLAG = 0x80;
+        /// That a packet was too big.
+        pub const TOO_BIG = 1;
+        /// Bytes of a message, of which those behind what it says are the packet's last.
+        pub const BYTES = 128;
+        /// The least room that is believed: the 576 bytes that every IPv4 host takes (RFC 791), and an Ethernet header.
+        pub const LEAST_ROOM = 590;
+        /// Bytes of a packet that hosts are told of. Choice: an IPv4 header of 60 bytes and a TCP header are in it whole.
+        pub const QUOTED = 88;
+    }
+
+    /// What relays said of paths.
+    pub mod limits as "LIMITS" {
+        /// Ten minutes in units of 2^30 ns, after RFC 8201 section 4: a path may have grown by then.
+        pub const AGE = 559;
+    }
+
     /// Sizes of parts of tables.
     pub mod size as "SIZE" {
         /// Bytes of the longest identifier: an IPv6 address.

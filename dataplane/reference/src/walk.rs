@@ -5,6 +5,7 @@ mod congestion;
 mod forward;
 mod parcel;
 mod place;
+mod too_big;
 
 use crate::tables::*;
 use parcel::{Parcel, Payload};
@@ -22,6 +23,8 @@ pub struct Walk {
     pub nodes: HashMap<NodeKey, u32>,
     /// A kind in the upper half, an index in the lower.
     pub paths: HashMap<u32, u64>,
+    /// What fits each path, as relays said: a second in the upper half, bytes in the lower.
+    pub limits: HashMap<u32, u64>,
     /// Next hops.
     pub hops: HashMap<u32, Hop>,
     /// Next hops that all get a copy.
@@ -87,10 +90,23 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
     }
 }
 
+/// Why a packet does not leave; of one that is too big, how many bytes of payload would fit.
+struct Refusal {
+    reason: Drop,
+    room: Option<u32>,
+}
+
+impl From<Drop> for Refusal {
+    fn from(reason: Drop) -> Self {
+        Self { reason, room: None }
+    }
+}
+
 impl Walk {
-    /// A frame leaves a tenant's device. `flow` is the kernel's hash of the packet, by which flows are told apart.
-    pub fn transmit(&mut self, device: &Device, frame: &[u8], flow: u32) -> Outcome {
-        let sent = self.begin(device, frame, flow);
+    /// A frame leaves a tenant's device, at a second of the clock that [`FibEntry::heard`] tells. `flow` is the kernel's
+    /// hash of the packet, by which flows are told apart.
+    pub fn transmit(&mut self, device: &Device, frame: &[u8], flow: u32, second: u32) -> Outcome {
+        let sent = self.begin(device, frame, flow, second);
         self.done(sent)
     }
 
@@ -118,7 +134,7 @@ impl Walk {
     }
 
     /// identify ─► FIB ─► path.
-    fn begin(&mut self, device: &Device, frame: &[u8], flow: u32) -> Result<Vec<Sent>, Drop> {
+    fn begin(&mut self, device: &Device, frame: &[u8], flow: u32, second: u32) -> Result<Vec<Sent>, Drop> {
         let tenant = *self.tenants.get(&device.tenant).ok_or(Drop::UnknownTenant)?;
         let application = *self.applications.get(&tenant.application).ok_or(Drop::Malformed)?;
         let (identifier, mut parcel) = Parcel::identify(device, frame, flow).ok_or(Drop::Malformed)?;
@@ -139,8 +155,19 @@ impl Walk {
             None => return Err(Drop::UnknownIdentifier),
         };
         parcel.overlay.destination = ovstack::NodeId(node);
-        self.counts.tenants.entry(device.tenant).or_default().0 += 1;
-        self.follow(path, parcel, &application, 0)
+        let (payload, bytes) = (parcel.payload, parcel.carried.len());
+        let told = match self.limit(path, second).filter(|room| bytes > *room as usize) {
+            Some(room) => Some(room),
+            None => {
+                self.counts.tenants.entry(device.tenant).or_default().0 += 1;
+                match self.follow(path, &parcel, &application, second) {
+                    Err(Refusal { room: Some(room), .. }) => Some(room),
+                    other => return other.map_err(|refusal| refusal.reason),
+                }
+            }
+        };
+        self.drop(Drop::TooBig);
+        Ok(told.and_then(|room| too_big::tell_host(&tenant, payload, frame, room)).into_iter().collect())
     }
 
     /// known peer? ─► own: deliver; else path.
@@ -159,23 +186,43 @@ impl Walk {
             return Err(Drop::UnknownSource);
         }
         if parcel.overlay.destination.0 == application.own {
-            return self.deliver(&parcel, second).map(|sent| vec![sent]);
+            return match parcel.payload {
+                Payload::Control => self.heed(&parcel, second).map(|()| Vec::new()),
+                _ => self.deliver(&parcel, second).map(|sent| vec![sent]),
+            };
         }
         if parcel.overlay.ttl <= 1 {
             return Err(Drop::Expired);
         }
         parcel.overlay.ttl -= 1;
-        let key =
-            NodeKey { application: parcel.overlay.application.into(), node: parcel.overlay.destination.0 };
         let path = match elsewhere {
             Some(path) => path,
-            None => *self.nodes.get(&key).ok_or(Drop::NoRoute)?,
+            None => self.path(&parcel).ok_or(Drop::NoRoute)?,
         };
-        self.follow(path, parcel, &application, second)
+        let refusal = match self.follow(path, &parcel, &application, second) {
+            Err(refusal) => refusal,
+            Ok(sent) => return Ok(sent),
+        };
+        let Some(answer) = refusal.room.and_then(|room| parcel.answer(room, &application)) else {
+            return Err(refusal.reason);
+        };
+        self.drop(refusal.reason);
+        let Some(path) = self.path(&answer) else { return Ok(Vec::new()) };
+        self.follow(path, &answer, &application, second).map_err(|refusal| refusal.reason)
+    }
+
+    /// Where a packet's destination is reached.
+    fn path(&self, parcel: &Parcel) -> Option<u32> {
+        let application = parcel.overlay.application.into();
+        self.nodes.get(&NodeKey { application, node: parcel.overlay.destination.0 }).copied()
     }
 
     /// Off with the outer header, and up through the tenant's device.
     fn deliver(&mut self, parcel: &Parcel, second: u32) -> Result<Sent, Drop> {
+        // What is said to a group is nobody's.
+        if parcel.payload == Payload::Control {
+            return Err(Drop::Malformed);
+        }
         let key = VniKey { application: parcel.overlay.application.into(), vni: parcel.overlay.vni };
         let number = *self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
         let tenant = *self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;

@@ -238,6 +238,97 @@ fn a_relay_passes_on_what_it_never_opens() {
     assert_eq!(turns(a) + turns(relay) + turns(b), 3 * 60, "each of sixty hops sends it once");
 }
 
+/// Five hosts in a row, three of them relays, of which the third has less room behind it than all before.
+fn narrowing<'a>(person: &'a Person, carries: &str) -> [Host<'a>; 5] {
+    let mut hosts = [1, 2, 3, 4, 5].map(|number| Host::new(person, number));
+    for left in 0..4 {
+        hosts[left].link("right", &hosts[left + 1], "left");
+        hosts[left].sh(&format!("ip addr add 192.0.{left}.1/24 dev right"));
+        hosts[left + 1].sh(&format!("ip addr add 192.0.{left}.2/24 dev left"));
+    }
+    hosts[3].sh("ip link set right mtu 1400");
+    hosts[4].sh("ip link set left mtu 1400");
+    hosts.iter_mut().for_each(Host::start_agent);
+    for (number, host) in hosts.iter().enumerate() {
+        host.overlay(&format!("config application 7 --carries {carries}"));
+        host.overlay(&format!("id set {}", host.id()));
+        // Whichever of its locators a relay sends from, it is the relay's.
+        let locators = |number: usize| {
+            let right = (number < 4).then(|| format!("192.0.{number}.1"));
+            right.into_iter().chain((number > 0).then(|| format!("192.0.{}.2", number - 1)))
+        };
+        for locator in locators(number) {
+            host.overlay(&format!("locator add {locator}"));
+        }
+        for near in (0..5).filter(|near: &usize| near.abs_diff(number) == 1) {
+            for locator in locators(near) {
+                host.overlay(&format!("node add {} {locator}", hosts[near].id()));
+            }
+        }
+        for (to, other) in hosts.iter().enumerate().filter(|(to, _)| *to != number) {
+            let via = if to > number { number + 1 } else { number - 1 };
+            host.overlay(&format!("route add {} --via {}", other.id(), hosts[via].id()));
+        }
+    }
+    hosts
+}
+
+#[test]
+fn a_path_that_narrows_tells_hosts_what_fits() {
+    let Some(person) = Person::root() else { return };
+    for carries in ["ethernet", "ip"] {
+        let hosts = narrowing(&person, carries);
+        let [a, .., b] = &hosts;
+        for (host, other) in [(a, b), (b, a)] {
+            host.overlay("config device ov0 --app 7 --vni 1");
+            host.sh(&format!(
+                "ip addr add {}/24 dev ov0 && ip addr add fd00::{}/64 dev ov0 nodad && ip link set ov0 address 02:00:00:00:00:0{}",
+                host.inner(), host.number, host.number
+            ));
+            let far = other.number;
+            if carries == "ip" {
+                host.overlay(&format!("fib add ov0 {}/32 {}", other.inner(), other.id()));
+                host.overlay(&format!("fib add ov0 fd00::{far}/128 {}", other.id()));
+            } else {
+                host.overlay(&format!("fib add ov0 02:00:00:00:00:0{far} {}", other.id()));
+                host.sh(&format!(
+                    "ip neigh replace {} lladdr 02:00:00:00:00:0{far} dev ov0; ip neigh replace fd00::{far} lladdr 02:00:00:00:00:0{far} dev ov0",
+                    other.inner()
+                ));
+            }
+        }
+        assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+        // The device has the room of its own link; what the relay's has is heard of, once for both families.
+        let mtu = a.sh("ip -o link show ov0 | sed 's/.*mtu //; s/ .*//'").trim().parse::<u32>().unwrap();
+        for (address, headers) in [(b.inner(), 28), (format!("fd00::{}", b.number), 48)] {
+            let ping = |bytes: u32| {
+                let size = (bytes - headers).to_string();
+                a.exec(&["ping", "-c", "1", "-W", "1", "-M", "do", "-s", &size, &address]).code() == Some(0)
+            };
+            assert!(!ping(mtu), "{address}");
+            let knows =
+                || a.sh(&format!("ip route get {address}; ip -6 route get {address}; true")).contains("mtu");
+            assert!(
+                eventually(|| !ping(mtu) && knows()),
+                "{address}: {} {}",
+                a.sh(&format!("ip route get {address}; true")),
+                stats(&hosts)
+            );
+            assert!(!ping(mtu - 99) && ping(mtu - 100), "{address}: {}", stats(&hosts));
+            assert!(eventually(|| ping(mtu - 100)));
+        }
+        let nodes = a.json("stats")["nodes"].clone();
+        let of_b = nodes.as_array().unwrap().iter().find(|row| row["node"] == b.id()).unwrap();
+        let header = if carries == "ethernet" { 14 } else { 0 };
+        assert_eq!(of_b["room"], mtu - 100 + header, "{nodes}");
+        assert!(hosts[3].dropped("too-big") > 0 && a.dropped("too-big") > 0, "{}", stats(&hosts));
+        // What was begun before anybody knew of it goes on: superpackets, too, are cut to what fits.
+        a.sh("ip route flush cache; ip -6 route flush cache");
+        transfers(a, b);
+        transfers(b, a);
+    }
+}
+
 #[test]
 fn a_path_changes_its_encapsulation_at_each_hop() {
     let Some(person) = Person::root() else { return };

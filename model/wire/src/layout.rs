@@ -94,6 +94,7 @@ pub fn headers_in_c() -> String {
         mpls::Header::in_c(),
         ovstack::Header::in_c(),
         icmp::Header::in_c(),
+        too_big::Header::in_c(),
     ]
     .join("\n")
 }

@@ -16,6 +16,7 @@
 //! | Ethernet | [`ipv4`], [`ipv6`], [`mpls`] |
 //! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], IP again |
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
+//! | ovstack | [`too_big`], or what its application says |
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,7 @@ pub mod nsh;
 pub mod number;
 pub mod nvgre;
 pub mod ovstack;
+pub mod too_big;
 pub mod udp;
 pub mod vxlan;
 pub mod vxlan_gpe;

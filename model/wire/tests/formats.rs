@@ -233,6 +233,16 @@ proptest! {
     }
 
     #[test]
+    fn a_relay_says_what_fits(room: u32, destination: u32, behind in payload()) {
+        let repr = too_big::Repr { room, destination: NodeId(destination) };
+        let mut bytes = packet(&repr, &behind);
+        prop_assert_eq!(too_big::Repr::parse(&bytes), Ok(repr));
+        bytes[0] = 2;
+        prop_assert!(too_big::Repr::parse(&bytes).is_err());
+        prop_assert!(too_big::Repr::parse(&bytes[..11]).is_err());
+    }
+
+    #[test]
     fn no_bytes_make_a_parser_panic(mut bytes in proptest::collection::vec(0u8.., 0..200), likely: (u8, u8)) {
         for first in [bytes.first().copied().unwrap_or_default(), 0x45, 0x4f, 0x60, 0x08, 0x0c, likely.0 & 0x3f] {
             if let Some(byte) = bytes.first_mut() {
@@ -251,6 +261,7 @@ proptest! {
             let _ = gue::Packet::parse(&bytes).map(|packet| (packet.fields(), gue::Repr::of(&packet)));
             let _ = mpls::Label::parse(&bytes).map(|label| mpls::Repr::of(&label));
             let _ = ovstack::Packet::parse(&bytes).map(|packet| ovstack::Repr::of(&packet));
+            let _ = too_big::Repr::parse(&bytes);
             let _ = (TooBig::of(&bytes, four, four).is_ok(), TooBig::of(&bytes, six, six).is_ok());
         }
     }

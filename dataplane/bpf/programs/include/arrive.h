@@ -80,7 +80,7 @@ inline int read_ovstack(struct __sk_buff *skb, struct parcel *parcel, __u32 shim
 	if (header->version != 1)
 		return -DROP_VERSION;
 	parcel->placed = true;
-	parcel->payload = PAYLOAD_UNSAID;
+	parcel->payload = header->flags & MESSAGE_FLAG ? PAYLOAD_CONTROL : PAYLOAD_UNSAID;
 	parcel->application = header->application;
 	parcel->vni = vni_of(header->vni);
 	parcel->hash = bpf_ntohl(header->hash);

@@ -27,6 +27,7 @@
 
 /* Protocols behind an outer IP header. */
 #define PROTOCOL_IPV4 4
+#define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 #define PROTOCOL_IPV6 41
 #define PROTOCOL_GRE 47
@@ -117,6 +118,12 @@ inline __u16 folded(__u32 sum)
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return sum;
+}
+
+/* A sum of 32-bit words, as the kernel's helper gives it. */
+inline __u16 folded32(__u32 sum)
+{
+	return folded(sum);
 }
 
 inline __u32 rotated(__u32 word, int bits)

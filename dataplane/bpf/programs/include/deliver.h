@@ -62,6 +62,9 @@ inline int deliver(struct __sk_buff *skb, const struct parcel *parcel)
 	__u32 *index, bytes = skb->len - parcel->outer;
 	int reason;
 
+	/* What is said to a group is nobody's. */
+	if (parcel->payload == PAYLOAD_CONTROL)
+		return drop(DROP_MALFORMED);
 	index = bpf_map_lookup_elem(&vnis, &key);
 	if (!index)
 		return drop(DROP_UNKNOWN_TENANT);

@@ -141,9 +141,11 @@ inline bool carries(__u32 encapsulation, enum payload payload)
 		return payload == PAYLOAD_ETHERNET;
 	case ENCAPSULATION_IPIP:
 	case ENCAPSULATION_GUE:
-		return payload != PAYLOAD_ETHERNET;
-	default:
+		return payload == PAYLOAD_IPV4 || payload == PAYLOAD_IPV6;
+	case ENCAPSULATION_OVSTACK:
 		return true;
+	default:
+		return payload != PAYLOAD_CONTROL;
 	}
 }
 
@@ -193,6 +195,7 @@ inline void fill_shim(void *shim, __u32 encapsulation, const struct parcel *parc
 		struct ovstack_header *header = shim;
 
 		header->ttl = parcel->ttl;
+		header->flags = parcel->payload == PAYLOAD_CONTROL ? MESSAGE_FLAG : 0;
 		header->application = parcel->application;
 		fill_vni(header->vni, parcel->vni);
 		header->hash = bpf_htonl(parcel->hash);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "encapsulate.h"
+#include "too_big.h"
 
 /* One of a hop's wires, by weight; a flow's hash always names the same. */
 inline __u32 chosen(const struct hop *hop, __u32 hash)
@@ -26,6 +27,7 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 	const struct wire *wire;
 	const struct hop *hop;
 	__u64 *slot;
+	__u32 room;
 
 	hop = at(hops, index);
 	if (!hop || !hop->count)
@@ -39,9 +41,12 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 	adjacency = at(adjacency_slots, *slot);
 	if (!adjacency || !adjacency->interface)
 		return -DROP_NO_ROUTE;
-	/* A superpacket is cut into segments later, of which the kernel knows that they fit. */
-	if (!skb->gso_size && skb->len - parcel->outer + wire->length > adjacency->mtu + ETHERNET)
+	room = adjacency->mtu + ETHERNET;
+	room = room > wire->length ? room - wire->length : 0;
+	if (!fits(skb, parcel, room)) {
+		parcel->room = room;
 		return -DROP_TOO_BIG;
+	}
 	if (!carries(wire->form & ~FORM_IPV6, parcel->payload))
 		return -DROP_REFUSED;
 	if (!make_room(skb, parcel, wire) || !write_outer(skb, wire, adjacency, parcel))

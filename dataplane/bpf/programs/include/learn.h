@@ -2,7 +2,7 @@
 /* Where stations are, learned from what they send. */
 #pragma once
 
-#include "maps.h"
+#include "bucket.h"
 #include "parcel.h"
 
 /* Seconds, nearly: 2^30 nanoseconds. */
@@ -16,23 +16,6 @@ inline __u32 now(void)
 #define LEARNING_BURST 1000000000ULL
 
 TABLE(learning, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, SIZE_TENANTS, 0);
-
-inline bool may_learn(__u32 tenant)
-{
-	__u64 time = bpf_ktime_get_ns(), spent;
-	struct bucket *bucket = at(learning, tenant);
-
-	if (!bucket)
-		return false;
-	spent = bucket->spent_until;
-	if (time > LEARNING_BURST && spent < time - LEARNING_BURST)
-		spent = time - LEARNING_BURST;
-	if (spent + LEARNING_COST > time)
-		return false;
-	/* Two processors may spend the same token; the bound is one of load, not of law. */
-	bucket->spent_until = spent + LEARNING_COST;
-	return true;
-}
 
 /* Looks at the sender of a frame. Returns why it must not be, as a negative number, or 0. */
 inline int learn(struct __sk_buff *skb, __u32 tenant, const struct parcel *parcel)
@@ -56,7 +39,7 @@ inline int learn(struct __sk_buff *skb, __u32 tenant, const struct parcel *parce
 	path = bpf_map_lookup_elem(&nodes, &node);
 	if (!path)
 		return -DROP_UNKNOWN_SOURCE;
-	if (may_learn(tenant)) {
+	if (take(at(learning, tenant), LEARNING_COST, LEARNING_BURST)) {
 		entry.node = parcel->source;
 		entry.path = *path;
 		entry.heard = second ?: 1;

@@ -19,6 +19,8 @@ TABLE(fib, BPF_MAP_TYPE_HASH, struct fib_key, struct fib_entry, 65536, BPF_F_NO_
 TABLE(nodes, BPF_MAP_TYPE_HASH, struct node_key, __u32, 16384, BPF_F_NO_PREALLOC);
 /* Each a kind and an index. */
 TABLE(paths, BPF_MAP_TYPE_ARRAY, __u32, __u64, 4096, 0);
+/* What fits each path, as relays said: a second in the upper half, bytes in the lower. */
+TABLE(limits, BPF_MAP_TYPE_ARRAY, __u32, __u64, 4096, 0);
 TABLE(path_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
 TABLE(hops, BPF_MAP_TYPE_ARRAY, __u32, struct hop, 4096, 0);
 TABLE(groups, BPF_MAP_TYPE_ARRAY, __u32, struct group, 256, 0);

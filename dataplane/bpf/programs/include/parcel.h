@@ -11,6 +11,8 @@ enum payload {
 	PAYLOAD_IPV6,
 	/* The application knows. */
 	PAYLOAD_UNSAID,
+	/* A message of the overlay itself. */
+	PAYLOAD_CONTROL,
 };
 
 struct parcel {
@@ -28,6 +30,8 @@ struct parcel {
 	/* ECN and flow of the payload, for the outer header; of a packet on its way the outer header's own. */
 	__u32 ecn;
 	__u16 flow;
+	/* Of a packet that was too big, how many bytes would have fitted. */
+	__u32 room;
 	/* Whether its header says from which node it is, and for which. */
 	bool placed;
 	/* The locator it came from; all nought of a packet that begins here. */

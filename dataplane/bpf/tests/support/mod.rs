@@ -88,6 +88,7 @@ impl Node {
             fib: all(from, &names::FIB),
             nodes: all(from, &names::NODES),
             paths: all(from, &names::PATHS),
+            limits: all(from, &names::LIMITS),
             hops: all(from, &names::HOPS),
             groups: all(from, &names::GROUPS),
             wires: all(from, &names::WIRES),

@@ -5,7 +5,7 @@ use crate::Identifier;
 use crate::config::Carries;
 use crate::protocol::{DeviceStats, FibRow, NodeStats, Reply, Stats};
 use ipnet::IpNet;
-use plait_dataplane_reference::tables::FibKey;
+use plait_dataplane_reference::tables::{FibKey, limits};
 use plait_model_overlay::NodeId;
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
@@ -57,6 +57,7 @@ impl Agent {
             };
             stats.devices.insert(live.config.name.clone(), counts);
         }
+        let second = heard_at(now());
         for (application, tables) in self.overlay.applications() {
             let nodes: std::collections::BTreeSet<_> =
                 tables.nodes.keys().chain(tables.routes.keys()).collect();
@@ -64,8 +65,11 @@ impl Agent {
                 let Some(path) = self.compiler.path(application, *node) else { continue };
                 let count = programs.path_count(path)?;
                 if count.packets > 0 {
+                    let limit = self.tables.limit(path)?;
+                    let is_fresh = |heard: u32| second.wrapping_sub(heard) <= limits::AGE;
+                    let room = limit.filter(|(_, heard)| is_fresh(*heard)).map(|(room, _)| room);
                     let (packets, bytes) = (count.packets, count.bytes);
-                    stats.nodes.push(NodeStats { application, node: *node, packets, bytes });
+                    stats.nodes.push(NodeStats { application, node: *node, packets, bytes, room });
                 }
             }
         }

@@ -15,6 +15,7 @@ pub(super) struct Tables {
     applications: Table<u32, Application>,
     nodes: Table<NodeKey, u32>,
     paths: Table<u32, u64>,
+    limits: Table<u32, u64>,
     hops: Table<u32, Hop>,
     groups: Table<u32, Group>,
     wires: Table<u32, Wire>,
@@ -40,6 +41,7 @@ impl Tables {
             applications: programs.table(&names::APPLICATIONS)?,
             nodes: programs.table(&names::NODES)?,
             paths: programs.table(&names::PATHS)?,
+            limits: programs.table(&names::LIMITS)?,
             hops: programs.table(&names::HOPS)?,
             groups: programs.table(&names::GROUPS)?,
             wires: programs.table(&names::WIRES)?,
@@ -71,7 +73,11 @@ impl Tables {
         match write {
             Write::Application(key, value) => self.applications.set(key, value),
             Write::Node(key, value) => put(&self.nodes, key, value.as_ref()),
-            Write::Path(key, value) => self.paths.set(key, value),
+            Write::Path(key, value) => {
+                self.paths.set(key, value)?;
+                // What relays said was of the way before.
+                self.limits.set(key, &0)
+            }
             Write::Hop(key, value) => self.hops.set(key, value),
             Write::Group(key, value) => self.groups.set(key, value),
             Write::Wire(key, value) => self.wires.set(key, value),
@@ -82,6 +88,12 @@ impl Tables {
             Write::Locator(key, value) => put(&self.locators, key, value.as_ref()),
             Write::Forget(node) => self.forget(*node),
         }
+    }
+
+    /// What fits a path, if a relay said so: bytes, and when it did.
+    pub fn limit(&self, path: u32) -> Result<Option<(u32, u32)>, Error> {
+        let word = self.limits.get(&path)?.unwrap_or_default();
+        Ok(Some((word as u32, (word >> 32) as u32)).filter(|(room, _)| *room > 0))
     }
 
     /// Forgets every identifier that is at a node.

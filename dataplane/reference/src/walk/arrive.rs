@@ -126,7 +126,7 @@ impl<'a> Said<'a> {
             vni: Some(header.vni.get()),
             ttl: Some(header.ttl),
             placed: Some((header.hash.get(), destination, source)),
-            payload: Payload::Unsaid,
+            payload: if header.flags & ovstack::CONTROL != 0 { Payload::Control } else { Payload::Unsaid },
             carried,
         })
     }

@@ -1,7 +1,7 @@
 //! From a path to the wire, for what begins here and for what passes.
 
 use super::parcel::{Parcel, Payload};
-use super::{Sent, Walk};
+use super::{Refusal, Sent, Walk};
 use crate::tables::*;
 use crate::template::{SERVICE_INDEX, udp_port};
 use plait_model_wire::ethernet::{self, Mac};
@@ -16,45 +16,45 @@ impl Walk {
     pub(super) fn follow(
         &mut self,
         path: u32,
-        parcel: Parcel,
+        parcel: &Parcel,
         application: &Application,
         second: u32,
-    ) -> Result<Vec<Sent>, Drop> {
+    ) -> Result<Vec<Sent>, Refusal> {
         let word = *self.paths.get(&path).ok_or(Drop::NoRoute)?;
         *self.counts.paths.entry(path).or_default() += 1;
         let began_here = parcel.from == [0; 16];
         let (kind, index) = ((word >> 32) as u32, word as u32);
         match kind {
-            path::HOP => self.address_to(index, &parcel).map(|sent| vec![sent]),
+            path::HOP => self.address_to(index, parcel).map(|sent| vec![sent]),
             path::GROUP => {
                 let group = *self.groups.get(&index).ok_or(Drop::NoRoute)?;
-                let previous = self.came_from(&parcel);
+                let previous = self.came_from(parcel);
                 let mut sent = Vec::new();
                 for hop in group.hops.into_iter().take(group.count.min(size::GROUP) as usize) {
                     // Not back to where it came from.
                     if self.hops.get(&hop).is_none_or(|hop| hop.node == previous) {
                         continue;
                     }
-                    match self.address_to(hop, &parcel) {
+                    match self.address_to(hop, parcel) {
                         Ok(copy) => sent.push(copy),
-                        Err(reason) => self.drop(reason),
+                        Err(refusal) => self.drop(refusal.reason),
                     }
                 }
                 if group.includes_own != 0 && parcel.overlay.source.0 != application.own {
-                    match self.deliver(&parcel, second) {
+                    match self.deliver(parcel, second) {
                         Ok(copy) => sent.push(copy),
                         Err(reason) => self.drop(reason),
                     }
                 }
                 Ok(sent)
             }
-            path::OWN if !began_here => self.deliver(&parcel, second).map(|sent| vec![sent]),
-            _ => Err(Drop::NoRoute),
+            path::OWN if !began_here => Ok(vec![self.deliver(parcel, second)?]),
+            _ => Err(Drop::NoRoute.into()),
         }
     }
 
     /// The outer header for a hop, and the interface to leave by.
-    fn address_to(&self, index: u32, parcel: &Parcel) -> Result<Sent, Drop> {
+    fn address_to(&self, index: u32, parcel: &Parcel) -> Result<Sent, Refusal> {
         let hop = self.hops.get(&index).filter(|hop| hop.count > 0).ok_or(Drop::NoRoute)?;
         let wire = self.wires.get(&chosen(hop, parcel.overlay.hash)).ok_or(Drop::NoRoute)?;
         let slot = self.adjacencies.get(&wire.adjacency).ok_or(Drop::NoRoute)?;
@@ -62,8 +62,9 @@ impl Walk {
         let adjacency = adjacency.filter(|adjacency| adjacency.interface != 0).ok_or(Drop::NoRoute)?;
         let mut frame = parcel.carried.clone();
         let bytes = wire.length as usize + frame.len();
-        if bytes > adjacency.mtu as usize + ethernet::Header::LENGTH {
-            return Err(Drop::TooBig);
+        let room = (adjacency.mtu + ethernet::Header::LENGTH as u32).saturating_sub(wire.length);
+        if frame.len() > room as usize {
+            return Err(Refusal { reason: Drop::TooBig, room: Some(room).filter(|room| *room > 0) });
         }
         let encapsulation = wire.form & !form::IPV6;
         let carrier = push_shim(&mut frame, encapsulation, parcel).ok_or(Drop::Refused)?;
@@ -94,8 +95,11 @@ impl Walk {
 fn push_shim(frame: &mut Vec<u8>, encapsulation: u32, parcel: &Parcel) -> Option<u8> {
     let (payload, vni, hash) = (parcel.payload, parcel.overlay.vni, parcel.overlay.hash);
     let is_frame = !matches!(payload, Payload::Ipv4 | Payload::Ipv6);
+    let is_control = payload == Payload::Control;
     match encapsulation {
-        encapsulation::OVSTACK => push(frame, &ovstack::Repr { is_control: false, ..parcel.overlay }),
+        encapsulation::OVSTACK => push(frame, &ovstack::Repr { is_control, ..parcel.overlay }),
+        // Nobody else has messages of the overlay.
+        _ if is_control => return None,
         encapsulation::VXLAN if is_frame => push(frame, &vxlan::Repr { vni }),
         encapsulation::GENEVE => {
             push(frame, &geneve::Repr { vni, protocol: payload.ether_type(), options: &[] });

@@ -15,6 +15,8 @@ pub(super) enum Payload {
     Ipv6,
     /// The application knows.
     Unsaid,
+    /// A message of the overlay itself.
+    Control,
 }
 
 impl Payload {
@@ -39,7 +41,7 @@ impl Payload {
     /// That EtherType.
     pub fn ether_type(self) -> u16 {
         match self {
-            Self::Ethernet | Self::Unsaid => ether_type::ETHERNET,
+            Self::Ethernet | Self::Unsaid | Self::Control => ether_type::ETHERNET,
             Self::Ipv4 => ether_type::IPV4,
             Self::Ipv6 => ether_type::IPV6,
         }
@@ -58,7 +60,7 @@ impl Payload {
     /// That number.
     pub fn next(self) -> u8 {
         match self {
-            Self::Ethernet | Self::Unsaid => nsh::next::ETHERNET,
+            Self::Ethernet | Self::Unsaid | Self::Control => nsh::next::ETHERNET,
             Self::Ipv4 => nsh::next::IPV4,
             Self::Ipv6 => nsh::next::IPV6,
         }
@@ -72,7 +74,7 @@ impl Payload {
     /// Bytes that it has at least.
     pub fn least(self) -> usize {
         match self {
-            Self::Ethernet | Self::Unsaid => ethernet::Header::LENGTH,
+            Self::Ethernet | Self::Unsaid | Self::Control => ethernet::Header::LENGTH,
             Self::Ipv4 => ipv4::Header::LENGTH,
             Self::Ipv6 => ipv6::Header::LENGTH,
         }
@@ -161,7 +163,7 @@ impl Parcel {
     pub fn stripped(&self, address: [u8; 6]) -> Vec<u8> {
         let mut frame = self.carried.clone();
         let ether_type = match self.payload {
-            Payload::Ethernet | Payload::Unsaid => {
+            Payload::Ethernet | Payload::Unsaid | Payload::Control => {
                 // The kernel's way to take a header off leaves no less than one of IP.
                 let is_ipv6 = Frame::parse(&frame).is_ok_and(|frame| frame.ether_type() == ether_type::IPV6);
                 let ip = if is_ipv6 { ipv6::Header::LENGTH } else { ipv4::Header::LENGTH };

@@ -47,7 +47,7 @@ fn identifier(parcel: &Parcel, tenant: &Tenant) -> Option<([u8; size::IDENTIFIER
     let bytes = &parcel.carried;
     let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     match parcel.payload {
-        Payload::Ethernet | Payload::Unsaid => {
+        Payload::Ethernet | Payload::Unsaid | Payload::Control => {
             let frame = Frame::parse(bytes).ok()?;
             let mut identifier = [0; size::IDENTIFIER as usize];
             identifier[..6].copy_from_slice(&frame.destination().0);

@@ -217,13 +217,14 @@ fn stats_text(stats: &Stats) -> String {
     }));
     let mut text = table(&rows);
     if !stats.nodes.is_empty() {
-        let mut rows = vec![head(&["APP", "TO", "PACKETS", "BYTES"])];
+        let mut rows = vec![head(&["APP", "TO", "PACKETS", "BYTES", "FITS"])];
         rows.extend(stats.nodes.iter().map(|of| {
             vec![
                 of.application.to_string(),
                 of.node.to_string(),
                 of.packets.to_string(),
                 of.bytes.to_string(),
+                of.room.map_or(String::new(), |room| room.to_string()),
             ]
         }));
         text += &format!("\n{}", table(&rows));

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Packets that do not fit a next hop: relays tell the node they are from, which tells its hosts.
+ *
+ *   relay    TOO_BIG ─► the packet itself goes back, cut to a message of the overlay (model/wire: too_big)
+ *   source   remembers what fits, a number for each path, for ten minutes; what is larger becomes an ICMP message */
+#pragma once
+
+#include "bucket.h"
+#include "count.h"
+#include "learn.h"
+#include "parcel.h"
+
+/* A thousand answers a second, after a burst of a hundred. */
+#define ANSWER_COST 1000000ULL
+#define ANSWER_BURST 100000000ULL
+
+/* The most that the kernel takes off at once, and how often for the longest packet of an Ethernet. */
+#define MOST_AT_ONCE 0xfffu
+#define MOST_PARTS 4
+
+TABLE(answering, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, 1, 0);
+
+#define ICMP_HEADER ((__u32)sizeof(struct icmp_header))
+#define ICMP_V4 1
+#define ICMP_V6 58
+
+/* Bytes of the packets that a superpacket will be cut into, headers included, from its payload's first byte. Of what is
+ * not known how it is cut, none. */
+inline __u32 segment_bytes(struct __sk_buff *skb, const struct parcel *parcel)
+{
+	__u32 start = parcel->outer, end = start;
+	__u8 first, protocol, offset;
+	__be16 ether_type;
+
+	if (parcel->payload == PAYLOAD_ETHERNET) {
+		if (bpf_skb_load_bytes(skb, start + 12, &ether_type, 2))
+			return 0;
+		if (ether_type != bpf_htons(ETH_P_IP) && ether_type != bpf_htons(ETH_P_IPV6))
+			return 0;
+		end += ETHERNET;
+	}
+	if (bpf_skb_load_bytes(skb, end, &first, 1) || bpf_skb_load_bytes(skb, end + (first >> 4 == 6 ? 6 : 9), &protocol, 1))
+		return 0;
+	end += first >> 4 == 6 ? IPV6 : (first & 15) * 4;
+	if (protocol == PROTOCOL_UDP)
+		return end + UDP - start + skb->gso_size;
+	if (protocol != PROTOCOL_TCP || bpf_skb_load_bytes(skb, end + 12, &offset, 1))
+		return 0;
+	return end + (offset >> 4) * 4 - start + skb->gso_size;
+}
+
+/* Whether a payload, or each segment of it, is no longer than that. */
+inline bool fits(struct __sk_buff *skb, const struct parcel *parcel, __u32 room)
+{
+	if (skb->len - parcel->outer <= room)
+		return true;
+	return skb->gso_size && segment_bytes(skb, parcel) <= room;
+}
+
+/* Makes a packet on its way the message that it is too big, to the node it is from. */
+inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const struct application *application)
+{
+	struct too_big_header message = {};
+	__u32 bytes = parcel->outer + MESSAGE_BYTES;
+
+	/* Only of ovstack it is known whose it is; and nothing is said about what is said. Of a superpacket the kernel would
+	 * cut the message, too; who is not answered sends a single segment next. */
+	if (!parcel->placed || parcel->payload == PAYLOAD_CONTROL || skb->gso_size ||
+	    !take(at(answering, 0), ANSWER_COST, ANSWER_BURST))
+		return false;
+	message.kind = MESSAGE_TOO_BIG;
+	message.room = bpf_htonl(parcel->room);
+	message.destination = bpf_htonl(parcel->destination);
+	/* An encapsulated packet is cut at its front only; the outer header is written anew anyhow. */
+#pragma nounroll
+	for (int part = 0; part < MOST_PARTS && skb->len > bytes; part++) {
+		__u32 less = skb->len - bytes;
+
+		less = less < MOST_AT_ONCE ? less : MOST_AT_ONCE;
+		if (bpf_skb_adjust_room(skb, -(__s32)less, BPF_ADJ_ROOM_MAC, 0))
+			return false;
+	}
+	if (skb->len != bytes || bpf_skb_store_bytes(skb, parcel->outer, &message, sizeof(message), 0))
+		return false;
+	parcel->destination = parcel->source;
+	parcel->source = application->own;
+	parcel->ttl = application->ttl;
+	parcel->payload = PAYLOAD_CONTROL;
+	parcel->ecn = 0;
+	parcel->room = 0;
+	return true;
+}
+
+/* Remembers what a relay says. */
+inline int heed(struct __sk_buff *skb, const struct parcel *parcel)
+{
+	struct node_key key = { .application = parcel->application, .node = parcel->source };
+	struct too_big_header message;
+	__u64 *limit, room;
+	__u32 *path;
+
+	if (!bpf_map_lookup_elem(&nodes, &key))
+		return drop(DROP_UNKNOWN_SOURCE);
+	if (bpf_skb_load_bytes(skb, parcel->outer, &message, sizeof(message)))
+		return drop(DROP_MALFORMED);
+	room = bpf_ntohl(message.room);
+	if (message.kind != MESSAGE_TOO_BIG || room < MESSAGE_LEAST_ROOM)
+		return drop(DROP_MALFORMED);
+	key.node = bpf_ntohl(message.destination);
+	path = bpf_map_lookup_elem(&nodes, &key);
+	limit = path ? at(limits, *path) : 0;
+	if (!limit)
+		return drop(DROP_NO_ROUTE);
+	/* Of several relays the one with the least room counts, for as long as it is remembered. */
+	if (!(__u32)*limit || room <= (__u32)*limit || now() - (*limit >> 32) > LIMITS_AGE)
+		*limit = (__u64)now() << 32 | room;
+	return DROPPED;
+}
+
+/* What fits a path, if any relay said so lately; else nought. */
+inline __u32 limit_of(__u32 path)
+{
+	const __u64 *limit = at(limits, path);
+
+	if (!limit || !(__u32)*limit || now() - (*limit >> 32) > LIMITS_AGE)
+		return 0;
+	return *limit;
+}
+
+/* Whether a host may be told of a packet (RFC 1122 section 3.2.2, RFC 4443 section 2.4): not of a message that says
+ * something went wrong, nor of a later fragment, nor of what is for many. */
+inline bool is_worth_telling(struct __sk_buff *skb, bool is_ipv6)
+{
+	const __u32 header = is_ipv6 ? IPV6 : IPV4;
+	const void *ip = data(skb) + ETHERNET;
+	__u8 kind;
+
+	if (ip + header + 1 > data_end(skb))
+		return false;
+	kind = *(const __u8 *)(ip + header);
+	if (is_ipv6)
+		return ((const struct ipv6_header *)ip)->next_header != ICMP_V6 || kind >= 128;
+	if (((const struct ipv4_header *)ip)->fragment & bpf_htons(0x1fff) ||
+	    ((const struct ipv4_header *)ip)->destination[0] >= 224)
+		return false;
+	return ((const struct ipv4_header *)ip)->protocol != ICMP_V4 || kind == 8 || kind == 0;
+}
+
+/* Writes the ICMP message before a packet whose first bytes it quotes. Choice: it is from the packet's destination, since
+ * relays have no address among the hosts. */
+inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
+{
+	const __u32 header = is_ipv6 ? IPV6 : IPV4, icmp_bytes = ICMP_HEADER + MESSAGE_QUOTED;
+	struct icmp_header *icmp;
+	__u8 station[6];
+	__s64 sum = 0;
+	void *front = data(skb);
+
+	if (front + ETHERNET + header + icmp_bytes > data_end(skb))
+		return false;
+	__builtin_memcpy(station, front, 6);
+	__builtin_memcpy(front, front + 6, 6);
+	__builtin_memcpy(front + 6, station, 6);
+	icmp = front + ETHERNET + header;
+	*icmp = (struct icmp_header){};
+	if (is_ipv6) {
+		const struct ipv6_header *quoted = (void *)(icmp + 1);
+		struct ipv6_header *ip = front + ETHERNET;
+		/* The length and the protocol, as the pseudo header of RFC 8200 section 8.1 has them. */
+		__be32 rest[2] = { bpf_htonl(icmp_bytes), bpf_htonl(ICMP_V6) };
+
+		ip->version_class_flow = bpf_htonl(6 << 28);
+		ip->payload_length = bpf_htons(icmp_bytes);
+		ip->next_header = ICMP_V6;
+		ip->hop_limit = 64;
+		__builtin_memcpy(ip->source, quoted->destination, 16);
+		__builtin_memcpy(ip->destination, quoted->source, 16);
+		icmp->kind = 2;
+		icmp->mtu = bpf_htonl(mtu < 1280 ? 1280 : mtu);
+		sum = bpf_csum_diff(0, 0, (__be32 *)ip->source, 32, 0);
+		sum = bpf_csum_diff(0, 0, rest, sizeof(rest), sum);
+	} else {
+		const struct ipv4_header *quoted = (void *)(icmp + 1);
+		struct ipv4_header *ip = front + ETHERNET;
+
+		*ip = (struct ipv4_header){ .version_ihl = 0x45, .ttl = 64, .protocol = ICMP_V4 };
+		ip->total_length = bpf_htons(IPV4 + icmp_bytes);
+		__builtin_memcpy(ip->source, quoted->destination, 4);
+		__builtin_memcpy(ip->destination, quoted->source, 4);
+		ip->checksum = ~folded32(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0));
+		icmp->kind = 3;
+		icmp->code = 4;
+		icmp->mtu = bpf_htonl(mtu & 0xffff);
+	}
+	sum = bpf_csum_diff(0, 0, (__be32 *)icmp, icmp_bytes, sum);
+	icmp->checksum = ~folded32(sum);
+	return true;
+}
+
+/* Makes a packet of this host's the message that it was too big, and gives it back. */
+inline int tell_host(struct __sk_buff *skb, const struct parcel *parcel)
+{
+	__u32 mtu = parcel->payload == PAYLOAD_ETHERNET ? parcel->room - ETHERNET : parcel->room;
+	bool is_ipv6 = skb->protocol == bpf_htons(ETH_P_IPV6);
+
+	if (!is_ipv6 && skb->protocol != bpf_htons(ETH_P_IP))
+		return DROPPED;
+	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6) ||
+	    bpf_skb_change_tail(skb, ETHERNET + MESSAGE_QUOTED, 0))
+		return DROPPED;
+	if (bpf_skb_adjust_room(skb, (is_ipv6 ? IPV6 : IPV4) + ICMP_HEADER, BPF_ADJ_ROOM_MAC, 0))
+		return DROPPED;
+	if (is_ipv6 ? !write_icmp(skb, true, mtu) : !write_icmp(skb, false, mtu))
+		return DROPPED;
+	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
+}

@@ -1,0 +1,120 @@
+//! Packets that do not fit a next hop: relays tell the node they are from, which tells its hosts.
+
+use super::parcel::{Parcel, Payload};
+use super::{Sent, Walk};
+use crate::tables::*;
+use plait_model_wire::ethernet::{self, Frame};
+use plait_model_wire::icmp::TooBig;
+use plait_model_wire::number::{ether_type, protocol};
+use plait_model_wire::ovstack::{self, NodeId};
+use plait_model_wire::{Emit as _, ipv4, ipv6, push, too_big};
+
+const _: () = assert!(message::FLAG == ovstack::CONTROL as u32 && message::TOO_BIG == too_big::KIND as u32);
+
+/// IPv6 goes no lower (RFC 8200 section 5).
+const LEAST_IPV6: u32 = 1280;
+
+impl Walk {
+    /// What fits a path, if any relay said so lately.
+    pub(super) fn limit(&self, path: u32, second: u32) -> Option<u32> {
+        let word = self.limits.get(&path).copied().unwrap_or_default();
+        let (heard, room) = ((word >> 32) as u32, word as u32);
+        (room != 0 && second.wrapping_sub(heard) <= limits::AGE).then_some(room)
+    }
+
+    /// Remembers what a relay says.
+    pub(super) fn heed(&mut self, parcel: &Parcel, second: u32) -> Result<(), Drop> {
+        let key = |node: NodeId| NodeKey { application: parcel.overlay.application.into(), node: node.0 };
+        if !self.nodes.contains_key(&key(parcel.overlay.source)) {
+            return Err(Drop::UnknownSource);
+        }
+        let said = too_big::Repr::parse(&parcel.carried).map_err(|_| Drop::Malformed)?;
+        if said.room < message::LEAST_ROOM {
+            return Err(Drop::Malformed);
+        }
+        let path = *self.nodes.get(&key(said.destination)).ok_or(Drop::NoRoute)?;
+        // Of several relays the one with the least room counts, for as long as it is remembered.
+        if self.limit(path, second).is_none_or(|known| said.room <= known) {
+            self.limits.insert(path, u64::from(second) << 32 | u64::from(said.room));
+        }
+        Ok(())
+    }
+}
+
+impl Parcel {
+    /// The message that a packet is too big, to the node it is from. None where that is not known, or nobody is told.
+    pub(super) fn answer(&self, room: u32, application: &Application) -> Option<Self> {
+        if !self.placed || self.payload == Payload::Control {
+            return None;
+        }
+        let message = too_big::Repr { room, destination: self.overlay.destination };
+        let begin = self.carried.len().checked_sub(message::BYTES as usize)? + message.length();
+        let mut carried = self.carried[begin..].to_vec();
+        push(&mut carried, &message);
+        let overlay = ovstack::Repr {
+            is_control: true,
+            ttl: application.ttl as u8,
+            destination: self.overlay.source,
+            source: NodeId(application.own),
+            ..self.overlay
+        };
+        Some(Self { overlay, payload: Payload::Control, carried, ecn: 0, ..self.clone() })
+    }
+}
+
+/// The ICMP message that tells a host that its packet was too big, and comes up by the device that it was sent by. None
+/// where a host is not told (RFC 1122 section 3.2.2, RFC 4443 section 2.4).
+pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u32) -> Option<Sent> {
+    let mtu = match payload {
+        Payload::Ethernet => room - ethernet::Header::LENGTH as u32,
+        _ => room,
+    };
+    let sent = Frame::parse(bytes).ok()?;
+    let packet = sent.payload();
+    let mut frame = packet.get(..message::QUOTED as usize)?.to_vec();
+    match sent.ether_type() {
+        ether_type::IPV4 => {
+            let address = |at: usize| <[u8; 4]>::try_from(&packet[at..at + 4]).expect("four bytes").into();
+            let (source, destination): (_, std::net::Ipv4Addr) = (address(16), address(12));
+            let is_later = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff != 0;
+            let is_error = packet[9] == protocol::ICMP && !matches!(packet[20], 0 | 8);
+            if is_later || is_error || packet[16] >= 224 {
+                return None;
+            }
+            push(&mut frame, &TooBig::V4 { mtu: mtu as u16 });
+            let ip = ipv4::Repr {
+                source,
+                destination,
+                protocol: protocol::ICMP,
+                ttl: 64,
+                tos: 0,
+                dont_fragment: false,
+                identification: 0,
+            };
+            push(&mut frame, &ip);
+        }
+        ether_type::IPV6 => {
+            let address =
+                |at: usize| <[u8; 16]>::try_from(&packet[at..at + 16]).expect("sixteen bytes").into();
+            let (source, destination) = (address(24), address(8));
+            if packet[6] == protocol::ICMPV6 && packet[40] < 128 {
+                return None;
+            }
+            push(&mut frame, &TooBig::V6 { mtu: mtu.max(LEAST_IPV6), source, destination });
+            let next_header = protocol::ICMPV6;
+            let ip = ipv6::Repr {
+                source,
+                destination,
+                next_header,
+                hop_limit: 64,
+                traffic_class: 0,
+                flow_label: 0,
+            };
+            push(&mut frame, &ip);
+        }
+        _ => return None,
+    }
+    let (destination, source) = (sent.source(), sent.destination());
+    push(&mut frame, &ethernet::Repr { destination, source, ether_type: sent.ether_type() });
+    Some(Sent { interface: tenant.interface, is_up: true, frame })
+}
