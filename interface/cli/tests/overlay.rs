@@ -477,3 +477,35 @@ fn control_planes_find_all_and_change_under_traffic() {
     c.sh("ip link set eth0 down");
     assert!(eventually(|| a.json("node show").as_object().unwrap().len() == 1), "{}", a.overlay("node show"));
 }
+
+#[test]
+fn a_host_forwards_from_one_overlay_to_another() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = [1, 2, 3].map(|number| Host::new(&person, number));
+    for left in 0..2 {
+        hosts[left].link("right", &hosts[left + 1], "left");
+        hosts[left].sh(&format!("ip addr add 192.0.{left}.1/24 dev right"));
+        hosts[left + 1].sh(&format!("ip addr add 192.0.{left}.2/24 dev left"));
+    }
+    hosts.iter_mut().for_each(Host::start_agent);
+    let [a, router, b] = &hosts;
+    // Two applications with a node each at both ends; the router between them is a host of both.
+    for (application, left, right, net) in [(7, a, router, 0), (8, router, b, 1)] {
+        for (host, other, own, theirs) in [(left, right, 1, 2), (right, left, 2, 1)] {
+            host.overlay(&format!("config application {application} --carries ip"));
+            host.overlay(&format!("id set {} --app {application}", host.id()));
+            host.overlay(&format!("locator add 192.0.{net}.{own} --app {application}"));
+            host.overlay(&format!("node add {} 192.0.{net}.{theirs} --app {application}", other.id()));
+            host.overlay(&format!("route add {} --via {} --app {application}", other.id(), other.id()));
+            host.overlay(&format!("config device ov{net} --app {application} --vni 1 --prefix4 0"));
+            host.overlay(&format!("fib add ov{net} 0.0.0.0/0 {}", other.id()));
+            host.sh(&format!("ip addr add 10.{net}.0.{}/24 dev ov{net}", host.number));
+        }
+    }
+    router.sh("echo 1 > /proc/sys/net/ipv4/ip_forward");
+    a.sh("ip route add 10.1.0.0/24 via 10.0.0.2");
+    b.sh("ip route add 10.0.0.0/24 via 10.1.0.2");
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+    assert_eq!(router.dropped("refused"), 0, "{}", stats(&hosts));
+}

@@ -34,6 +34,14 @@ inline __u64 room_flags(__u32 form, enum payload payload)
 	return flags;
 }
 
+/* Makes room before a packet that begins here, and tells the kernel what for. One that came out of an overlay by this host
+ * is known to be encapsulated, and the kernel is not told twice: what it knows of the payload is still true. */
+inline bool encapsulate(struct __sk_buff *skb, __s32 more, __u32 form, enum payload payload)
+{
+	return !bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, room_flags(form, payload)) ||
+	       !bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
+}
+
 /* Makes the bytes before the payload as many as a wire needs. On a device, an Ethernet payload has its header first and
  * an IP payload one that is of no more use; on the way, the first bytes are an outer Ethernet header. */
 inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct wire *wire)
@@ -52,7 +60,7 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 		if (!is_ip && more && (more < 0 || bpf_skb_change_head(skb, more, 0)))
 			return false;
 	} else if (parcel->payload != PAYLOAD_ETHERNET) {
-		if (bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, room_flags(wire->form, parcel->payload)))
+		if (!encapsulate(skb, more, wire->form, parcel->payload))
 			return false;
 	} else {
 		if (!is_ip) {
@@ -64,8 +72,7 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 			if ((void *)(front + 1) > data_end(skb))
 				return false;
 			copy(&inner, front, ETHERNET);
-			if (bpf_skb_adjust_room(skb, length, BPF_ADJ_ROOM_MAC,
-						room_flags(wire->form, PAYLOAD_ETHERNET)))
+			if (!encapsulate(skb, length, wire->form, PAYLOAD_ETHERNET))
 				return false;
 			if (length > SIZE_HEADER)
 				return false;
