@@ -3,6 +3,7 @@
  *
  *   transmit   leaves a tenant's device:   identify ─► FIB ─► path ─► hop ─► wire ─► adjacency ─► underlay
  *   receive    comes in by the underlay:   arrive ─► known peer? ─► own: deliver; else path, as above
+ *   guard      leaves by the underlay:     not from transmit or receive, but as if ─► dropped
  */
 #include "arrive.h"
 #include "count.h"
@@ -152,6 +153,21 @@ int receive(struct __sk_buff *skb)
 			break;
 	}
 	return verdict;
+}
+
+/* A program of this host that sends what only the overlay may, from a locator of this node, would speak in the node's name. */
+SEC("tcx/egress")
+int guard(struct __sk_buff *skb)
+{
+	struct endpoint_key endpoint = {};
+	struct parcel parcel = {};
+	struct peer_key key = {};
+
+	if (skb->tc_index == GUARD_PASSES || !read_outer(skb, &parcel, &key))
+		return NEXT;
+	__builtin_memcpy(endpoint.own, key.locator, 16);
+	endpoint.protocol_port = key.protocol_port;
+	return bpf_map_lookup_elem(&endpoints, &endpoint) ? drop(DROP_FORGED) : NEXT;
 }
 
 char _license[] SEC("license") = "Dual MIT/GPL";

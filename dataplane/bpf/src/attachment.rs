@@ -26,8 +26,8 @@ enum Keep {
 }
 
 impl Programs {
-    /// Puts a program on a device, behind those that are there: what leaves it for [`Program::Transmit`], what it gets
-    /// for [`Program::Receive`].
+    /// Puts a program on a device, behind those that are there: for [`Program::Receive`] where it gets packets, for the
+    /// others where they leave.
     ///
     /// # Errors
     /// No such device; the kernel's refusal.
@@ -85,7 +85,7 @@ impl Programs {
     fn attach_clsact(&self, program: Program, interface: u32) -> Result<TcHook, Error> {
         let found = self.program(program)?;
         let place = match program {
-            Program::Transmit => TC_EGRESS,
+            Program::Transmit | Program::Guard => TC_EGRESS,
             Program::Receive => TC_INGRESS,
         };
         let builder = {

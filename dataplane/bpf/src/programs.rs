@@ -29,19 +29,23 @@ pub enum Error {
 }
 
 /// A program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Program {
     /// What leaves a tenant's device.
     Transmit,
     /// What comes in by the underlay.
     Receive,
+    /// What programs of this host send by the underlay.
+    Guard,
 }
 
 impl Program {
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name, in the kernel's lists too.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Transmit => "transmit",
             Self::Receive => "receive",
+            Self::Guard => "guard",
         }
     }
 }

@@ -141,22 +141,21 @@ impl Way {
         node: &Node,
         walk: &RefCell<Walk>,
         packet: &[u8],
-        is_received: bool,
+        program: Program,
     ) -> Result<(), TestCaseError> {
         if is_stunted(packet) {
             return Ok(());
         }
-        let program = if is_received { Program::Receive } else { Program::Transmit };
         let mut walk = walk.borrow_mut();
         walk.counts.drops = node.programs.drops().unwrap();
         // How often relays answer is not compared.
         node.programs.table(&names::ANSWERING).unwrap().set(&0, &Bucket { spent_until: 0 }).unwrap();
         let ran = node.programs.run(program, packet).unwrap();
         let device = node.device;
-        let outcome = match is_received {
-            // The clock's second is not compared.
-            true => walk.receive(packet, second()),
-            false => walk.transmit(&device, packet, self.flow_of(&ran.packet), second()),
+        let outcome = match program {
+            Program::Receive => walk.receive(packet, second()),
+            Program::Transmit => walk.transmit(&device, packet, self.flow_of(&ran.packet), second()),
+            Program::Guard => walk.guard(packet),
         };
         match (ran.verdict, outcome) {
             (Verdict::Next, Outcome::Next) => prop_assert_eq!(ran.packet, packet),
@@ -166,7 +165,7 @@ impl Way {
             (Verdict::Redirected, Outcome::Sent(sent)) => {
                 prop_assert_eq!(sent.len(), 1, "{:?}", walk.counts.drops);
                 let frame = sent[0].frame.clone();
-                let is_up = is_received || sent[0].is_up;
+                let is_up = program == Program::Receive || sent[0].is_up;
                 let frame = if is_up { frame } else { self.with_port_of(frame, &ran.packet) };
                 prop_assert_eq!(ran.packet, frame, "{:?}", self);
             }
@@ -192,7 +191,7 @@ fn both_receive_alike() {
     let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false };
     let Some(node) = way.node() else { return };
     let walk = RefCell::new(node.walk());
-    runner(3000).run(&received(), |packet| way.compare(&node, &walk, &packet, true)).unwrap();
+    runner(3000).run(&received(), |packet| way.compare(&node, &walk, &packet, Program::Receive)).unwrap();
     let drops = node.programs.drops().unwrap();
     assert!(drops.len() >= 6, "most reasons are met: {drops:?}");
 }
@@ -231,7 +230,7 @@ fn both_receive_every_encapsulation_alike() {
                         packet.truncate(if noise.len() < 160 { noise.len() } else { packet.len() });
                     }
                     let before = node.programs.drops().unwrap();
-                    way.compare(&node, &walk, &packet, true)?;
+                    way.compare(&node, &walk, &packet, Program::Receive)?;
                     redirected.borrow_mut()[kind as usize] +=
                         u32::from(before == node.programs.drops().unwrap());
                     Ok(())
@@ -260,7 +259,9 @@ fn both_transmit_alike() {
                 let limit = u64::from(second()) << 32 | 1000;
                 node.programs.table(&names::LIMITS).unwrap().set(&FAR_PATH, &limit).unwrap();
                 let walk = RefCell::new(node.walk());
-                runner(150).run(&frames(), |packet| way.compare(&node, &walk, &packet, false)).unwrap();
+                runner(150)
+                    .run(&frames(), |packet| way.compare(&node, &walk, &packet, Program::Transmit))
+                    .unwrap();
             }
         }
     }
@@ -279,7 +280,27 @@ fn both_relay_into_every_encapsulation_alike() {
                 _ => packet,
             });
             let relayed = carried.prop_map(|carried| arriving(&header, &carried));
-            runner(100).run(&relayed, |packet| way.compare(&node, &walk, &packet, true)).unwrap();
+            runner(100).run(&relayed, |packet| way.compare(&node, &walk, &packet, Program::Receive)).unwrap();
         }
+    }
+}
+
+#[test]
+fn both_guard_alike() {
+    let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false };
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with(way.driver, way.encapsulation, is_ipv6) else { return };
+        let walk = RefCell::new(node.walk());
+        let sent = (ENCAPSULATIONS, frames(), any::<bool>()).prop_map(move |(kind, frame, is_own)| {
+            let mut packet = arriving_in(kind, is_ipv6, &frame, true, 0);
+            // As if from this node, to the peer.
+            let [source, destination, bytes] = if is_ipv6 { [22, 38, 16] } else { [26, 30, 4] };
+            for byte in (0..bytes).filter(|_| is_own) {
+                packet.swap(source + byte, destination + byte);
+            }
+            packet
+        });
+        runner(500).run(&broken(sent), |packet| way.compare(&node, &walk, &packet, Program::Guard)).unwrap();
+        assert!(node.drops(Drop::Forged) > 100, "{:?}", node.programs.drops());
     }
 }

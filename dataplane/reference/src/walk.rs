@@ -122,6 +122,11 @@ impl Walk {
         }
     }
 
+    /// A program of this host sends a frame by the underlay.
+    pub fn guard(&mut self, frame: &[u8]) -> Outcome {
+        if self.is_forged(frame) { self.done(Err(Drop::Forged)) } else { Outcome::Next }
+    }
+
     fn done(&mut self, sent: Result<Vec<Sent>, Drop>) -> Outcome {
         Outcome::Sent(sent.unwrap_or_else(|reason| {
             self.drop(reason);

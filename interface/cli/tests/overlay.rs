@@ -421,6 +421,54 @@ fn strangers_are_dropped_and_counted() {
 }
 
 #[test]
+fn nobody_speaks_in_anothers_name() {
+    let Some(person) = Person::root() else { return };
+    if !installed("socat") {
+        return;
+    }
+    let mut hosts = pair(&person, "ethernet --group 224.0.0.1");
+    assert!(eventually(|| hosts[0].reaches(&hosts[1])));
+    let send = |from: &Host<'_>, locator: &str, packet: &[u8], to: &str| {
+        let octal: String = packet.iter().map(|byte| format!("\\{byte:03o}")).collect();
+        from.exec(&["sh", "-c", &format!("printf '{octal}' | socat -u - UDP:{to}:60002,bind={locator}")])
+    };
+    let message = |version: u8, application: u8, flags: u8, vni: u8, to: u8, from: u8| {
+        let header = [version, 9, application, flags, 0, 0, vni, 0, 0, 0, 0, 1, 10, 0, 0, to, 10, 0, 0, from];
+        let frame = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 1, 2, 3, 4, 5, 6, 7, 8];
+        [&header[..], &frame[..]].concat()
+    };
+    // From inside, with all fields right, and a locator that is the overlay's.
+    let [a, b] = &hosts;
+    let before = b.json("stats")["devices"]["ov0"]["received"].clone();
+    send(a, "192.0.2.1", &message(1, 7, 0, 1, 2, 1), "192.0.2.2");
+    assert!(a.dropped("forged") > 0, "{}", stats(&hosts));
+    assert_eq!(b.json("stats")["devices"]["ov0"]["received"], before);
+
+    // From outside: where the node of that locator was, there is somebody else now.
+    hosts[1].kill_agent();
+    hosts[1].overlay("agent --remove");
+    let [a, b] = &hosts;
+    b.sh("ip addr add 192.0.2.77/24 dev eth0");
+    for (locator, packet, reason) in [
+        ("192.0.2.2", message(9, 7, 0, 1, 1, 2), "version"),
+        ("192.0.2.2", message(1, 9, 0, 1, 1, 2), "unknown-locator"),
+        ("192.0.2.2", message(1, 7, 0, 2, 1, 2), "unknown-tenant"),
+        ("192.0.2.2", message(1, 7, 0, 1, 99, 2), "no-route"),
+        ("192.0.2.2", message(1, 7, 0, 1, 1, 77), "unknown-source"),
+        ("192.0.2.2", message(1, 7, 0, 1, 1, 1), "unknown-source"),
+        ("192.0.2.2", message(1, 7, 0x80, 1, 1, 77), "unknown-source"),
+        ("192.0.2.2", message(1, 7, 0x80, 1, 1, 2), "malformed"),
+        ("192.0.2.2", message(1, 7, 0, 1, 1, 2)[..30].to_vec(), "malformed"),
+        ("192.0.2.2", message(1, 7, 0, 1, 1, 2)[..9].to_vec(), "malformed"),
+        ("192.0.2.77", message(1, 7, 0, 1, 1, 2), "unknown-locator"),
+    ] {
+        let before = a.dropped(reason);
+        send(b, locator, &packet, "192.0.2.1");
+        assert!(eventually(|| a.dropped(reason) > before), "{reason}: {packet:?} {}", a.overlay("stats"));
+    }
+}
+
+#[test]
 fn the_underlay_is_followed() {
     let Some(person) = Person::root() else { return };
     let hosts = pair(&person, "ethernet --group 224.0.0.1");

@@ -281,6 +281,32 @@ inline __u32 read_ip(struct __sk_buff *skb, struct parcel *parcel, struct peer_k
 	return end;
 }
 
+/* Reads what tells encapsulations apart. Returns where the shim begins, or 0 of what no overlay sends. */
+inline __u32 read_outer(struct __sk_buff *skb, struct parcel *parcel, struct peer_key *key)
+{
+	__u32 shim = read_ip(skb, parcel, key);
+
+	if (shim && key->protocol_port >> 16 == PROTOCOL_UDP) {
+		const struct udp_header *udp = data(skb) + shim;
+
+		if ((void *)(udp + 1) > data_end(skb))
+			return 0;
+		key->protocol_port |= bpf_ntohs(udp->destination);
+		parcel->flow = udp->source;
+		shim += UDP;
+	} else if (shim && key->protocol_port >> 16 == PROTOCOL_GRE) {
+		const struct gre_header *gre = data(skb) + shim;
+
+		if ((void *)(gre + 1) > data_end(skb) || gre->flags_version & ~bpf_htons(GRE_KEY))
+			return 0;
+		key->protocol_port |= bpf_ntohs(gre->protocol);
+		if (gre->flags_version)
+			key->protocol_port |= ARRIVAL_KEYED;
+		shim += sizeof(*gre);
+	}
+	return shim;
+}
+
 /* Reads the headers before the payload. Returns why the packet goes no further, as a negative number, or that it is
  * none of the overlay's. */
 inline int arrive(struct __sk_buff *skb, struct parcel *parcel)
@@ -291,27 +317,9 @@ inline int arrive(struct __sk_buff *skb, struct parcel *parcel)
 	__u32 shim;
 	int reason;
 
-	shim = read_ip(skb, parcel, &key);
+	shim = read_outer(skb, parcel, &key);
 	if (!shim)
 		return NOT_OURS;
-	if (key.protocol_port >> 16 == PROTOCOL_UDP) {
-		const struct udp_header *udp = data(skb) + shim;
-
-		if ((void *)(udp + 1) > data_end(skb))
-			return NOT_OURS;
-		key.protocol_port |= bpf_ntohs(udp->destination);
-		parcel->flow = udp->source;
-		shim += UDP;
-	} else if (key.protocol_port >> 16 == PROTOCOL_GRE) {
-		const struct gre_header *gre = data(skb) + shim;
-
-		if ((void *)(gre + 1) > data_end(skb) || gre->flags_version & ~bpf_htons(GRE_KEY))
-			return NOT_OURS;
-		key.protocol_port |= bpf_ntohs(gre->protocol);
-		if (gre->flags_version)
-			key.protocol_port |= ARRIVAL_KEYED;
-		shim += sizeof(*gre);
-	}
 	peer = bpf_map_lookup_elem(&peers, &key);
 	if (!peer) {
 		__builtin_memcpy(endpoint.own, key.own, 16);

@@ -83,5 +83,6 @@ inline int deliver(struct __sk_buff *skb, const struct parcel *parcel)
 	if (!strip(skb, parcel, tenant))
 		return drop(DROP_REFUSED);
 	count_received(*index, bytes);
+	skb->tc_index = 0;
 	return bpf_redirect(tenant->interface, BPF_F_INGRESS);
 }

@@ -51,6 +51,7 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 		return -DROP_REFUSED;
 	if (!make_room(skb, parcel, wire) || !write_outer(skb, wire, adjacency, parcel))
 		return -DROP_REFUSED;
+	skb->tc_index = GUARD_PASSES;
 	return adjacency->interface;
 }
 

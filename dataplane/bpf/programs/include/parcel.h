@@ -40,6 +40,9 @@ struct parcel {
 	bool encapsulated;
 };
 
+/* How the guard knows what these programs send: no socket can write it. */
+#define GUARD_PASSES 0x504c
+
 /* A port for the flow, in network order, of the range that RFC 7348 section 5 recommends. */
 inline __u16 flow_port(__u32 hash)
 {

@@ -29,7 +29,7 @@ use crate::protocol::{Config, Reply, Request};
 use error::{at, doing};
 use journal::{Journal, Line};
 use members::Members;
-use plait_dataplane_bpf::Attachment;
+use plait_dataplane_bpf::{Attachment, Program};
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -54,7 +54,8 @@ pub struct Agent {
     devices: BTreeMap<String, Live>,
     /// A device that is being made.
     starting: Option<String>,
-    receivers: BTreeMap<u32, Attachment>,
+    /// Programs on the underlay's devices.
+    on_underlay: BTreeMap<(u32, Program), Attachment>,
     members: Members,
     journal: Journal,
     /// Whether all of what a former life knew is in the tables, so that programs of the underlay's devices may read

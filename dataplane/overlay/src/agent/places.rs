@@ -2,6 +2,7 @@
 
 use super::AgentError;
 use super::error::at;
+use plait_dataplane_bpf::Program;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -46,8 +47,9 @@ impl Places {
         self.pins.join(format!("layout-{LAYOUT}"))
     }
 
-    pub(super) fn receiver(&self, interface: u32) -> PathBuf {
-        self.layout().join(format!("receive-{interface}"))
+    /// Of a program on a device of the underlay.
+    pub(super) fn on_underlay(&self, program: Program, interface: u32) -> PathBuf {
+        self.layout().join(format!("{}-{interface}", program.name()))
     }
 
     pub(super) fn transmitter(&self, device: &str) -> PathBuf {

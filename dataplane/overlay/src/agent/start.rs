@@ -78,7 +78,7 @@ impl Agent {
             underlay: Underlay::open().map_err(doing("netlink"))?,
             devices: BTreeMap::new(),
             starting: None,
-            receivers: BTreeMap::new(),
+            on_underlay: BTreeMap::new(),
             members: Members::default(),
             journal,
             is_whole: false,

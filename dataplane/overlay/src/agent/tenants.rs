@@ -228,7 +228,7 @@ impl Agent {
         }
     }
 
-    /// Puts the receiving program on the underlay's devices, and takes it from those that are gone.
+    /// Puts programs on the underlay's devices, and takes them from those that are gone.
     pub(super) fn attach(&mut self) -> Result<(), AgentError> {
         if !self.is_whole {
             return Ok(());
@@ -245,21 +245,25 @@ impl Agent {
             .map(|(index, _)| *index)
             .collect();
         let places = &self.places;
-        let gone: Vec<u32> = self.receivers.keys().filter(|index| !wanted.contains(index)).copied().collect();
-        for index in gone {
-            if let Some(attachment) = self.receivers.remove(&index) {
-                attachment.remove(&places.receiver(index))?;
+        let is_gone = |(index, _): &(u32, Program)| !wanted.contains(index);
+        let gone: Vec<(u32, Program)> = self.on_underlay.keys().copied().filter(is_gone).collect();
+        for (index, program) in gone {
+            if let Some(attachment) = self.on_underlay.remove(&(index, program)) {
+                attachment.remove(&places.on_underlay(program, index))?;
             }
         }
-        for index in wanted {
-            if self.receivers.contains_key(&index) {
-                continue;
-            }
-            match self.tables.programs.succeed(Program::Receive, index, &places.receiver(index)) {
-                Ok(attachment) => drop(self.receivers.insert(index, attachment)),
-                // It may be gone again already.
-                Err(error) => {
-                    tracing::warn!(interface = index, %error, "no program on a device of the underlay")
+        // The guard last: what programs of an older plait send is not marked as theirs.
+        for program in [Program::Receive, Program::Guard] {
+            for index in wanted.iter().copied() {
+                if self.on_underlay.contains_key(&(index, program)) {
+                    continue;
+                }
+                match self.tables.programs.succeed(program, index, &places.on_underlay(program, index)) {
+                    Ok(attachment) => drop(self.on_underlay.insert((index, program), attachment)),
+                    // It may be gone again already.
+                    Err(error) => {
+                        tracing::warn!(interface = index, %error, "no program on a device of the underlay")
+                    }
                 }
             }
         }

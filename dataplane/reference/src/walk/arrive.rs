@@ -13,6 +13,14 @@ use std::net::IpAddr;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 impl Walk {
+    /// Whether a frame that a program of this host sends by the underlay looks like one of the overlay's.
+    pub(super) fn is_forged(&self, bytes: &[u8]) -> bool {
+        let Some(outer) = Outer::parse(bytes) else { return false };
+        let Some(arrival) = Arrival::of(&outer) else { return false };
+        let protocol_port = u32::from(outer.protocol) << 16 | arrival.number;
+        self.endpoints.contains_key(&EndpointKey { own: mapped(outer.source), protocol_port })
+    }
+
     /// Reads the headers before the payload. None for what is not the overlay's.
     pub(super) fn arrive(&self, bytes: &[u8]) -> Result<Option<Parcel>, Drop> {
         let Some(outer) = Outer::parse(bytes) else { return Ok(None) };
