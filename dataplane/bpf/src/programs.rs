@@ -20,12 +20,35 @@ pub enum Error {
     /// What libbpf or the kernel says.
     #[error("{0}")]
     Bpf(#[from] libbpf_rs::Error),
+    /// A filter on a device of a kernel without TCX.
+    #[error("clsact: {0}")]
+    Clsact(#[source] std::io::Error),
     /// A name of a table that is in the way.
     #[error("{0}: {1}")]
     Pin(PathBuf, #[source] std::io::Error),
     /// Something that must be in the object is not.
     #[error("the compiled programs have no {0}")]
     Absent(&'static str),
+}
+
+impl Error {
+    /// The same as the system's errors are.
+    pub fn kind(&self) -> std::io::ErrorKind {
+        match self {
+            Self::Bpf(error) => match error.kind() {
+                libbpf_rs::ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
+                libbpf_rs::ErrorKind::OutOfMemory => std::io::ErrorKind::OutOfMemory,
+                _ => std::io::ErrorKind::Unsupported,
+            },
+            Self::Clsact(error) | Self::Pin(_, error) => error.kind(),
+            Self::Absent(_) => std::io::ErrorKind::NotFound,
+        }
+    }
+}
+
+/// Has libbpf keep to itself what it thinks of refusals, in this process.
+pub fn silence() {
+    libbpf_rs::set_print(None);
 }
 
 /// A program.

@@ -19,6 +19,8 @@ mod tenants;
 mod underlay;
 
 pub use error::AgentError;
+pub(crate) use devices::makes_device;
+pub(crate) use places::has_bpffs;
 pub use places::{LAYOUT, Places};
 pub use start::{AgentOptions, remove};
 

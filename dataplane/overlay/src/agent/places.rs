@@ -2,6 +2,7 @@
 
 use super::AgentError;
 use super::error::at;
+use plait_dataplane_bpf::Program;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -73,10 +74,14 @@ pub(super) fn lock(run: &Path) -> Result<File, AgentError> {
 
 /// Whether programs can stay at a path once nobody holds them.
 pub(super) fn look_for_bpffs(pins: &Path) -> Result<(), AgentError> {
+    if has_bpffs(pins).map_err(at(pins))? { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
+}
+
+/// Whether a path is, or would be, in a BPF file system.
+pub(crate) fn has_bpffs(pins: &Path) -> std::io::Result<bool> {
     const BPF_FS: u64 = 0xcafe_4a11;
     let there = pins.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    let found = rustix::fs::statfs(there).map_err(|error| at(there)(error.into()))?;
-    if found.f_type as u64 == BPF_FS { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
+    Ok(rustix::fs::statfs(there)?.f_type as u64 == BPF_FS)
 }
 
 /// The calling thread's network namespace.
@@ -93,7 +98,12 @@ pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
     let layouts = fs::read_dir(&places.pins).map_err(at(&places.pins))?;
     for layout in layouts.flatten().map(|entry| entry.path()) {
         for name in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
-            fs::remove_file(&name).map_err(at(&name))?;
+            // A filter of clsact is held by no name; those on the agent's own devices go with them.
+            let receiver = name.file_name().and_then(|name| name.to_str()?.strip_prefix("receive-")?.parse().ok());
+            match receiver {
+                Some(interface) => plait_dataplane_bpf::release(Program::Receive, interface, &name)?,
+                None => fs::remove_file(&name).map_err(at(&name))?,
+            }
         }
         fs::remove_dir(&layout).map_err(at(&layout))?;
     }
