@@ -153,9 +153,7 @@ pub fn release(program: Program, interface: u32, path: &Path) -> Result<(), Erro
 
 fn remove_name(path: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::Pin(path.to_owned(), error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::Pin(path.to_owned(), error)),
         _ => Ok(()),
     }
 }

@@ -90,7 +90,11 @@ impl Place {
                 _ => false,
             })
         };
-        Ok(self.filters(netlink, self.side)?.iter().find(|filter| is_it(filter)).map(|filter| filter.header.handle))
+        Ok(self
+            .filters(netlink, self.side)?
+            .iter()
+            .find(|filter| is_it(filter))
+            .map(|filter| filter.header.handle))
     }
 
     /// All filters on a side of the device.

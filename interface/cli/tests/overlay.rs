@@ -361,3 +361,29 @@ fn control_planes_find_all_and_change_under_traffic() {
     c.sh("ip link set eth0 down");
     assert!(eventually(|| a.json("node show").as_object().unwrap().len() == 1), "{}", a.overlay("node show"));
 }
+
+#[test]
+fn doctor_names_what_overlays_need() {
+    const LINES: [&str; 4] = ["eBPF", "TCX", "BPF file system", "VXLAN devices"];
+    let Some(person) = Person::root() else { return };
+    let host = Host::new(&person, 1);
+    let program = person.program().to_str().unwrap();
+    let signs = |said: &str| {
+        LINES.map(|name| {
+            let line = said.lines().find(|line| line.contains(&format!(" {name} ")));
+            line.unwrap_or_else(|| panic!("{name}: {said}")).split(' ').next().unwrap().to_owned()
+        })
+    };
+    let ended = host.exec(&[program, "doctor"]);
+    assert_eq!(signs(&ended.stdout), ["yes"; 4], "{}", ended.stdout);
+    assert_eq!(ended.stderr, "");
+    let said = host.sh(&format!("umount /sys/fs/bpf; {program} doctor; ip -o link"));
+    assert_eq!(signs(&said), ["yes", "yes", "no", "yes"], "{said}");
+    assert!(said.contains("mount -t bpf") && !said.contains("plait-trial"), "{said}");
+    if let Some(user) = Person::user() {
+        let ended = user.plait(&["doctor"]);
+        assert_eq!(signs(&ended.stdout)[..2], ["no", "no"], "{}", ended.stdout);
+        assert!(ended.stdout.contains("need root"), "{}", ended.stdout);
+        assert_eq!(ended.stderr, "");
+    }
+}

@@ -29,7 +29,13 @@ pub struct Finding {
 }
 
 /// What was found of a thing: what was seen, or why it is not there.
-pub fn finding(what: &str, found: Result<String, String>, needed: bool, with: &str, without: &str) -> Finding {
+pub fn finding(
+    what: &str,
+    found: Result<String, String>,
+    needed: bool,
+    with: &str,
+    without: &str,
+) -> Finding {
     let there = found.is_ok();
     let detail = found.unwrap_or_else(|why| why);
     let follows = if there { with } else { without };

@@ -99,7 +99,8 @@ pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
     for layout in layouts.flatten().map(|entry| entry.path()) {
         for name in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
             // A filter of clsact is held by no name; those on the agent's own devices go with them.
-            let receiver = name.file_name().and_then(|name| name.to_str()?.strip_prefix("receive-")?.parse().ok());
+            let receiver =
+                name.file_name().and_then(|name| name.to_str()?.strip_prefix("receive-")?.parse().ok());
             match receiver {
                 Some(interface) => plait_dataplane_bpf::release(Program::Receive, interface, &name)?,
                 None => fs::remove_file(&name).map_err(at(&name))?,
