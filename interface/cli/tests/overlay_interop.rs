@@ -107,7 +107,7 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         .shell(
             "set -e; o='plait overlay'; $o config application ethernet
             $o id set 10.0.0.2; $o locator add 192.0.2.2; $o node add 10.0.0.1 192.0.2.1
-            $o route add 10.0.0.1 --via 10.0.0.1
+            $o route add 10.0.0.1 --via 10.0.0.1; $o route add 224.0.0.1 --via 10.0.0.2
             $o config device ov0 --vni 42; ip addr add 10.1.0.2/24 dev ov0",
         )
         .unwrap();
