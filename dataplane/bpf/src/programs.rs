@@ -137,12 +137,16 @@ impl Programs {
         Ok(Self { object: open.load()? })
     }
 
-    /// Loads the programs once more, for another device, with the tables of these.
+    /// Loads the sending program once more, for another device, with the tables of these.
     ///
     /// # Errors
     /// As with [`load`](Self::load).
     pub fn share(&self, device: &Device) -> Result<Self, Error> {
         let mut open = Self::open(device)?;
+        // The kernel looks at each for long, and one that receives is for all devices.
+        for mut program in open.progs_mut().filter(|program| program.name() == Program::Receive.name()) {
+            program.set_autoload(false);
+        }
         for mut map in open.maps_mut() {
             if !is_constant(map.name())
                 && let Some(known) = self.object.maps().find(|known| known.name() == map.name())

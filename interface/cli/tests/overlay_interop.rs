@@ -30,7 +30,7 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
         .with_file("/usr/bin/plait", env!("CARGO_BIN_EXE_plait"))
         .with_file("/usr/bin/cases", &own);
     // Room for programs with all that a debugger wants.
-    equipment.memory = ByteCount::new(2 << 30);
+    (equipment.memory, equipment.processors) = (ByteCount::new(2 << 30), 2);
     let mut guest = Guest::start(&handle(&person, &testbed.name), "g", &equipment).unwrap();
     println!("Linux {} was up after {:?}", guest.kernel(), guest.booted_in());
     let (keeper, process) = program_in(&testbed, "a");
@@ -313,6 +313,8 @@ fn converse(a: &Host<'_>, guest: &mut Guest, own: &str, number: usize, what: &st
     for inner in [format!("10.1.{number}.2"), format!("fd00:{number}::2")] {
         let answers = || a.exec(&["ping", "-c", "1", "-W", "1", &inner]).code() == Some(0);
         assert!((0..8).any(|_| answers()), "ping {inner}: {}", said(guest));
+        let short = a.exec(&["ping", "-c", "1", "-W", "2", "-s", "0", &inner]);
+        assert_eq!(short.code(), Some(0), "{}", said(guest));
     }
     let ended = a.exec(&[&["env", &format!("ECHO_TO={}", all(2)), own][..], &words].concat());
     assert_eq!(ended.code(), Some(0), "{}\n{ended:#?}", said(guest));

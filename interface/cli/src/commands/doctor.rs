@@ -34,26 +34,29 @@ pub fn doctor(output: &Output) -> Result<ExitCode, Failure> {
 fn overlays() -> Vec<Finding> {
     let try_hook = |hook| attempt_in_private(|| needs::hook(hook));
     let tcx = try_hook(Hook::Tcx);
+    let clsact = tcx.as_ref().err().map(|_| try_hook(Hook::Clsact));
+    // What is on a device was loaded.
+    let on_any = tcx.clone().or_else(|why| clsact.clone().unwrap_or(Err(why)));
     let mut found = vec![
         finding(
             "eBPF",
-            attempt_in_private(needs::programs),
+            on_any.or_else(|_| attempt_in_private(needs::programs)),
             false,
             "overlays' programs can be loaded",
             "no overlays: their programs need root and Linux 6.1",
         ),
         finding(
             "TCX",
-            tcx.clone(),
+            tcx,
             false,
             "overlays' programs stand beside those of others, in an order",
             "overlays' programs are filters of clsact, as before Linux 6.6: who deletes a device's clsact stops its overlays",
         ),
     ];
-    if tcx.is_err() {
+    if let Some(clsact) = clsact {
         found.push(finding(
             "clsact",
-            try_hook(Hook::Clsact),
+            clsact,
             false,
             "overlays' programs can be on devices",
             "no overlays: be root, and load the modules `sch_ingress` and `cls_bpf`",
