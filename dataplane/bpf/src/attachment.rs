@@ -58,7 +58,7 @@ impl Programs {
     /// # Errors
     /// No such device; the kernel's refusal; the path cannot be.
     pub fn succeed(&self, program: Program, interface: u32, path: &Path) -> Result<Attachment, Error> {
-        if is_link(path) {
+        if path.exists() && !is_program(path) {
             let mut link = Link::open(path)?;
             match link.update_prog(&*self.program(program)?) {
                 Ok(()) => return Ok(Attachment { kind: Kind::Tcx(link) }),
@@ -133,11 +133,9 @@ fn place(program: Program, interface: u32, path: &Path) -> Place {
     Place { interface, side: side(program), name: path.display().to_string() }
 }
 
-/// Whether a path names a link, which holds its program on the device; a program that is named does not.
-fn is_link(path: &Path) -> bool {
-    let Ok(object) = libbpf_rs::Program::fd_from_pinned_path(path) else { return false };
-    let kind = std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&object)));
-    kind.is_ok_and(|kind| !kind.as_os_str().as_encoded_bytes().ends_with(b"bpf-prog"))
+/// Whether a path names a program, which a filter has on its device; a link is named itself.
+fn is_program(path: &Path) -> bool {
+    libbpf_rs::Program::fd_from_pinned_path(path).is_ok()
 }
 
 /// Takes off a device what a former life kept at a path; and the path's name.
@@ -145,7 +143,7 @@ fn is_link(path: &Path) -> bool {
 /// # Errors
 /// It cannot be taken off, or the name cannot be removed.
 pub fn release(program: Program, interface: u32, path: &Path) -> Result<(), Error> {
-    if !is_link(path) {
+    if is_program(path) {
         place(program, interface, path).clear().map_err(Error::Clsact)?;
     }
     remove_name(path)

@@ -62,7 +62,7 @@ fn timed(what: &str, of: impl FnOnce()) {
 
 /// A program in a node that does nothing, and its process.
 fn program_in(testbed: &Testbed<'_>, node: &str) -> (Running, i32) {
-    const WORDS: &[u8] = b"sleep\0123456\0";
+    const WORDS: &[u8] = b"sleep\x00123456\x00";
     let running = testbed.background(node, "exec sleep 123456");
     let mut found = None;
     assert!(eventually(|| {
