@@ -1,11 +1,21 @@
-//! Programs on devices: by TCX where the kernel has it (6.6), else by a clsact filter.
+//! Programs on devices: by TCX where the kernel has it (6.6), else by a filter of clsact.
 
+use crate::clsact::{Place, Side};
 use crate::programs::{Error, Program, Programs};
 use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{AsRawLibbpf, Link, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use libbpf_rs::{AsRawLibbpf, Link};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+
+/// How a program is on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hook {
+    /// By a link, which programs of others stand beside in an order (Linux 6.6).
+    Tcx,
+    /// By a filter of the clsact queueing discipline.
+    Clsact,
+}
 
 /// A program on a device. It goes when this is dropped, unless it was kept.
 pub struct Attachment {
@@ -13,10 +23,10 @@ pub struct Attachment {
 }
 
 enum Kind {
-    /// The link keeps itself.
-    Tcx(Link),
+    /// The link, which is there as long as it is held or named.
+    Tcx(#[allow(dead_code, reason = "it is held")] Link),
     /// The filter is there until it is taken away.
-    Clsact(TcHook, Keep),
+    Clsact(Place, Keep),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,22 +43,23 @@ impl Programs {
     /// No such device; the kernel's refusal.
     pub fn attach(&self, program: Program, interface: u32) -> Result<Attachment, Error> {
         match self.attach_tcx(program, interface) {
-            Ok(link) => Ok(Attachment { kind: Kind::Tcx(link) }),
-            // A kernel before 6.6 knows no such kind of attachment.
-            Err(Error::Bpf(error)) if error.kind() == libbpf_rs::ErrorKind::InvalidInput => {
-                Ok(Attachment { kind: Kind::Clsact(self.attach_clsact(program, interface)?, Keep::No) })
+            Err(Error::Bpf(error)) if is_no_tcx(&error) => {
+                let name = format!("plait-{}", std::process::id());
+                let place = Place { interface, side: side(program), name };
+                place.put(self.program(program)?.as_fd()).map_err(Error::Clsact)?;
+                Ok(Attachment { kind: Kind::Clsact(place, Keep::No) })
             }
-            Err(error) => Err(error),
+            link => Ok(Attachment { kind: Kind::Tcx(link?) }),
         }
     }
 
-    /// Puts a program in the place of one that a former life kept at a path; on a device where there is none, attaches
-    /// it. No packet is without a program meanwhile. It is kept.
+    /// Puts a program in the place of one that a former life kept at a path of a BPF file system; on a device where there
+    /// is none, attaches it. No packet is without a program meanwhile. It is kept there.
     ///
     /// # Errors
-    /// No such device; the kernel's refusal.
+    /// No such device; the kernel's refusal; the path cannot be.
     pub fn succeed(&self, program: Program, interface: u32, path: &Path) -> Result<Attachment, Error> {
-        if path.exists() {
+        if path.exists() && !is_program(path) {
             let mut link = Link::open(path)?;
             match link.update_prog(&*self.program(program)?) {
                 Ok(()) => return Ok(Attachment { kind: Kind::Tcx(link) }),
@@ -59,14 +70,35 @@ impl Programs {
                 }
             }
         }
-        let mut attachment = self.attach(program, interface)?;
-        attachment.keep(path)?;
-        Ok(attachment)
+        match self.attach_tcx(program, interface) {
+            Err(Error::Bpf(error)) if is_no_tcx(&error) => {
+                // The path tells of the filter, so that there is never one without it.
+                self.pin(program, path)?;
+                let place = place(program, interface, path);
+                place.put(self.program(program)?.as_fd()).map_err(Error::Clsact)?;
+                Ok(Attachment { kind: Kind::Clsact(place, Keep::Yes) })
+            }
+            link => {
+                let mut link = link?;
+                link.pin(path)?;
+                Ok(Attachment { kind: Kind::Tcx(link) })
+            }
+        }
+    }
+
+    /// Has a path name a program, and no longer what it named before.
+    fn pin(&self, program: Program, path: &Path) -> Result<(), Error> {
+        let new = PathBuf::from(format!("{}-new", path.display()));
+        let _ = std::fs::remove_file(&new);
+        self.program(program)?.pin(&new)?;
+        std::fs::rename(&new, path).map_err(|error| Error::Pin(path.to_owned(), error))
     }
 
     fn attach_tcx(&self, program: Program, interface: u32) -> Result<Link, Error> {
         let program = self.program(program)?;
         let interface = i32::try_from(interface).map_err(|_| Error::Absent("such device"))?;
+        // A refusal is what older kernels say, and nothing to complain about.
+        let prints = libbpf_rs::set_print(None);
         // SAFETY: the program is one of a loaded object that outlives this call, and no options are given.
         let link = unsafe {
             libbpf_sys::bpf_program__attach_tcx(
@@ -75,54 +107,71 @@ impl Programs {
                 std::ptr::null(),
             )
         };
+        let refusal = std::io::Error::last_os_error();
+        libbpf_rs::set_print(prints);
         match NonNull::new(link) {
             // SAFETY: libbpf gave us this link, and nobody else has it.
             Some(link) => Ok(unsafe { Link::from_ptr(link) }),
-            None => Err(Error::Bpf(std::io::Error::last_os_error().into())),
+            None => Err(Error::Bpf(refusal.into())),
         }
-    }
-
-    fn attach_clsact(&self, program: Program, interface: u32) -> Result<TcHook, Error> {
-        let found = self.program(program)?;
-        let place = match program {
-            Program::Transmit | Program::Guard => TC_EGRESS,
-            Program::Receive => TC_INGRESS,
-        };
-        let builder = {
-            let mut builder = TcHookBuilder::new(found.as_fd());
-            // One of a former life has the same handle, and is replaced at once.
-            builder.ifindex(interface as i32).replace(true).handle(1).priority(PRIORITY);
-            builder
-        };
-        let mut hook = builder.hook(place);
-        hook.create()?;
-        Ok(hook.attach()?)
     }
 }
 
-/// Behind filters of those who were there before and chose low numbers.
-const PRIORITY: u32 = 49_152;
+/// Whether a kernel says that it knows no such kind of attachment, as those before 6.6 do.
+fn is_no_tcx(error: &libbpf_rs::Error) -> bool {
+    error.kind() == libbpf_rs::ErrorKind::InvalidInput
+}
+
+fn side(program: Program) -> Side {
+    match program {
+        Program::Transmit | Program::Guard => Side::Outgoing,
+        Program::Receive => Side::Incoming,
+    }
+}
+
+/// Where the filter is whose program is kept at a path.
+fn place(program: Program, interface: u32, path: &Path) -> Place {
+    Place { interface, side: side(program), name: path.display().to_string() }
+}
+
+/// Whether a path names a program, which a filter has on its device; a link is named itself.
+fn is_program(path: &Path) -> bool {
+    libbpf_rs::Program::fd_from_pinned_path(path).is_ok()
+}
+
+/// Takes off a device what a former life kept at a path; and the path's name.
+///
+/// # Errors
+/// It cannot be taken off, or the name cannot be removed.
+pub fn release(program: Program, interface: u32, path: &Path) -> Result<(), Error> {
+    if is_program(path) {
+        place(program, interface, path).clear().map_err(Error::Clsact)?;
+    }
+    remove_name(path)
+}
+
+fn remove_name(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::Pin(path.to_owned(), error)),
+        _ => Ok(()),
+    }
+}
 
 impl Attachment {
-    /// The device that a program is on which a former life kept at a path.
-    pub fn kept_on(path: &Path) -> Option<u32> {
-        match Link::open(path).ok()?.info().ok()?.info {
-            LinkTypeInfo::Tcx(info) => Some(info.ifindex),
-            _ => None,
+    /// Whether a program is on a device that a former life kept at a path.
+    pub fn is_kept_on(program: Program, interface: u32, path: &Path) -> bool {
+        if is_program(path) {
+            return place(program, interface, path).is_taken();
         }
+        let link = Link::open(path).and_then(|link| link.info());
+        link.is_ok_and(|link| matches!(link.info, LinkTypeInfo::Tcx(info) if info.ifindex == interface))
     }
 
-    /// Lets it outlive this process, and be found at a path of a BPF file system.
-    ///
-    /// # Errors
-    /// The path cannot be.
-    pub fn keep(&mut self, path: &Path) -> Result<(), Error> {
-        match &mut self.kind {
-            Kind::Tcx(link) => Ok(link.pin(path)?),
-            Kind::Clsact(_, keep) => {
-                *keep = Keep::Yes;
-                Ok(())
-            }
+    /// How it is on its device.
+    pub fn hook(&self) -> Hook {
+        match self.kind {
+            Kind::Tcx(_) => Hook::Tcx,
+            Kind::Clsact(..) => Hook::Clsact,
         }
     }
 
@@ -135,20 +184,15 @@ impl Attachment {
             *keep = Keep::No;
         }
         drop(self);
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::Pin(path.to_owned(), error))
-            }
-            _ => Ok(()),
-        }
+        remove_name(path)
     }
 }
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        if let Kind::Clsact(hook, Keep::No) = &mut self.kind {
-            // The qdisc stays: others may use it by now.
-            let _ = hook.detach();
+        if let Kind::Clsact(place, Keep::No) = &self.kind {
+            // Where the device is gone, so is the filter.
+            let _ = place.clear();
         }
     }
 }

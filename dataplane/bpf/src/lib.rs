@@ -11,9 +11,10 @@
 //! `unsafe` is in `attachment` alone: libbpf-rs 0.27 has no TCX, so that libbpf's own function is called.
 
 mod attachment;
+mod clsact;
 mod programs;
 mod table;
 
-pub use attachment::Attachment;
-pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict};
+pub use attachment::{Attachment, Hook, release};
+pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict, silence};
 pub use table::{Table, TableName, names};

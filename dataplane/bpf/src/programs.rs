@@ -20,12 +20,35 @@ pub enum Error {
     /// What libbpf or the kernel says.
     #[error("{0}")]
     Bpf(#[from] libbpf_rs::Error),
+    /// A filter on a device of a kernel without TCX.
+    #[error("clsact: {0}")]
+    Clsact(#[source] std::io::Error),
     /// A name of a table that is in the way.
     #[error("{0}: {1}")]
     Pin(PathBuf, #[source] std::io::Error),
     /// Something that must be in the object is not.
     #[error("the compiled programs have no {0}")]
     Absent(&'static str),
+}
+
+impl Error {
+    /// The same as the system's errors are.
+    pub fn kind(&self) -> std::io::ErrorKind {
+        match self {
+            Self::Bpf(error) => match error.kind() {
+                libbpf_rs::ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
+                libbpf_rs::ErrorKind::OutOfMemory => std::io::ErrorKind::OutOfMemory,
+                _ => std::io::ErrorKind::Unsupported,
+            },
+            Self::Clsact(error) | Self::Pin(_, error) => error.kind(),
+            Self::Absent(_) => std::io::ErrorKind::NotFound,
+        }
+    }
+}
+
+/// Has libbpf keep to itself what it thinks of refusals, in this process.
+pub fn silence() {
+    libbpf_rs::set_print(None);
 }
 
 /// A program.
@@ -156,12 +179,16 @@ impl Programs {
         Ok(Self { object: open.load()? })
     }
 
-    /// Loads the programs once more, for another device, with the tables of these.
+    /// Loads the sending program once more, for another device, with the tables of these.
     ///
     /// # Errors
     /// As with [`load`](Self::load).
     pub fn share(&self, device: &Device) -> Result<Self, Error> {
         let mut open = Self::open(device)?;
+        // The kernel looks at each for long, and the others are for all devices.
+        for mut program in open.progs_mut().filter(|program| program.name() != Program::Transmit.name()) {
+            program.set_autoload(false);
+        }
         for mut map in open.maps_mut() {
             if !is_constant(map.name())
                 && let Some(known) = self.object.maps().find(|known| known.name() == map.name())

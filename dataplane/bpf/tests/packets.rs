@@ -98,6 +98,24 @@ fn a_packet_for_this_node_comes_up_as_it_left() {
     assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 3);
 }
 
+/// Of a packet with an outer header of IPv6 the kernel leaves no less than another such header.
+#[test]
+fn a_packet_shorter_than_its_outer_header_comes_up_as_it_left() {
+    let payload = inner_ipv4(0, 0);
+    let arp = frame(STATION_A, STATION_C, ether_type::ARP, &[1; 28]);
+    for (driver, kind, carried) in
+        [(driver::IP, encapsulation::IPIP, &payload), (driver::ETHERNET, encapsulation::GRE, &arp)]
+    {
+        let Some(node) = Node::with(driver, kind, true) else { return };
+        let is_frame = driver == driver::ETHERNET;
+        let packet = arriving_in(kind, true, carried, is_frame, 0);
+        let ran = node.programs.run(Program::Receive, &packet).unwrap();
+        assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+        let came = if is_frame { &ran.packet[..] } else { &ran.packet[14..] };
+        assert_eq!(came, &carried[..]);
+    }
+}
+
 #[test]
 fn a_relay_changes_the_outer_header_and_one_hop() {
     let Some(node) = Node::new(driver::ETHERNET) else { return };

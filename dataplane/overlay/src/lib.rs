@@ -9,6 +9,7 @@
 //! - [`Compiler`] turns LIB and RIB (`model/overlay`) into [`Write`]s to the tables of the data plane
 //!   (`dataplane/reference` declares them; eBPF programs and the reference walk read them), a change at a time.
 //! - [`agent`] holds the configuration, the underlay as the kernel tells it, the devices and the programs.
+//! - [`needs`] tries what all of this wants of a host.
 //! - [`protocol`] is what the socket speaks, and [`Client`] speaks it.
 //!
 //! Nothing of an overlay is encrypted: whoever sees the underlay reads and changes what is inside.
@@ -20,9 +21,12 @@ mod client;
 mod compile;
 mod config;
 mod identifier;
+pub mod needs;
 pub mod protocol;
 
 pub use client::Client;
 pub use compile::{Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Room, Underlay, Write};
 pub use config::{ApplicationConfig, BadConfig, Carries, Control, ControlKind, DeviceConfig};
 pub use identifier::{BadIdentifier, Identifier};
+/// How a program is on a device.
+pub use plait_dataplane_bpf::Hook;

@@ -2,8 +2,11 @@
 //! takes seconds.
 
 mod common;
+#[path = "common/equipped.rs"]
+mod equipped;
 
-use common::{PATIENCE, Person, Pinged, Testbed, eventually, installed, skip};
+use common::{PATIENCE, Pinged, Testbed, eventually};
+use equipped::{handle, prepared};
 use plait_model_quantity::ByteCount;
 use plait_testbed_guest::{Equipment, Guest, Image};
 use plait_testbed_runtime::control::{self, Directory, Exited};
@@ -46,31 +49,6 @@ fn a_guest_is_a_node_with_a_kernel_of_its_own() {
     assert_eq!(machines(&testbed), "");
     testbed.down();
     person.assert_nothing_runs();
-}
-
-/// A person with root's rights and an image, where both can be had.
-fn prepared() -> Option<(Person, Image)> {
-    let person = Person::root()?;
-    for program in ["qemu-system-x86_64", "mmdebstrap", "tc"] {
-        if !installed(program) {
-            return None;
-        }
-    }
-    let started = Instant::now();
-    match Image::prepare(&[]) {
-        Ok(image) => {
-            println!("the image was ready after {:?}", started.elapsed());
-            Some((person, image))
-        }
-        Err(error) => {
-            skip(&format!("no image for guests could be had: {error}"));
-            None
-        }
-    }
-}
-
-fn handle(person: &Person, testbed: &str) -> control::Testbed {
-    control::Testbed::find_in(Directory::at(person.sockets()).unwrap(), Some(testbed)).unwrap()
 }
 
 /// Processes of virtual machines in a testbed.

@@ -557,3 +557,57 @@ fn a_host_forwards_from_one_overlay_to_another() {
     transfers(a, b);
     assert_eq!(router.dropped("refused"), 0, "{}", stats(&hosts));
 }
+
+#[test]
+fn packets_shorter_than_a_header_travel_over_ipv6() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts.iter_mut().for_each(Host::start_agent);
+    for (host, other) in [(0, 1), (1, 0)] {
+        let (host, other) = (&hosts[host], &hosts[other]);
+        host.sh(&format!("ip addr add 2001:db8::{}/64 dev eth0 nodad", host.number));
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.overlay("config application ipv4 --carries ip --encapsulation ipip");
+        host.identify(&format!("2001:db8::{}", host.number));
+        host.know(other, &format!("2001:db8::{}", other.number));
+        host.overlay(&format!("id set {} --app ipv4", host.id()));
+        host.overlay(&format!("locator add 2001:db8::{} --app ipv4", host.number));
+        host.overlay(&format!("node add {} 2001:db8::{} --app ipv4", other.id(), other.number));
+        host.overlay(&format!("route add {} --via {} --app ipv4", other.id(), other.id()));
+        host.device("--vni 1");
+        host.overlay("config device ov1 --app ipv4");
+        host.sh(&format!("ip addr add 10.2.0.{}/24 dev ov1", host.number));
+        host.overlay(&format!("fib add ov1 10.2.0.{} {}", other.number, other.id()));
+    }
+    let [a, b] = &hosts;
+    for inner in [b.inner(), "10.2.0.2".to_owned()] {
+        let answers = || a.exec(&["ping", "-c", "1", "-W", "1", "-s", "0", &inner]).code() == Some(0);
+        assert!(eventually(answers), "{inner}: {}", stats(&hosts));
+    }
+}
+
+#[test]
+fn doctor_names_what_overlays_need() {
+    const LINES: [&str; 4] = ["eBPF", "TCX", "BPF file system", "VXLAN devices"];
+    let Some(person) = Person::root() else { return };
+    let host = Host::new(&person, 1);
+    let program = person.program().to_str().unwrap();
+    let signs = |said: &str| {
+        LINES.map(|name| {
+            let line = said.lines().find(|line| line.contains(&format!(" {name} ")));
+            line.unwrap_or_else(|| panic!("{name}: {said}")).split(' ').next().unwrap().to_owned()
+        })
+    };
+    let ended = host.exec(&[program, "doctor"]);
+    assert_eq!(signs(&ended.stdout), ["yes"; 4], "{}", ended.stdout);
+    assert_eq!(ended.stderr, "");
+    let said = host.sh(&format!("umount /sys/fs/bpf; {program} doctor; ip -o link"));
+    assert_eq!(signs(&said), ["yes", "yes", "no", "yes"], "{said}");
+    assert!(said.contains("mount -t bpf") && !said.contains("plait-trial"), "{said}");
+    if let Some(user) = Person::user() {
+        let ended = user.plait(&["doctor"]);
+        assert_eq!(signs(&ended.stdout)[..2], ["no", "no"], "{}", ended.stdout);
+        assert!(ended.stdout.contains("need root"), "{}", ended.stdout);
+        assert_eq!(ended.stderr, "");
+    }
+}

@@ -28,7 +28,14 @@ pub struct Finding {
     pub follows: String,
 }
 
-fn finding(what: &str, found: Result<String, String>, needed: bool, with: &str, without: &str) -> Finding {
+/// What was found of a thing: what was seen, or why it is not there.
+pub fn finding(
+    what: &str,
+    found: Result<String, String>,
+    needed: bool,
+    with: &str,
+    without: &str,
+) -> Finding {
     let there = found.is_ok();
     let detail = found.unwrap_or_else(|why| why);
     let follows = if there { with } else { without };
@@ -161,6 +168,17 @@ fn private_network() -> io::Result<()> {
         process::map_own_user(user.as_raw(), group, process::InsideAs::Itself)?;
     }
     namespace::renew(UnshareFlags::NEWNET)
+}
+
+/// Tries something in a copy of the calling process, which must have one thread, in a network namespace of its own.
+///
+/// # Errors
+/// Why it does not work.
+pub fn attempt_in_private(what: impl FnOnce() -> io::Result<()>) -> Result<String, String> {
+    attempt(|| {
+        private_network()?;
+        what()
+    })
 }
 
 /// Tries something in a process of its own.

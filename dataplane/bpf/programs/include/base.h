@@ -13,12 +13,6 @@
 #include "tables.h"
 #include "wire.h"
 
-/* Of newer kernels than the headers of Debian 12. */
-#ifndef BPF_F_ADJ_ROOM_DECAP_L3_IPV4
-#define BPF_F_ADJ_ROOM_DECAP_L3_IPV4 (1ULL << 7)
-#define BPF_F_ADJ_ROOM_DECAP_L3_IPV6 (1ULL << 8)
-#endif
-
 /* The numbers of clsact and of TCX are the same: the next program decides, the kernel goes on, or the packet is gone. */
 #define NEXT TC_ACT_UNSPEC
 #define DROPPED TC_ACT_SHOT

@@ -7,33 +7,40 @@
 #include "learn.h"
 #include "parcel.h"
 
-/* Leaves a frame: of a packet whose payload is one, that; of another, the outer Ethernet header before the packet. */
+/* Makes an outer header of IPv6 one of IPv4 by its length, which is all that is asked of it: of a packet with an IPv6
+ * header the kernel leaves no less than another, and there are shorter packets in it than that. Linux 6.3 has flags to
+ * say what is inside; 6.1 does not. */
+inline bool shorten(struct __sk_buff *skb, __s32 *less)
+{
+	if (skb->protocol != bpf_htons(ETH_P_IPV6) || skb->len - *less >= ETHERNET + IPV6)
+		return true;
+	*less -= IPV6 - IPV4;
+	return !bpf_skb_change_proto(skb, bpf_htons(ETH_P_IP), 0);
+}
+
+/* Leaves a frame: of a packet whose payload is one, that; of another, the outer Ethernet header before the packet. The
+ * kernel sees by the frame's type what it carries when it takes it in. */
 inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant)
 {
 	struct ethernet_header frame ON_STACK;
-	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
 	__s32 less = parcel->outer;
 	__u32 least;
-	bool is_ipv6;
 	void *front;
 
 	if (parcel->payload == PAYLOAD_ETHERNET) {
 		if (bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET))
 			return false;
-		is_ipv6 = frame.ether_type == bpf_htons(ETH_P_IPV6);
 		/* The kernel leaves no less than an IP header. */
-		least = parcel->outer + ETHERNET + (is_ipv6 ? IPV6 : IPV4);
+		least = parcel->outer + ETHERNET + IPV4;
 		if (skb->len < least && bpf_skb_change_tail(skb, least, 0))
 			return false;
 	} else {
 		less -= ETHERNET;
 		__builtin_memcpy(frame.destination, tenant->address, 6);
 		__builtin_memcpy(frame.source, tenant->address, 6);
-		is_ipv6 = parcel->payload == PAYLOAD_IPV6;
-		frame.ether_type = is_ipv6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+		frame.ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	}
-	flags |= is_ipv6 ? BPF_F_ADJ_ROOM_DECAP_L3_IPV6 : BPF_F_ADJ_ROOM_DECAP_L3_IPV4;
-	if (bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, flags))
+	if (!shorten(skb, &less) || bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
 		return false;
 	front = data(skb);
 	if (front + ETHERNET > data_end(skb))

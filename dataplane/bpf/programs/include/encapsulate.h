@@ -42,6 +42,16 @@ inline bool encapsulate(struct __sk_buff *skb, __s32 more, __u32 form, enum payl
 	       !bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
 }
 
+_Static_assert(SIZE_HEADER <= 127, "the mask below");
+
+/* The length of a header, for verifiers before Linux 6.8: to them what is read from the stack twice, first to be compared
+ * and then to be used, are two numbers. */
+inline __u64 bounded(__u64 length)
+{
+	asm volatile("%0 &= 127" : "+r"(length));
+	return length;
+}
+
 /* Makes the bytes before the payload as many as a wire needs. On a device, an Ethernet payload has its header first and
  * an IP payload one that is of no more use; on the way, the first bytes are an outer Ethernet header. */
 inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct wire *wire)
@@ -74,9 +84,7 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 			copy(&inner, front, ETHERNET);
 			if (!encapsulate(skb, length, wire->form, PAYLOAD_ETHERNET))
 				return false;
-			if (length > SIZE_HEADER)
-				return false;
-			place = data(skb) + length;
+			place = data(skb) + bounded(length);
 			if (place + ETHERNET > data_end(skb))
 				return false;
 			copy(place, &inner, ETHERNET);

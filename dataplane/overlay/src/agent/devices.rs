@@ -62,6 +62,13 @@ pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, is_ip: bool) -> io
     Err(io::Error::new(io::ErrorKind::AddrInUse, "no port from 61000 to 64999 is free"))
 }
 
+/// Makes a device and takes it away: whether that works.
+pub(crate) fn makes_device(netlink: &Netlink) -> io::Result<()> {
+    const NAME: &str = "plait-trial";
+    create(netlink, NAME, 1280, false)?;
+    remove(netlink, NAME)
+}
+
 fn is_name_taken(netlink: &Netlink, name: &str) -> bool {
     let mut ask = LinkMessage::default();
     ask.attributes.push(LinkAttribute::IfName(name.to_owned()));

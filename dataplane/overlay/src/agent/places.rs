@@ -75,10 +75,14 @@ pub(super) fn lock(run: &Path) -> Result<File, AgentError> {
 
 /// Whether programs can stay at a path once nobody holds them.
 pub(super) fn look_for_bpffs(pins: &Path) -> Result<(), AgentError> {
+    if has_bpffs(pins).map_err(at(pins))? { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
+}
+
+/// Whether a path is, or would be, in a BPF file system.
+pub(crate) fn has_bpffs(pins: &Path) -> std::io::Result<bool> {
     const BPF_FS: u64 = 0xcafe_4a11;
     let there = pins.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    let found = rustix::fs::statfs(there).map_err(|error| at(there)(error.into()))?;
-    if found.f_type as u64 == BPF_FS { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
+    Ok(rustix::fs::statfs(there)?.f_type as u64 == BPF_FS)
 }
 
 /// The calling thread's network namespace.
@@ -95,7 +99,16 @@ pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
     let layouts = fs::read_dir(&places.pins).map_err(at(&places.pins))?;
     for layout in layouts.flatten().map(|entry| entry.path()) {
         for name in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
-            fs::remove_file(&name).map_err(at(&name))?;
+            // A filter of clsact is held by no name; those on the agent's own devices go with them.
+            let named = name.file_name().and_then(|name| name.to_str()?.split_once('-'));
+            let on_underlay = [Program::Receive, Program::Guard].into_iter().find_map(|program| {
+                let (kind, interface) = named?;
+                Some((program, interface.parse().ok()?)).filter(|_| kind == program.name())
+            });
+            match on_underlay {
+                Some((program, interface)) => plait_dataplane_bpf::release(program, interface, &name)?,
+                None => fs::remove_file(&name).map_err(at(&name))?,
+            }
         }
         fs::remove_dir(&layout).map_err(at(&layout))?;
     }

@@ -122,7 +122,7 @@ impl Agent {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // One that a former life made has its program on it.
                 let index = self.underlay.index(&config.name);
-                if index.is_none_or(|index| Attachment::kept_on(&path) != Some(index)) {
+                if index.is_none_or(|index| !Attachment::is_kept_on(Program::Transmit, index, &path)) {
                     return Err(AgentError::Foreign(config.name.clone()));
                 }
                 false

@@ -165,9 +165,7 @@ impl Parcel {
         let ether_type = match self.payload {
             Payload::Ethernet | Payload::Unsaid | Payload::Control => {
                 // The kernel's way to take a header off leaves no less than one of IP.
-                let is_ipv6 = Frame::parse(&frame).is_ok_and(|frame| frame.ether_type() == ether_type::IPV6);
-                let ip = if is_ipv6 { ipv6::Header::LENGTH } else { ipv4::Header::LENGTH };
-                let least = ethernet::Header::LENGTH + ip;
+                let least = ethernet::Header::LENGTH + ipv4::Header::LENGTH;
                 if frame.len() < least {
                     frame.resize(least, 0);
                 }

@@ -1,12 +1,14 @@
 //! `plait doctor`.
 
 use crate::output::{Failure, Output, table};
-use plait_testbed_runtime::doctor::examine;
+use plait_dataplane_overlay::{Hook, needs};
+use plait_testbed_runtime::doctor::{Finding, attempt_in_private, examine, finding};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub fn doctor(output: &Output) -> Result<ExitCode, Failure> {
-    let findings = examine();
+    let mut findings = examine();
+    findings.extend(overlays());
     let fine = findings.iter().all(|finding| finding.there || !finding.needed);
     output.result(&json!(findings), || {
         let mut rows = Vec::new();
@@ -26,4 +28,53 @@ pub fn doctor(output: &Output) -> Result<ExitCode, Failure> {
         table(&rows)
     })?;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What overlays need.
+fn overlays() -> Vec<Finding> {
+    let try_hook = |hook| attempt_in_private(|| needs::hook(hook));
+    let tcx = try_hook(Hook::Tcx);
+    let clsact = tcx.as_ref().err().map(|_| try_hook(Hook::Clsact));
+    // What is on a device was loaded.
+    let on_any = tcx.clone().or_else(|why| clsact.clone().unwrap_or(Err(why)));
+    let mut found = vec![
+        finding(
+            "eBPF",
+            on_any.or_else(|_| attempt_in_private(needs::programs)),
+            false,
+            "overlays' programs can be loaded",
+            "no overlays: their programs need root and Linux 6.1",
+        ),
+        finding(
+            "TCX",
+            tcx,
+            false,
+            "overlays' programs stand beside those of others, in an order",
+            "overlays' programs are filters of clsact, as before Linux 6.6: who deletes a device's clsact stops its overlays",
+        ),
+    ];
+    if let Some(clsact) = clsact {
+        found.push(finding(
+            "clsact",
+            clsact,
+            false,
+            "overlays' programs can be on devices",
+            "no overlays: be root, and load the modules `sch_ingress` and `cls_bpf`",
+        ));
+    }
+    found.push(finding(
+        "BPF file system",
+        needs::place().map(|()| "/sys/fs/bpf".to_owned()).map_err(|_| "none at /sys/fs/bpf".to_owned()),
+        false,
+        "overlays outlive their agents",
+        "no overlays: `mount -t bpf bpf /sys/fs/bpf`, or name a folder of one (`plait overlay agent --pins`)",
+    ));
+    found.push(finding(
+        "VXLAN devices",
+        attempt_in_private(needs::device),
+        false,
+        "overlays can have devices",
+        "no overlays: load the module `vxlan` of Linux 5.18 or newer, which filters by VNI",
+    ));
+    found
 }

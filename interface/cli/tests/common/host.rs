@@ -16,10 +16,22 @@ pub struct Host<'a> {
 impl<'a> Host<'a> {
     /// A host without any link.
     pub fn new(person: &'a Person, number: u8) -> Self {
+        let mut command = person.command("unshare");
+        command.args(["--net", "--mount"]);
+        Self::start_with(person, number, command)
+    }
+
+    /// A host in the network of a process that is there.
+    pub fn beside(person: &'a Person, number: u8, process: i32) -> Self {
+        let mut command = person.command("nsenter");
+        command.args(["--target", &process.to_string(), "--net", "--", "unshare", "--mount"]);
+        Self::start_with(person, number, command)
+    }
+
+    fn start_with(person: &'a Person, number: u8, mut command: std::process::Command) -> Self {
         let line = "mount -t bpf bpf /sys/fs/bpf && mount -t tmpfs tmpfs /run && ip link set lo up && touch /run/ready \
                     && exec sleep 100000";
-        let mut command = person.command("unshare");
-        command.args(["--net", "--mount", "sh", "-c", line]);
+        command.args(["sh", "-c", line]);
         let keeper = Running::start(&mut command, "a host".to_owned());
         let host = Self { person, number, keeper, agent: None };
         assert!(eventually(|| host.exec(&["test", "-e", "/run/ready"]).code() == Some(0)));

@@ -1,0 +1,62 @@
+//! What overlays need of a host, each to be tried, as `plait doctor` does: in a process with one thread and a network
+//! namespace of its own, so that nothing is left.
+
+use crate::agent::{Places, has_bpffs, makes_device};
+use plait_dataplane_bpf::{Error, Hook, Program, Programs, Sizes, silence};
+use plait_dataplane_netlink::Netlink;
+use plait_dataplane_reference::tables::{Device, driver};
+use std::io;
+
+/// The loopback device of a namespace that is new.
+const LOOPBACK: u32 = 1;
+
+/// Whether the kernel takes the programs.
+///
+/// # Errors
+/// Why not.
+pub fn programs() -> io::Result<()> {
+    load().map(drop)
+}
+
+/// Whether programs get onto a device in a way: on the first of the calling thread's network namespace.
+///
+/// # Errors
+/// Why not.
+pub fn hook(hook: Hook) -> io::Result<()> {
+    let attachment = load()?.attach(Program::Receive, LOOPBACK).map_err(told)?;
+    if attachment.hook() == hook { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)) }
+}
+
+/// Whether programs can stay where the agents keep theirs.
+///
+/// # Errors
+/// Why not.
+pub fn place() -> io::Result<()> {
+    match has_bpffs(&Places::of("default").pins)? {
+        true => Ok(()),
+        false => Err(io::Error::from_raw_os_error(libc::ENOENT)),
+    }
+}
+
+/// Whether a tenant's device can be made: makes one in the calling thread's network namespace.
+///
+/// # Errors
+/// Why not.
+pub fn device() -> io::Result<()> {
+    makes_device(&Netlink::open()?)
+}
+
+fn load() -> io::Result<Programs> {
+    silence();
+    let device = Device { tenant: 1, driver: driver::ETHERNET, prefix: [32, 128], offset: 0, mask: [0; 16] };
+    Programs::load(&device, Sizes { identifiers: 1, nodes: 1 }).map_err(told)
+}
+
+/// An error as a number, which is all that a process says when it ends.
+fn told(error: Error) -> io::Error {
+    io::Error::from_raw_os_error(match error.kind() {
+        io::ErrorKind::PermissionDenied => libc::EPERM,
+        io::ErrorKind::OutOfMemory => libc::ENOMEM,
+        _ => libc::EOPNOTSUPP,
+    })
+}
