@@ -330,6 +330,47 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
 }
 
 #[test]
+fn a_control_plane_of_a_hundred_lines_makes_a_chain() {
+    let Some(person) = Person::root() else { return };
+    let chain = person.program().with_file_name("examples/chain");
+    if !chain.exists() {
+        return common::skip("the example `chain` is not built: test the whole workspace");
+    }
+    let mut hosts = [1, 2, 3].map(|number| Host::new(&person, number));
+    for left in 0..2 {
+        hosts[left].link("right", &hosts[left + 1], "left");
+        hosts[left].sh(&format!("ip addr add 192.0.{left}.1/24 dev right"));
+        hosts[left + 1].sh(&format!("ip addr add 192.0.{left}.2/24 dev left"));
+    }
+    hosts.iter_mut().for_each(Host::start_agent);
+    let lines = ["10.0.0.1 192.0.0.1", "10.0.0.2 192.0.0.2 192.0.1.1", "10.0.0.3 192.0.1.2"];
+    person.file("nodes", &lines[..2].join("\n"));
+    let nodes = person.work().join("nodes");
+    let controls: Vec<_> = hosts
+        .iter()
+        .zip(lines)
+        .map(|(host, line)| {
+            host.overlay("config application ethernet --group 224.0.0.1");
+            line.split(' ').skip(1).for_each(|locator| drop(host.overlay(&format!("locator add {locator}"))));
+            let control = host.start(&[chain.to_str().unwrap(), nodes.to_str().unwrap(), &host.id()]);
+            assert!(eventually(|| host.try_overlay("id show").stdout.contains(&host.id())));
+            host.device("--vni 1");
+            control
+        })
+        .collect();
+    let [a, b, c] = &hosts;
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    assert!(!a.reaches(c));
+    // A node that the file has now is reached over the one between; one that it has no more, is not.
+    person.file("nodes", &lines.join("\n"));
+    assert!(eventually(|| a.reaches(c)), "{}", stats(&hosts));
+    person.file("nodes", &lines[1..].join("\n"));
+    assert!(eventually(|| !b.reaches(a)), "{}", stats(&hosts));
+    assert!(eventually(|| b.reaches(c)), "{}", stats(&hosts));
+    drop(controls);
+}
+
+#[test]
 fn a_path_changes_its_encapsulation_at_each_hop() {
     let Some(person) = Person::root() else { return };
     // The relay finds the stations by itself, where the header does not say at which node they are.
