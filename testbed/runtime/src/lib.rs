@@ -29,6 +29,7 @@ mod frr;
 pub mod kernel;
 pub mod limits;
 pub mod obstacle;
+mod overlay;
 pub mod plan;
 pub mod sample;
 pub mod sandbox;

@@ -38,6 +38,10 @@ pub enum Capability {
     SysAdmin = 21,
     /// Scheduling priority.
     SysNice = 23,
+    /// eBPF programs that the kernel trusts with pointers; only for programs that Plait itself starts.
+    Perfmon = 38,
+    /// eBPF; only for programs that Plait itself starts.
+    Bpf = 39,
 }
 
 const LAST: u8 = 63;
@@ -65,6 +69,9 @@ pub const NODE: &[Capability] = &[
 
 /// What routing daemons keep beyond [`NODE`]: zebra asks for it at start (`privs_init`).
 pub const DAEMON_MORE: &[Capability] = &[Capability::SysAdmin, Capability::SysNice];
+
+/// What overlay agents keep beyond [`NODE`]: the kernel takes no eBPF program from others.
+pub const AGENT_MORE: &[Capability] = &[Capability::Perfmon, Capability::Bpf];
 
 /// A set of capabilities as the kernel's bit mask.
 pub fn mask(set: &[Capability]) -> u64 {
