@@ -78,6 +78,13 @@ pub fn mask(set: &[Capability]) -> u64 {
     set.iter().fold(0, |mask, capability| mask | 1 << *capability as u8)
 }
 
+/// What the calling process may do now, as [`mask`].
+pub fn effective() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// Limits the calling process for good: the bounding set becomes `keep`, and with `ambient` the same set is handed to
 /// programs that a user other than root runs.
 ///

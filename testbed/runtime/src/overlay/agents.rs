@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -156,6 +157,7 @@ impl Builder {
         })?;
         let said = File::options().create(true).append(true).open(self.folder(node).join(SAID))?;
         let mut command = Command::new(program::path(&folder));
+        command.arg0("plait");
         command.args(["overlay", "--agent", AGENT, "agent"]).env_clear().envs(environment(node, &self.name));
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
