@@ -1,7 +1,7 @@
 //! What this machine lacks for a network: found before anything is built, and said with the line that asks for it.
 //!
 //! How a link is made does not depend on the machine, so this stands beside the plan: `plait plan` shows what would be
-//! built where the kernel can.
+//! built where the kernel can, and refuses only what is kept from the user ([`prohibitions`]).
 
 use crate::kernel::capability::{self, Capability};
 use crate::limits::{Controller, subtrees};
@@ -20,12 +20,17 @@ pub type Trial<'a> = &'a dyn Fn() -> Result<String, String>;
 pub fn obstacles(network: &Network, state: &State, netem: Trial<'_>) -> Vec<Diagnostic> {
     let nodes = || network.nodes.iter().filter_map(|node| Some((node, state.nodes.get(&node.name)?)));
     let mut found = emulation(network, state, netem);
-    found.extend(overlays(network, state));
+    found.extend(prohibitions(network, state));
     found.extend(nodes().filter_map(|(node, wanted)| limits(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| processors(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| congestion_control(node, wanted)));
     found.extend(nodes().flat_map(|(node, _)| files(node)));
     found
+}
+
+/// What the kernel never lets this user have, whatever it can: `plait plan` refuses it, too.
+pub fn prohibitions(network: &Network, state: &State) -> Vec<Diagnostic> {
+    overlays(network, state).into_iter().collect()
 }
 
 /// Links whose delay or loss the kernel shall make.

@@ -9,8 +9,8 @@ use crate::world::Direction;
 use indexmap::IndexMap;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
-use plait_testbed_runtime::overlay::devices_of;
 use plait_model_topology::{Network, section};
+use plait_testbed_runtime::overlay::devices_of;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -166,8 +166,10 @@ impl Builder {
             let begun = Instant::now();
             let mut failed = self.group(group, &mut pending);
             phases.add(group[0].kind(), begun);
-            let in_order =
-                matches!(steps.get(end), None | Some(Step::Daemons { .. } | Step::Overlays { .. } | Step::Commands { .. }));
+            let in_order = matches!(
+                steps.get(end),
+                None | Some(Step::Daemons { .. } | Step::Overlays { .. } | Step::Commands { .. })
+            );
             let goes_on = matches!(
                 group[0],
                 Step::AddNode { .. } | Step::AddLink { .. } | Step::Addresses { .. } | Step::Routes { .. }

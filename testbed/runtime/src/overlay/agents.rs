@@ -29,8 +29,9 @@ const PINS: &str = "/sys/fs/bpf";
 const KEYS: &str = "/run/plait-overlay";
 /// What agents say, in the node's own folder.
 const SAID: &str = "log/overlay.log";
-/// How long an agent may take to answer, on a machine that starts many.
+/// How long an agent may take to answer, and how much longer for each that is started with it.
 const PATIENCE: Duration = Duration::from_secs(20);
+const EACH: Duration = Duration::from_millis(500);
 /// How long members may take to find each other before others go on. Those that never will are no fault of the file:
 /// their links may be down.
 const MEETING: Duration = Duration::from_secs(10);
@@ -90,16 +91,17 @@ impl Builder {
         let mut started = Vec::new();
         for (node, wanted) in members {
             let before = self.state.nodes.get(*node).map(|node| node.overlays.clone()).unwrap_or_default();
-            let goes_on = self.has_agent(node) && can_go_on(&before, wanted);
+            // An agent that died left everything for its successor.
+            let goes_on = self.had_agent(node) && can_go_on(&before, wanted);
             if !goes_on {
                 self.remove_agent(node).doing(|| format!("stop the overlay agent of {node}"))?;
                 // What is taken away is no more, even where the rest fails.
                 if let Some(state) = self.state.nodes.get_mut(*node) {
                     state.overlays.clear();
                 }
-                if !wanted.is_empty() {
-                    started.push(*node);
-                }
+            }
+            if !wanted.is_empty() && !self.has_agent(node) {
+                started.push(*node);
             }
             known.insert(*node, if goes_on { before } else { BTreeMap::new() });
         }
@@ -125,6 +127,11 @@ impl Builder {
     fn has_agent(&self, node: &str) -> bool {
         let agent = self.nodes.get(node).and_then(|node| node.agent);
         agent.is_some_and(|pid| self.children.wait(pid, Duration::ZERO).is_none() && is_alive(pid))
+    }
+
+    /// Whether a node has what an agent keeps, whether or not the agent lives.
+    fn had_agent(&self, node: &str) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.agent.is_some())
     }
 
     /// A node's place, with what agents keep, and its namespaces.
@@ -170,11 +177,12 @@ impl Builder {
 
     fn wait_for_agents(&mut self, nodes: &[&str]) -> io::Result<()> {
         let begun = Instant::now();
+        let patience = PATIENCE + EACH * nodes.len() as u32;
         for node in nodes {
             loop {
                 let tried = self.converse(node, |_| Ok(()));
                 let Err(error) = tried else { break };
-                if !self.has_agent(node) || begun.elapsed() > PATIENCE {
+                if !self.has_agent(node) || begun.elapsed() > patience {
                     let said = fs::read_to_string(self.folder(node).join(SAID)).unwrap_or_default();
                     let last = said.lines().last().map_or(error.to_string(), str::to_owned);
                     return Err(io::Error::other(format!(
@@ -220,9 +228,7 @@ impl Builder {
                 write_key(path, key).doing(|| format!("write {}", path.display()))
             })?;
             wanted.iter().try_for_each(|(overlay, of)| {
-                conversation
-                    .lead(node, known.get(overlay), of)
-                    .doing(|| format!("overlay {overlay}"))
+                conversation.lead(node, known.get(overlay), of).doing(|| format!("overlay {overlay}"))
             })
         })
     }
@@ -298,7 +304,9 @@ fn can_go_on(before: &BTreeMap<String, OverlayState>, wanted: &BTreeMap<String, 
     let same = |(overlay, before): (&String, &OverlayState)| {
         wanted.get(overlay).is_some_and(|of| {
             let is_driven = before.control.is_some() == of.control.is_some();
-            is_driven && (before.application, before.id) == (of.application, of.id) && before.config == of.config
+            is_driven
+                && (before.application, before.id) == (of.application, of.id)
+                && before.config == of.config
         })
     };
     !wanted.is_empty() && before.iter().all(same)

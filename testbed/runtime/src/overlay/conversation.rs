@@ -22,12 +22,20 @@ impl Conversation {
     }
 
     /// Tells all of an overlay but who decides routes.
-    pub fn lead(&mut self, node: &str, known: Option<&OverlayState>, wanted: &OverlayState) -> io::Result<()> {
+    pub fn lead(
+        &mut self,
+        node: &str,
+        known: Option<&OverlayState>,
+        wanted: &OverlayState,
+    ) -> io::Result<()> {
         let before = known.map(told).unwrap_or_default();
         let after = told(wanted);
         for gone in before.iter().rev().filter(|request| !after.contains(request)) {
-            if let Some(request) = undone(gone, &after) {
-                self.client.ask(request)?;
+            // What was taken back by a change that failed farther on is away already.
+            if let Some(request) = undone(gone, &after)
+                && let Err(error) = self.client.ask(request)
+            {
+                tracing::debug!(node, %error, "not taken back");
             }
         }
         for new in after.iter().filter(|request| !before.contains(request)) {
@@ -125,16 +133,22 @@ fn name(node: &str, before: Option<&OverlayDevice>, device: &OverlayDevice) -> i
     if index == 0 {
         return Err(io::Error::other(format!("the agent made no device `{name}`")));
     }
-    let mut batch = Batch::default();
-    if before.is_none() {
-        batch.push(messages::identity(index, mac(&(node.to_owned(), name.clone())), None), 0);
-    }
+    let netlink = Netlink::open()?;
     let known = before.map(|before| &before.addresses[..]).unwrap_or_default();
+    let mut gone = Batch::default();
     for address in known.iter().filter(|address| !device.addresses.contains(address)) {
-        batch.push(messages::address(index, *address, false), 0);
+        gone.push(messages::address(index, *address, false), 0);
+    }
+    let is_away = |error: &io::Error| error.raw_os_error() == Some(libc::EADDRNOTAVAIL);
+    if let Some(refused) = netlink.send(&mut gone)?.into_iter().find(|refused| !is_away(&refused.error)) {
+        return Err(refused.error);
+    }
+    let mut come = Batch::default();
+    if before.is_none() {
+        come.push(messages::identity(index, mac(&(node.to_owned(), name.clone())), None), 0);
     }
     for address in device.addresses.iter().filter(|address| !known.contains(address)) {
-        batch.push(messages::address(index, *address, true), NLM_F_CREATE | NLM_F_REPLACE);
+        come.push(messages::address(index, *address, true), NLM_F_CREATE | NLM_F_REPLACE);
     }
-    Netlink::open()?.send_whole(&mut batch)
+    netlink.send_whole(&mut come)
 }

@@ -60,8 +60,7 @@ fn locators(
             .clone()
             .unwrap_or_else(|| assignment.all(member.node).map(|net| net.addr()).collect());
         if own.is_empty() {
-            let text =
-                format!("`{}` has no address to be reached at", network.nodes[member.node].name);
+            let text = format!("`{}` has no address to be reached at", network.nodes[member.node].name);
             faults.push(Diagnostic::new(member.span, text).help("link it to others, or give it `locators`"));
         }
         all.push(own);
@@ -102,7 +101,8 @@ fn member_state(
         true => others().map(|(other, locators)| (other.id, locators.clone())).collect(),
         false => BTreeMap::new(),
     };
-    let seeds: BTreeSet<IpAddr> = locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
+    let seeds: BTreeSet<IpAddr> =
+        locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
     OverlayState {
         application: overlay.application,
         config: overlay.config.clone(),

@@ -71,7 +71,9 @@ pub fn resolve(overlays: &Overlays, network: &Network) -> Result<Vec<Resolved>, 
     for overlay in overlays.0.values() {
         resolver.number(&overlay.0);
     }
-    let resolved = overlays.0.iter().map(|(name, overlay)| resolver.overlay(name, &overlay.0)).collect();
+    let resolved: Vec<_> =
+        overlays.0.iter().map(|(name, overlay)| resolver.overlay(name, &overlay.0)).collect();
+    resolver.meeting(&resolved);
     if resolver.faults.is_empty() { Ok(resolved) } else { Err(resolver.faults) }
 }
 
@@ -265,12 +267,7 @@ impl Resolver<'_> {
     /// A device, as its name, VNI, MTU and networks say.
     fn device(
         &mut self,
-        (name, vni, mtu, networks): (
-            &Spanned<String>,
-            Spanned<u32>,
-            Option<Spanned<ByteCount>>,
-            &Networks,
-        ),
+        (name, vni, mtu, networks): (&Spanned<String>, Spanned<u32>, Option<Spanned<ByteCount>>, &Networks),
         told: Option<&OverlayDevice>,
         overlay: &Overlay,
         application: Application,
@@ -278,12 +275,17 @@ impl Resolver<'_> {
         members: &[Member],
     ) -> Device {
         let bytes = mtu.map(|mtu| u32::try_from(mtu.value.bytes()).unwrap_or(u32::MAX));
-        let mut device = DeviceConfig { mtu: bytes, ..DeviceConfig::new(&name.value, application, vni.value) };
+        let mut device =
+            DeviceConfig { mtu: bytes, ..DeviceConfig::new(&name.value, application, vni.value) };
         if let Some(ageing) = overlay.ageing {
             match seconds(ageing.value) {
                 Some(whole) => device.ageing = whole,
                 None => {
-                    self.fault(ageing.span, "ageing is counted in whole seconds", "write a time such as `5min`");
+                    self.fault(
+                        ageing.span,
+                        "ageing is counted in whole seconds",
+                        "write a time such as `5min`",
+                    );
                 }
             }
         }
@@ -340,9 +342,12 @@ impl Resolver<'_> {
             && first != name.span
         {
             self.faults.push(
-                Diagnostic::new(name.span, format!("two overlays give `{}` a device of this name", node.name))
-                    .note(first, "the first")
-                    .help("choose another name"),
+                Diagnostic::new(
+                    name.span,
+                    format!("two overlays give `{}` a device of this name", node.name),
+                )
+                .note(first, "the first")
+                .help("choose another name"),
             );
         }
     }
@@ -365,6 +370,24 @@ impl Resolver<'_> {
             }
         }
         own
+    }
+
+    /// Prefixes of two devices of one node.
+    fn meeting(&mut self, overlays: &[Resolved]) {
+        let devices: Vec<&Device> = overlays.iter().flat_map(|overlay| &overlay.devices).collect();
+        for (at, device) in devices.iter().enumerate() {
+            for other in &devices[..at] {
+                let both = device.addresses.keys().find(|node| other.addresses.contains_key(*node));
+                let Some(node) = both.map(|node| &self.network.nodes[*node].name) else { continue };
+                for (own, first) in pairs(&device.networks, &other.networks) {
+                    if own.contains(&first.network()) || first.contains(&own.network()) {
+                        let text = format!("`{node}` would have two devices in {}", own.value);
+                        let fault = Diagnostic::new(own.span, text).note(first.span, "the other's");
+                        self.faults.push(fault.help("choose a prefix that nothing else has"));
+                    }
+                }
+            }
+        }
     }
 
     fn plane(&mut self, control: ControlWord, overlay: &Overlay) -> Option<Plane> {
@@ -400,6 +423,10 @@ impl Resolver<'_> {
         let neighbours = overlay.neighbours.map(|count| count.value as usize);
         Some(Plane { kind, interval: millis, neighbours })
     }
+}
+
+fn pairs<'a, T>(some: &'a [T], others: &'a [T]) -> impl Iterator<Item = (&'a T, &'a T)> {
+    some.iter().flat_map(move |one| others.iter().map(move |other| (one, other)))
 }
 
 /// The virtual network of packets whose encapsulation names none.
