@@ -108,7 +108,9 @@ fn members_of_a_files_overlay_have_an_agent_that_changes_with_the_file_and_ends_
     reaches(&testbed, "a", "b-ov0");
     testbed.apply(&network("[a, b, c, d]", "    control: delay\n    mtu: 1280B\n")).fine();
     assert_eq!(testbed.exec("a", &["cat", "/sys/class/net/ov0/mtu"]).fine(), "1280\n");
-    reaches(&testbed, "a", "b-ov0");
+    assert_eq!(agents(&person), 4);
+    // Others ask a control plane that is new to them who it is before they believe it.
+    assert!(eventually(|| testbed.exec("a", &["ping", "-c", "1", "-W", "1", "b-ov0"]).code() == Some(0)));
 
     // Who is no member any more has nothing of it.
     let without = network("[a, b]", "").split("overlays:").next().unwrap().to_owned();
@@ -186,7 +188,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
     person.plait(&["validate", "faulty.yaml"]).fails_saying(
         3,
         &[
-            "faulty.yaml:5:13",
+            "faulty.yaml:5:12",
             "unknown node `bb`",
             "`s` is a switch",
             "faulty.yaml:6:3",

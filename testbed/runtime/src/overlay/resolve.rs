@@ -2,7 +2,7 @@
 
 use crate::section::{ControlWord, Members, Networks, NodeName, Overlay, OverlayDevice, Overlays};
 use ipnet::IpNet;
-use plait_dataplane_overlay::{ApplicationConfig, Carries, ControlKind, DeviceConfig};
+use plait_dataplane_overlay::{ApplicationConfig, BadConfig, Carries, ControlKind, DeviceConfig};
 use plait_model_overlay::{Application, NodeId};
 use plait_model_quantity::{ByteCount, TimeSpan};
 use plait_model_topology::Network;
@@ -137,7 +137,10 @@ impl Resolver<'_> {
             vni: first_vni(overlay),
             ..ApplicationConfig::default()
         };
-        if let Err(error) = config.check() {
+        // A virtual network is that of a device, which is looked at below.
+        if let Err(error) = config.check()
+            && !matches!(error, BadConfig::Vni(_))
+        {
             let span = overlay.encapsulation.map(|word| word.span);
             let span = span.or(overlay.ttl.map(|ttl| ttl.span)).unwrap_or(name.span);
             self.faults.push(Diagnostic::new(span, error.to_string()));
@@ -290,10 +293,10 @@ impl Resolver<'_> {
             }
         }
         if let Err(error) = device.check() {
-            let span = if device.vni == vni.value && error.to_string().contains("network") {
-                vni.span
-            } else {
-                mtu.map_or(name.span, |mtu| mtu.span)
+            let span = match (&error, mtu) {
+                (BadConfig::Vni(_), _) => vni.span,
+                (BadConfig::Mtu(_), Some(mtu)) => mtu.span,
+                _ => name.span,
             };
             self.faults.push(Diagnostic::new(span, error.to_string()));
         } else if config.check_vni(vni.value).is_err() {
