@@ -12,7 +12,8 @@ fn network(members: &str, more: &str) -> String {
     format!(
         "plait: 1\nnodes: {{a: host, b: host, c: host, d: host, r: router}}\n\
          links: [{{endpoints: [a, r], delay: 1ms, dynamic: true}}, r-b, r-c, r-d]\n\
-         overlays:\n  ov0:\n    members: {members}\n    network: 10.99.0.0/24\n{more}"
+         overlays:\n  ov0:\n    members: {members}\n    network: 10.99.0.0/24\n\
+         \x20   interval: 200ms\n{more}"
     )
 }
 
@@ -111,6 +112,14 @@ fn members_of_a_files_overlay_have_an_agent_that_changes_with_the_file_and_ends_
     assert_eq!(agents(&person), 4);
     // Others ask a control plane that is new to them who it is before they believe it.
     assert!(eventually(|| testbed.exec("a", &["ping", "-c", "1", "-W", "1", "b-ov0"]).code() == Some(0)));
+
+    // A member whose link fails is forgotten by the others, and found again.
+    let of_b = || asked(&testbed, "b", "node show").as_object().unwrap().len();
+    testbed.link("fail", &["a-r"]).fine();
+    assert!(eventually(|| of_b() == 2));
+    testbed.link("recover", &["a-r"]).fine();
+    assert!(eventually(|| of_b() == 3));
+    reaches(&testbed, "b", "a-ov0");
 
     // Who is no member any more has nothing of it.
     let without = network("[a, b]", "").split("overlays:").next().unwrap().to_owned();
@@ -212,7 +221,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
     person.plait(&["plan", "meets.yaml"]).fails_saying(3, &["meets.yaml:7:14", "of the network below"]);
     let floods = network("[a, b, c]", "    encapsulation: vxlan\n");
     person.file("floods.yaml", floods);
-    person.plait(&["validate", "floods.yaml"]).fails_saying(3, &["floods.yaml:8:20", "control: static"]);
+    person.plait(&["validate", "floods.yaml"]).fails_saying(3, &["floods.yaml:9:20", "control: static"]);
     let alone = "plait: 1\nnodes: [a, b, x]\nlinks: [a-b]\noverlays: {ov0: [a, b, x]}\n";
     person.file("alone.yaml", alone);
     person.plait(&["plan", "alone.yaml"]).fails_saying(3, &["`x` has no address to be reached at"]);

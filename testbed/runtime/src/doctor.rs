@@ -78,6 +78,13 @@ pub fn examine() -> Vec<Finding> {
         "`via: kernel` may delay, lose, duplicate and corrupt packets too",
         "`via: kernel` shapes rates alone; without it the link engine shapes the rest",
     ));
+    findings.push(finding(
+        "overlays",
+        crate::obstacle::cannot_load_programs().map_or(Ok("eBPF".to_owned()), |(why, _)| Err(why)),
+        false,
+        "`overlays:` of files are built, and hosts may have agents",
+        "a file with `overlays:` is refused",
+    ));
     let (open, _) = process::open_file_limits();
     findings.push(finding(
         "open files",

@@ -142,8 +142,8 @@ impl Builder {
     fn start_agent(&mut self, node: &str) -> io::Result<()> {
         let program = self.overlays.program.as_ref().ok_or_else(|| {
             io::Error::other(
-                "agents of overlays are the program `plait`, and this testbed was started by another: start it by \
-                 `plait`, or let the variable `PLAIT` name it",
+                "agents of overlays are the program `plait`, and this testbed was started by another, or by one that is no \
+                 longer where it was: start it by `plait`",
             )
         })?;
         let folder = program::folder(program)?;

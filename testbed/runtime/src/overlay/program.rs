@@ -19,7 +19,7 @@ const NAME: &str = "plait";
 pub(crate) fn own_program() -> Option<OwnedFd> {
     use std::os::unix::fs::MetadataExt;
     let path = fs::read_link("/proc/self/exe").ok()?;
-    let is_plait = path.file_name()?.to_str()?.starts_with(NAME);
+    let is_plait = path.file_name()? == NAME;
     let found = rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let (this, there) = (fs::metadata("/proc/self/exe").ok()?, rustix::fs::fstat(&found).ok()?);
     let is_same = this.ino() == there.st_ino && this.dev() == there.st_dev;
