@@ -8,6 +8,7 @@ use crate::sys::{InterfaceRequest, socket};
 use plait_model_link::Conditions;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 // Commands of SIOCETHTOOL, linux/ethtool.h.
 const GSTRINGS: u32 = 0x1b;
@@ -75,8 +76,20 @@ fn is_of_tunnels(feature: &str) -> bool {
     ["-gre-", "-ipxip", "-udp_tnl-"].iter().any(|tunnel| feature.contains(tunnel))
 }
 
-/// The names of all features this kernel knows, in the order of their bits.
-fn feature_names(ifname: &str) -> io::Result<Vec<String>> {
+/// The names of all features this kernel knows, in the order of their bits. They are the same for every device, so that
+/// one is asked for all.
+fn feature_names(ifname: &str) -> io::Result<&'static [String]> {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    match NAMES.get() {
+        Some(names) => Ok(names),
+        None => {
+            let names = ask_feature_names(ifname)?;
+            Ok(NAMES.get_or_init(|| names))
+        }
+    }
+}
+
+fn ask_feature_names(ifname: &str) -> io::Result<Vec<String>> {
     const FEATURES: u32 = 4;
     const NAME: usize = 32;
     // struct ethtool_sset_info: command, reserved, 64 bits of sets, and room for one length.
