@@ -111,7 +111,8 @@ fn members_of_a_files_overlay_have_an_agent_that_changes_with_the_file_and_ends_
     assert_eq!(testbed.exec("a", &["cat", "/sys/class/net/ov0/mtu"]).fine(), "1280\n");
     assert_eq!(agents(&person), 4);
     // Others ask a control plane that is new to them who it is before they believe it.
-    assert!(eventually(|| testbed.exec("a", &["ping", "-c", "1", "-W", "1", "b-ov0"]).code() == Some(0)));
+    let answers = || testbed.exec("a", &["ping", "-c", "1", "-W", "1", "b-ov0"]).code() == Some(0);
+    assert!(eventually(answers));
 
     // A member whose link fails is forgotten by the others, and found again.
     let of_b = || asked(&testbed, "b", "node show").as_object().unwrap().len();
@@ -119,7 +120,7 @@ fn members_of_a_files_overlay_have_an_agent_that_changes_with_the_file_and_ends_
     assert!(eventually(|| of_b() == 2));
     testbed.link("recover", &["a-r"]).fine();
     assert!(eventually(|| of_b() == 3));
-    reaches(&testbed, "b", "a-ov0");
+    assert!(eventually(answers));
 
     // Who is no member any more has nothing of it.
     let without = network("[a, b]", "").split("overlays:").next().unwrap().to_owned();
