@@ -8,6 +8,7 @@ use crate::sys::{InterfaceRequest, socket};
 use plait_model_link::Conditions;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 // Commands of SIOCETHTOOL, linux/ethtool.h.
 const GSTRINGS: u32 = 0x1b;
@@ -18,7 +19,8 @@ const SFEATURES: u32 = 0x3b;
 /// What a device hands over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Trains of segments where the sender has them.
+    /// Trains of segments where the sender has them, but none inside tunnels: what the engine reads with a packet has
+    /// no words for two layers of headers, so that a train in a tunnel would never be cut again.
     Trains,
     /// Each packet as it would be on the wire.
     WholePackets,
@@ -42,9 +44,9 @@ pub fn set(ifname: &str, policy: Policy) -> io::Result<()> {
     let blocks = names.len().div_ceil(32);
     let mut request = vec![SFEATURES, blocks as u32];
     request.resize(2 + 2 * blocks, 0);
-    for (index, _) in names.iter().enumerate().filter(|(_, name)| is_segmentation(name)) {
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| is_segmentation(name)) {
         request[2 + index / 32 * 2] |= 1 << (index % 32);
-        if policy == Policy::Trains {
+        if policy == Policy::Trains && !is_of_tunnels(name) {
             request[2 + index / 32 * 2 + 1] |= 1 << (index % 32);
         }
     }
@@ -69,8 +71,25 @@ fn is_segmentation(feature: &str) -> bool {
     feature.starts_with("tx-") && feature.ends_with("-segmentation")
 }
 
-/// The names of all features this kernel knows, in the order of their bits.
-fn feature_names(ifname: &str) -> io::Result<Vec<String>> {
+/// Whether a feature is about packets in packets: GRE, IP in IP, and tunnels over UDP.
+fn is_of_tunnels(feature: &str) -> bool {
+    ["-gre-", "-ipxip", "-udp_tnl-"].iter().any(|tunnel| feature.contains(tunnel))
+}
+
+/// The names of all features this kernel knows, in the order of their bits. They are the same for every device, so that
+/// one is asked for all.
+fn feature_names(ifname: &str) -> io::Result<&'static [String]> {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    match NAMES.get() {
+        Some(names) => Ok(names),
+        None => {
+            let names = ask_feature_names(ifname)?;
+            Ok(NAMES.get_or_init(|| names))
+        }
+    }
+}
+
+fn ask_feature_names(ifname: &str) -> io::Result<Vec<String>> {
     const FEATURES: u32 = 4;
     const NAME: usize = 32;
     // struct ethtool_sset_info: command, reserved, 64 bits of sets, and room for one length.

@@ -14,7 +14,7 @@ use plait_model_topology::{Network, resolve_network};
 use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Action, Experiment, Script};
 use plait_testbed_runtime::control::Traces;
-use plait_testbed_runtime::obstacle::obstacles;
+use plait_testbed_runtime::obstacle::{obstacles, prohibitions};
 use plait_testbed_runtime::plan::{State, Wishes, desired};
 use std::path::PathBuf;
 
@@ -136,6 +136,16 @@ impl Checked {
         wishes.dynamic.extend(self.changing()?);
         desired(&self.network, &assignment, &wishes, &|name| self.named.read(name))
             .map_err(|faults| self.faulty(faults))
+    }
+
+    /// The same, where this user may have it.
+    ///
+    /// # Errors
+    /// The same, and what the kernel keeps from this user.
+    pub fn permitted(&self, wishes: &Wishes, previous: Option<&Assignment>) -> Result<State, Error> {
+        let state = self.desired(wishes, previous)?;
+        let found = prohibitions(&self.network, &state);
+        if found.is_empty() { Ok(state) } else { Err(self.faulty(found)) }
     }
 
     /// The same, where it can be built on this machine by this starter.

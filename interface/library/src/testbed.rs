@@ -88,7 +88,7 @@ impl Testbed {
     pub fn plan(&self, network: &Network) -> Result<Vec<Step>, Error> {
         let observed = self.control().state()?;
         let (wishes, previous) = beside(&observed, self.inspect()?.live);
-        Ok(plan(&network.check()?.desired(&wishes, previous.as_ref())?, &observed))
+        Ok(plan(&network.check()?.permitted(&wishes, previous.as_ref())?, &observed))
     }
 
     /// Makes it another network. What does not differ is not touched: traffic elsewhere flows on.

@@ -40,7 +40,7 @@ impl Network {
     /// # Errors
     /// What is wrong with the network.
     pub fn plan(&self) -> Result<Vec<Step>, Error> {
-        Ok(plan(&self.check()?.desired(&Wishes::default(), None)?, &State::default()))
+        Ok(plan(&self.check()?.permitted(&Wishes::default(), None)?, &State::default()))
     }
 }
 

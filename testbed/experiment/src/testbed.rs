@@ -94,9 +94,11 @@ impl World for RunningTestbed {
             _ => Some(AccuracyClass::C),
         });
         let addresses = state.nodes.iter().filter(|(_, node)| !node.hidden).flat_map(|(name, node)| {
+            let devices = node.overlays.values().flat_map(|overlay| &overlay.devices);
             node.interfaces
                 .values()
                 .flat_map(|interface| &interface.addresses)
+                .chain(devices.flat_map(|device| &device.addresses))
                 .map(|net| (net.addr(), name.clone()))
         });
         Description { kind: "testbed".to_owned(), accuracy, addresses: addresses.collect() }

@@ -1,8 +1,9 @@
 //! What this machine lacks for a network: found before anything is built, and said with the line that asks for it.
 //!
 //! How a link is made does not depend on the machine, so this stands beside the plan: `plait plan` shows what would be
-//! built where the kernel can.
+//! built where the kernel can, and refuses only what is kept from the user ([`prohibitions`]).
 
+use crate::kernel::capability::{self, Capability};
 use crate::limits::{Controller, subtrees};
 use crate::plan::{NodeState, Realisation, State, auxiliary};
 use crate::sandbox::{cannot_hold, home};
@@ -19,11 +20,17 @@ pub type Trial<'a> = &'a dyn Fn() -> Result<String, String>;
 pub fn obstacles(network: &Network, state: &State, netem: Trial<'_>) -> Vec<Diagnostic> {
     let nodes = || network.nodes.iter().filter_map(|node| Some((node, state.nodes.get(&node.name)?)));
     let mut found = emulation(network, state, netem);
+    found.extend(prohibitions(network, state));
     found.extend(nodes().filter_map(|(node, wanted)| limits(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| processors(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| congestion_control(node, wanted)));
     found.extend(nodes().flat_map(|(node, _)| files(node)));
     found
+}
+
+/// What the kernel never lets this user have, whatever it can: `plait plan` refuses it, too.
+pub fn prohibitions(network: &Network, state: &State) -> Vec<Diagnostic> {
+    overlays(network, state).into_iter().collect()
 }
 
 /// Links whose delay or loss the kernel shall make.
@@ -50,6 +57,51 @@ fn wants_netem(state: &State, name: &str) -> bool {
             link.realisation == Realisation::Kernel
                 && shaped.into_iter().any(|conditions| !conditions.is_rate_only())
         })
+}
+
+/// Overlays where their agents could load no eBPF program.
+fn overlays(network: &Network, state: &State) -> Option<Diagnostic> {
+    if state.nodes.values().all(|node| node.overlays.is_empty()) {
+        return None;
+    }
+    let (why, help) = cannot_load_programs()?;
+    let entry = network.sections.entries.iter().find(|entry| entry.key == "overlays");
+    let span = entry.map_or(network.sections.span, |entry| entry.key_span);
+    Some(Diagnostic::new(span, format!("overlays need eBPF, and {why}")).help(help))
+}
+
+/// Why this user's agents could not load eBPF programs, and what to do about it.
+pub(crate) fn cannot_load_programs() -> Option<(String, &'static str)> {
+    const BECOME_ROOT: &str = "build this testbed as root of the host, or remove `overlays`";
+    const NEWER: &str = "use a newer kernel, or remove `overlays`";
+    // A user's testbed lives in a user namespace, whose capabilities the kernel does not count for eBPF.
+    if !rustix::process::geteuid().is_root() {
+        return Some(("testbeds of users get none".to_owned(), BECOME_ROOT));
+    }
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    if map.split_whitespace().ne(["0", "0", "4294967295"]) {
+        return Some(("in a user namespace there is none, not even for root".to_owned(), BECOME_ROOT));
+    }
+    let needed = [
+        (Capability::NetAdmin, "CAP_NET_ADMIN"),
+        (Capability::SysAdmin, "CAP_SYS_ADMIN"),
+        (Capability::Perfmon, "CAP_PERFMON"),
+        (Capability::Bpf, "CAP_BPF"),
+    ];
+    let held = capability::effective();
+    if let Some((_, name)) = needed.iter().find(|(needed, _)| held & capability::mask(&[*needed]) == 0) {
+        return Some((format!("this root lacks {name}"), BECOME_ROOT));
+    }
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = kernel.split(|c: char| !c.is_ascii_digit()).map(|word| word.parse().unwrap_or(0u32));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if version < (6, 6) {
+        return Some((format!("Linux {kernel} has no TCX, which came with 6.6"), NEWER));
+    }
+    if !Path::new("/sys/fs/bpf").is_dir() {
+        return Some(("this kernel has no BPF file system".to_owned(), NEWER));
+    }
+    None
 }
 
 /// Limits in control groups that this user may not make.

@@ -1,5 +1,12 @@
 //! The keys of a network file that this room gives meaning to.
 
+mod overlay;
+
+pub use overlay::{
+    CarriesWord, ControlWord, EncapsulationWord, Members, Networks, NodeName, Overlay, OverlayDevice,
+    OverlayForm, OverlayMember, Overlays,
+};
+
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
 use plait_model_topology::vocabulary::Place;
@@ -18,7 +25,10 @@ pub fn register(vocabulary: &mut Vocabulary) {
         .key::<Dynamic>(Place::Link, "dynamic")
         .key::<Verify>(Place::Link, "verify")
         .key::<Verify>(Place::Lan, "verify")
-        .key::<Verify>(Place::File, "verify");
+        .key::<Verify>(Place::File, "verify")
+        .checked_key::<Overlays>(Place::File, "overlays", |overlays, network| {
+            crate::overlay::resolve(overlays, network).err().unwrap_or_default()
+        });
 }
 
 /// Whether the node's programs reach the host's network, through a NAT in user space. No unless said otherwise.

@@ -49,7 +49,8 @@ fn network() -> impl Strategy<Value = String> {
         1 => Just("defaults: {ipv4: 172.16.0.0/12}\n"),
         1 => Just("seed: 9\n"),
     ];
-    (nodes, links, lan, head).prop_map(|(nodes, links, lan, head)| {
+    let overlay = prop::option::of(prop::sample::select(&["mesh", "delay", "static"][..]));
+    (nodes, links, lan, head, overlay).prop_map(|(nodes, links, lan, head, overlay)| {
         let mut text = format!("plait: 1\n{head}nodes:\n");
         for (name, (kind, extra)) in &nodes {
             text.push_str(&format!("  {name}: {{kind: {kind}{extra}}}\n"));
@@ -59,12 +60,19 @@ fn network() -> impl Strategy<Value = String> {
         if !links.is_empty() {
             text.push_str("links:\n");
         }
-        for (a, b, condition) in links {
+        for (a, b, condition) in &links {
             text.push_str(&format!("  - {{endpoints: [{a}, {b}]{condition}}}\n"));
         }
         let members: Vec<&str> = lan.into_iter().flatten().filter(|name| known(name)).collect();
         if members.len() > 1 {
             text.push_str(&format!("lans: {{office: [{}]}}\n", members.join(", ")));
+        }
+        let linked: BTreeSet<&str> = links.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
+        let members: Vec<&str> = linked.into_iter().filter(|name| nodes[name].0 != "switch").collect();
+        if let (Some(control), false) = (overlay, members.is_empty()) {
+            let members = members.join(", ");
+            let more = format!("members: [{members}], network: 10.250.0.0/24, control: {control}");
+            text.push_str(&format!("overlays: {{ov0: {{{more}}}}}\n"));
         }
         text
     })
@@ -189,6 +197,7 @@ fn touches(step: &Step) -> Vec<&str> {
         | Step::Commands { node, .. }
         | Step::Daemons { node, .. }
         | Step::Files { node, .. }
+        | Step::Overlays { node, .. }
         | Step::Routes { node, .. }
         | Step::Sysctls { node, .. } => vec![node],
         Step::Condition { .. } | Step::Hosts(..) | Step::RemoveLink { .. } => Vec::new(),

@@ -28,6 +28,9 @@ links:
   - {endpoints: [r, s], rate: 1Gbit, delay: 1ms, via: kernel}
   - s-b
 lans: {office: [a, b]}
+overlays:
+  ov0: {members: [a, b], network: 10.99.0.0/24, neighbours: 1}
+  ip0: {members: [a, r], network: 10.98.0.0/24, carries: ip, control: static, mtu: 1400B}
 ";
 
 fn golden(name: &str) -> PathBuf {

@@ -32,7 +32,7 @@ pub fn plan(arguments: FileArguments, output: &Output) -> Result<ExitCode, Failu
         Err(error) => return Err(error.into()),
     };
     let (wishes, previous) = beside(&observed, live);
-    let desired = loaded.desired(&wishes, previous.as_ref())?;
+    let desired = loaded.permitted(&wishes, previous.as_ref())?;
     show(&steps_between(&desired, &observed), "to do", output)
 }
 

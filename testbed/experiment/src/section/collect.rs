@@ -6,6 +6,7 @@ use plait_model_quantity::TimeSpan;
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
+use plait_testbed_runtime::overlay::devices_of;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -255,8 +256,9 @@ fn capture(written: &Spanned<String>, network: &Network) -> Result<Capture, Diag
         return Err(fault);
     }
     let index = network.node(node).expect("checked just above");
-    let known: Vec<&str> =
-        network.nodes[index].interfaces.iter().map(|interface| interface.name.as_str()).collect();
+    let devices = devices_of(network, index);
+    let own = network.nodes[index].interfaces.iter().map(|interface| interface.name.as_str());
+    let known: Vec<&str> = own.chain(devices.iter().map(String::as_str)).collect();
     if !known.contains(&interface) {
         return Err(Diagnostic::new(written.span, format!("`{node}` has no interface `{interface}`"))
             .help(suggest(interface, known.iter().copied())));

@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
 use plait_model_topology::{Network, section};
+use plait_testbed_runtime::overlay::devices_of;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -170,6 +171,7 @@ fn one(name: &str, file: &Spanned<MetricFile>, network: &Network) -> Result<Metr
             let found = port.split_once(':').filter(|(node, interface)| {
                 let has = |index: usize| {
                     network.nodes[index].interfaces.iter().any(|known| known.name == *interface)
+                        || devices_of(network, index).iter().any(|known| known == interface)
                 };
                 network.node(node).is_some_and(has)
             });

@@ -109,7 +109,9 @@ impl Builder {
             });
         }
         if link.conditions.iter().any(Conditions::needs_whole_packets) {
-            self.whole_packets(link)?;
+            self.hand_over(link, offload::Policy::WholePackets)?;
+        } else if backends.contains(&Backend::Packet) {
+            self.hand_over(link, offload::Policy::Trains)?;
         }
         let room = self.room();
         let held = match &ports[..] {
@@ -199,12 +201,12 @@ impl Builder {
         Ok(())
     }
 
-    /// Stops both nodes from handing superpackets to a link that decides packet by packet.
-    pub(super) fn whole_packets(&self, link: &LinkState) -> io::Result<()> {
+    /// Says what both nodes hand to a link: a link that decides packet by packet wants no superpackets.
+    pub(super) fn hand_over(&self, link: &LinkState, policy: offload::Policy) -> io::Result<()> {
         for (node, interface) in &link.ends {
             let node = self.known(node)?;
-            namespace::in_network(&*node.network, || offload::set(interface, offload::Policy::WholePackets))
-                .doing(|| format!("switch offloads off on {interface}"))?;
+            namespace::in_network(&*node.network, || offload::set(interface, policy))
+                .doing(|| format!("switch offloads of {interface}"))?;
         }
         Ok(())
     }

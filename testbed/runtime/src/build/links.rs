@@ -9,7 +9,7 @@ use crate::kernel::namespace;
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::plan::{LinkState, Realisation, Step, mac};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
-use plait_dataplane_links::{netem, tbf};
+use plait_dataplane_links::{netem, offload, tbf};
 use plait_model_link::{Conditions, Rate, direction_seed, tbf_burst};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -178,7 +178,7 @@ impl Builder {
             Realisation::Kernel => self.shape(name, link),
             Realisation::Engine(_) => {
                 if link.conditions.iter().any(Conditions::needs_whole_packets) {
-                    self.whole_packets(link)?;
+                    self.hand_over(link, offload::Policy::WholePackets)?;
                 }
                 let room = self.room();
                 let known = room

@@ -66,7 +66,7 @@ pub struct Builder {
     /// The host's user is root: real-time scheduling and larger buffers may be asked for.
     root: bool,
     home: std::path::PathBuf,
-    name: String,
+    pub(crate) name: String,
     /// Whether new network namespaces forward from birth: they inherit it from the host's.
     forwarding: bool,
     groups: crate::limits::Groups,
@@ -74,6 +74,7 @@ pub struct Builder {
     gate: Option<Gate>,
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
+    pub(crate) overlays: crate::overlay::Means,
 }
 
 /// The link engine and the network namespace that holds its ends of the links.
@@ -102,6 +103,8 @@ pub struct Means {
     pub children: Children,
     /// The way to the host's network, where a node asked for it at start.
     pub gate: Option<Gate>,
+    /// The program that this process runs, where it can be found.
+    pub program: Option<OwnedFd>,
 }
 
 impl Builder {
@@ -110,7 +113,7 @@ impl Builder {
     /// # Errors
     /// When no netlink socket can be had.
     pub fn new(means: Means) -> io::Result<Self> {
-        let Means { root, home, name, groups, children, gate } = means;
+        let Means { root, home, name, groups, children, gate, program } = means;
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         nodes::prepare();
         Ok(Self {
@@ -127,6 +130,7 @@ impl Builder {
             children,
             gate,
             ipv6: HashSet::new(),
+            overlays: crate::overlay::Means::new(program),
         })
     }
 
@@ -162,8 +166,10 @@ impl Builder {
             let begun = Instant::now();
             let mut failed = self.group(group, &mut pending);
             phases.add(group[0].kind(), begun);
-            let in_order =
-                matches!(steps.get(end), None | Some(Step::Daemons { .. } | Step::Commands { .. }));
+            let in_order = matches!(
+                steps.get(end),
+                None | Some(Step::Daemons { .. } | Step::Overlays { .. } | Step::Commands { .. })
+            );
             let goes_on = matches!(
                 group[0],
                 Step::AddNode { .. } | Step::AddLink { .. } | Step::Addresses { .. } | Step::Routes { .. }
@@ -192,6 +198,7 @@ impl Builder {
             Step::AddLink { .. } => self.add_links(steps, pending),
             Step::Addresses { .. } | Step::Routes { .. } => self.queue(steps, pending),
             Step::Daemons { .. } => self.daemon_steps(steps),
+            Step::Overlays { .. } => self.overlay_steps(steps),
             _ => {
                 for step in steps {
                     let result = match step {
@@ -206,6 +213,7 @@ impl Builder {
                         | Step::AddLink { .. }
                         | Step::Addresses { .. }
                         | Step::Daemons { .. }
+                        | Step::Overlays { .. }
                         | Step::Routes { .. } => unreachable!("done in groups"),
                     };
                     match result {
@@ -234,6 +242,23 @@ impl Builder {
             Err(error) => {
                 vec![StepError { step: "start routing daemons".to_owned(), reason: error.to_string() }]
             }
+        }
+    }
+
+    fn overlay_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let members: Vec<_> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Overlays { node, overlays } => Some((node.as_str(), overlays)),
+                _ => None,
+            })
+            .collect();
+        match self.overlays(&members) {
+            Ok(()) => {
+                steps.iter().for_each(|step| step.effect(&mut self.state));
+                Vec::new()
+            }
+            Err(error) => vec![StepError { step: "lead overlays".to_owned(), reason: error.to_string() }],
         }
     }
 

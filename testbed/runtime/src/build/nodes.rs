@@ -31,6 +31,8 @@ pub struct Node {
     pub next_index: u32,
     /// Control groups its programs join, where it has limits.
     pub groups: Vec<Arc<OwnedFd>>,
+    /// The process of its overlay agent, once it had one.
+    pub agent: Option<i32>,
 }
 
 /// Whether a network namespace forwards IPv4, below `/proc/sys`.
@@ -211,6 +213,7 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
         indices: HashMap::new(),
         next_index: FIRST_INDEX,
         groups: Vec::new(),
+        agent: None,
     };
     let mut batch = Batch::default();
     batch.push(messages::up(messages::LOOPBACK, Up::Plain), 0);

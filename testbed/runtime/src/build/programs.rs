@@ -10,8 +10,10 @@ use std::process::{Command, Stdio};
 /// What programs of a node find in their environment: little, and nothing of what the caller keeps in theirs.
 pub fn environment(node: &str, testbed: &str) -> Vec<(String, String)> {
     let own = |name: &str| std::env::var(name).ok().map(|value| (name.to_owned(), value));
+    let usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let mut environment = vec![
-        ("PATH".to_owned(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()),
+        // Members of overlays find `plait` there, wherever the host has it.
+        ("PATH".to_owned(), format!("{usual}:{}", crate::overlay::PROGRAMS)),
         ("PLAIT_NODE".to_owned(), node.to_owned()),
         ("PLAIT_TESTBED".to_owned(), testbed.to_owned()),
         ("PLAIT_NODE_FOLDER".to_owned(), crate::sandbox::NODE_FOLDER.to_owned()),

@@ -216,11 +216,11 @@ pub struct NodeReport {
     pub name: String,
     /// Its kind.
     pub kind: String,
-    /// Interfaces with their addresses.
+    /// Interfaces with their addresses, devices of overlays among them.
     pub interfaces: Vec<(String, Vec<ipnet::IpNet>)>,
     /// How many routes were written.
     pub routes: usize,
-    /// Routing daemons.
+    /// Routing daemons, and the overlays' agent.
     pub daemons: Vec<String>,
     /// Limits of its programs.
     pub limits: Limits,

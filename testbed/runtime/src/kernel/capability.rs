@@ -38,6 +38,10 @@ pub enum Capability {
     SysAdmin = 21,
     /// Scheduling priority.
     SysNice = 23,
+    /// eBPF programs that the kernel trusts with pointers; only for programs that Plait itself starts.
+    Perfmon = 38,
+    /// eBPF; only for programs that Plait itself starts.
+    Bpf = 39,
 }
 
 const LAST: u8 = 63;
@@ -66,9 +70,19 @@ pub const NODE: &[Capability] = &[
 /// What routing daemons keep beyond [`NODE`]: zebra asks for it at start (`privs_init`).
 pub const DAEMON_MORE: &[Capability] = &[Capability::SysAdmin, Capability::SysNice];
 
+/// What overlay agents keep beyond [`NODE`]: the kernel takes no eBPF program from others.
+pub const AGENT_MORE: &[Capability] = &[Capability::Perfmon, Capability::Bpf];
+
 /// A set of capabilities as the kernel's bit mask.
 pub fn mask(set: &[Capability]) -> u64 {
     set.iter().fold(0, |mask, capability| mask | 1 << *capability as u8)
+}
+
+/// What the calling process may do now, as [`mask`].
+pub fn effective() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Limits the calling process for good: the bounding set becomes `keep`, and with `ambient` the same set is handed to

@@ -2,10 +2,12 @@
 
 use super::files::c_path;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind,
+    mount_bind_recursive, move_mount, open_tree,
 };
 use std::ffi::CString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Makes every mount private: nothing mounted from here on is seen by the host.
@@ -68,6 +70,23 @@ pub fn sysfs(at: &Path) -> io::Result<()> {
 pub fn devpts(at: &Path) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     Ok(mount(c"devpts", c_path(at)?, c"devpts", flags, Some(c"newinstance,ptmxmode=0666,mode=0620"))?)
+}
+
+/// Mounts a BPF file system of its own.
+pub fn bpf(at: &Path) -> io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(mount(c"bpf", c_path(at)?, c"bpf", flags, Some(c"mode=0700"))?)
+}
+
+/// A copy of what is mounted at a path, of a file too, that is nowhere yet.
+pub fn copy(from: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    Ok(open_tree(rustix::fs::CWD, c_path(from)?, flags)?)
+}
+
+/// Mounts a [`copy`], in whatever mount namespace the calling thread is.
+pub fn attach(copy: &OwnedFd, at: &Path) -> io::Result<()> {
+    Ok(move_mount(copy, c"", rustix::fs::CWD, c_path(at)?, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
 /// Lays a writable folder over a read-only one. `upper` and `work` must be on the same writable file system.

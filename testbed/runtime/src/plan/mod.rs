@@ -12,7 +12,7 @@ mod step;
 pub use desired::{Wishes, auxiliary, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
-    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, Realisation, RouteState, STATE_VERSION,
-    State,
+    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OverlayControl, OverlayDevice,
+    OverlayState, Realisation, RouteState, STATE_VERSION, State,
 };
 pub use step::Step;

@@ -2,7 +2,9 @@
 
 use indexmap::IndexMap;
 use ipnet::IpNet;
+use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Identifier};
 use plait_model_link::{Conditions, ConditionsSpec};
+use plait_model_overlay::{Application, NodeId};
 use plait_model_topology::vocabulary::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +59,9 @@ pub struct NodeState {
     pub uplink: bool,
     /// Congestion control of TCP connections over its routes; the kernel's default when none.
     pub congestion_control: Option<String>,
+    /// The overlays it is a member of, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overlays: BTreeMap<String, OverlayState>,
 }
 
 /// Resource limits of a node's programs.
@@ -107,6 +112,49 @@ pub struct FrrState {
     pub daemons: Vec<String>,
     /// The configuration of all of them (`frr.conf`).
     pub config: String,
+}
+
+/// What a node is to an overlay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverlayState {
+    /// The overlay's number.
+    pub application: Application,
+    /// How its packets travel.
+    pub config: ApplicationConfig,
+    /// The node's identity.
+    pub id: NodeId,
+    /// Where the network below reaches it.
+    pub locators: BTreeSet<IpAddr>,
+    /// Its devices.
+    pub devices: Vec<OverlayDevice>,
+    /// Who fills its tables; nobody when none.
+    pub control: Option<OverlayControl>,
+    /// Other members that it is told of, each straight reached, and all of them by the group.
+    pub nodes: BTreeMap<NodeId, BTreeSet<IpAddr>>,
+    /// At which members identifiers are that it is told of, by device.
+    pub stations: Vec<(String, Identifier, NodeId)>,
+}
+
+/// A device of an overlay in a node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverlayDevice {
+    /// What it is.
+    pub config: DeviceConfig,
+    /// Addresses with their prefix length.
+    pub addresses: Vec<IpNet>,
+}
+
+/// The control plane of an overlay. Its key is in no state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverlayControl {
+    /// How routes are decided.
+    pub plane: ControlKind,
+    /// Locators of members to join by.
+    pub seeds: Vec<IpAddr>,
+    /// Milliseconds from one probe to the next.
+    pub interval: u64,
+    /// How many others are probed; all when none.
+    pub neighbours: Option<usize>,
 }
 
 /// One link.

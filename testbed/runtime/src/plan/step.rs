@@ -1,6 +1,6 @@
 //! The steps a plan is made of.
 
-use super::{FrrState, LinkState, NodeState, RouteState, State};
+use super::{FrrState, LinkState, NodeState, OverlayState, RouteState, State};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -68,6 +68,13 @@ pub enum Step {
     },
     /// Write `/etc/hosts`, and remember the addresses it came from.
     Hosts(Vec<(IpAddr, String)>, Option<serde_json::Value>),
+    /// Lead a node's overlay agent to what it shall be to overlays, or stop it.
+    Overlays {
+        /// The node.
+        node: String,
+        /// The overlays it is a member of from here on.
+        overlays: BTreeMap<String, OverlayState>,
+    },
     /// Unplug a link and remove its devices.
     RemoveLink {
         /// Its name.
@@ -108,6 +115,7 @@ impl Step {
             Self::Daemons { .. } => "daemons",
             Self::Files { .. } => "files",
             Self::Hosts(..) => "hosts",
+            Self::Overlays { .. } => "overlays",
             Self::RemoveLink { .. } => "remove_link",
             Self::RemoveNode { .. } => "remove_node",
             Self::Routes { .. } => "routes",
@@ -134,6 +142,7 @@ impl Step {
                     routes: Default::default(),
                     commands: Vec::new(),
                     frr: None,
+                    overlays: BTreeMap::new(),
                     ..(**node).clone()
                 };
                 state.nodes.insert(name.clone(), node);
@@ -179,6 +188,11 @@ impl Step {
             Self::Hosts(hosts, assignment) => {
                 state.hosts.clone_from(hosts);
                 state.assignment.clone_from(assignment);
+            }
+            Self::Overlays { node, overlays } => {
+                if let Some(node) = state.nodes.get_mut(node) {
+                    node.overlays.clone_from(overlays);
+                }
             }
             Self::RemoveLink { name } => {
                 let Some(link) = state.links.shift_remove(name) else { return };
@@ -238,6 +252,10 @@ impl fmt::Display for Step {
                 write!(f, "~ files {node}  {}", files.keys().cloned().collect::<Vec<_>>().join(" "))
             }
             Self::Hosts(hosts, _) => write!(f, "~ hosts  {} names", hosts.len()),
+            Self::Overlays { node, overlays } if overlays.is_empty() => write!(f, "~ overlays {node}  leave"),
+            Self::Overlays { node, overlays } => {
+                write!(f, "~ overlays {node}  {}", overlays.keys().cloned().collect::<Vec<_>>().join(" "))
+            }
             Self::RemoveLink { name } => write!(f, "- link {name}"),
             Self::RemoveNode { name } => write!(f, "- node {name}"),
             Self::Routes { node, remove, add } => {

@@ -1,5 +1,6 @@
 //! From the command that was typed to process 1 of a new sandbox.
 
+use crate::kernel::capability::{self, Capability};
 use crate::kernel::files::Doing;
 use crate::kernel::process::{InsideAs, Side, fork, map_own_user};
 use crate::kernel::{mount, namespace};
@@ -92,13 +93,6 @@ fn enter(parent: UnixStream, inside: InsideAs) -> io::Result<Option<Birth>> {
 
 /// Whether user 0 here is root of the host and not of a container that only calls it so.
 fn may_configure_host() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0);
-    const SYS_ADMIN: u64 = 1 << 21;
-    const NET_ADMIN: u64 = 1 << 12;
-    effective & SYS_ADMIN != 0 && effective & NET_ADMIN != 0
+    let needed = capability::mask(&[Capability::SysAdmin, Capability::NetAdmin]);
+    capability::effective() & needed == needed
 }

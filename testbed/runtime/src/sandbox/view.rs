@@ -9,6 +9,7 @@
 //! | `/tmp` | empty, in memory | the node's own, writable |
 //! | `/var`, home | the host's, read-only | the host's under a writable layer of the node's own |
 //! | `/sys` | the host's, read-only | as the node's network namespace sees it, read-only |
+//! | `/sys/fs/bpf` | the host's, read-only | of members of overlays: the node's own, for [agents](crate::overlay) |
 //! | `/etc/hosts` | all nodes, read-only | same |
 //! | `/etc/resolv.conf` | empty: there is no name server unless the file gives one | same |
 //!

@@ -143,6 +143,8 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
     let sockets = host_sockets();
     let prepared = || {
         detach()?;
+        // Before the sandbox's own folders cover the host's.
+        let program = crate::overlay::own_program();
         // While there is one thread and the host's network around.
         let gate =
             if uplinks { Some(Gate::open().doing(|| "prepare for uplinks".to_owned())?) } else { None };
@@ -156,6 +158,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
             groups,
             children: children.clone(),
             gate,
+            program,
         })
     };
     let builder = match prepared() {

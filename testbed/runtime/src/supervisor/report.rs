@@ -20,9 +20,20 @@ impl Supervisor {
                 .interfaces
                 .iter()
                 .map(|(name, interface)| (name.clone(), interface.addresses.clone()))
+                .chain(
+                    node.overlays
+                        .values()
+                        .flat_map(|overlay| &overlay.devices)
+                        .map(|device| (device.config.name.clone(), device.addresses.clone())),
+                )
                 .collect(),
             routes: node.routes.len(),
-            daemons: node.frr.as_ref().map(|frr| frr.daemons.clone()).unwrap_or_default(),
+            daemons: node
+                .frr
+                .iter()
+                .flat_map(|frr| frr.daemons.clone())
+                .chain((!node.overlays.is_empty()).then(|| "overlay".to_owned()))
+                .collect(),
             limits: node.limits,
         });
         let links =

@@ -8,6 +8,7 @@ mod routes;
 pub use link::{auxiliary, choose};
 
 use super::{InterfaceState, LinkState, STATE_VERSION, State};
+use crate::overlay;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::Map;
@@ -94,6 +95,7 @@ pub fn desired(
         state.nodes.insert(hub, node::switch(interfaces));
     }
     state.hosts = hosts::hosts(network, assignment);
+    faults.extend(overlay::put_in(&mut state, network, assignment).err().unwrap_or_default());
     state.assignment = serde_json::to_value(assignment).ok();
     if faults.is_empty() { Ok(state) } else { Err(faults) }
 }

@@ -68,6 +68,7 @@ pub(super) fn node_state(
         frr: daemons(network, assignment, index, read)?,
         uplink: flag(&node.extra, "uplink"),
         congestion_control,
+        overlays: BTreeMap::new(),
     })
 }
 
@@ -131,5 +132,6 @@ pub(super) fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState 
         frr: None,
         uplink: false,
         congestion_control: None,
+        overlays: BTreeMap::new(),
     }
 }

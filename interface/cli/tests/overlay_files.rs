@@ -1,0 +1,229 @@
+//! `overlays:` in network files.
+
+mod common;
+
+use common::{Person, Pinged, Testbed, eventually, installed, steps};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Three members around a router, on links that the engine and the kernel move, and what is said of the overlay.
+fn network(members: &str, more: &str) -> String {
+    format!(
+        "plait: 1\nnodes: {{a: host, b: host, c: host, d: host, r: router}}\n\
+         links: [{{endpoints: [a, r], delay: 1ms, dynamic: true}}, r-b, r-c, r-d]\n\
+         overlays:\n  ov0:\n    members: {members}\n    network: 10.99.0.0/24\n\
+         \x20   interval: 200ms\n{more}"
+    )
+}
+
+/// What the agent of a node answers.
+fn asked(testbed: &Testbed<'_>, node: &str, words: &str) -> Value {
+    let words: Vec<&str> = words.split(' ').collect();
+    testbed.exec(node, &[&["plait", "overlay", "--json"], &words[..]].concat()).json()
+}
+
+#[track_caller]
+fn reaches(testbed: &Testbed<'_>, from: &str, to: &str) {
+    testbed.exec(from, &["ping", "-c", "1", "-W", "5", to]).fine();
+}
+
+/// The processes of agents of a person's testbeds.
+fn agents(person: &Person) -> usize {
+    let is_agent = |pid: &i32| {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line == "plait\0overlay\0--agent\0default\0agent\0"
+    };
+    person.processes().iter().filter(|pid| is_agent(pid)).count()
+}
+
+/// The process of a node's agent, as nodes see it.
+fn agent(log: &str, node: &str) -> u64 {
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut started = lines.filter(|line| line["message"] == "overlay agent started" && line["node"] == node);
+    started.next().unwrap()["pid"].as_u64().unwrap()
+}
+
+#[test]
+fn members_of_a_files_overlay_have_an_agent_that_changes_with_the_file_and_ends_with_the_testbed() {
+    let Some(person) = Person::root() else { return };
+    let pins = || -> BTreeSet<_> {
+        fs::read_dir("/sys/fs/bpf").into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+    };
+    let before = pins();
+    let testbed = person.up(&network("[a, b, c]", ""));
+    for (from, to) in [("a", "b-ov0"), ("b", "c-ov0"), ("c", "10.99.0.1")] {
+        reaches(&testbed, from, to);
+    }
+    // TCP's superpackets are cut where the engine reads them.
+    if installed("iperf3") {
+        let server = testbed.background("b", "exec iperf3 -s -1");
+        assert!(eventually(|| testbed.shell("b", "grep -q ':1451 ' /proc/net/tcp6").code() == Some(0)));
+        let said = testbed.exec("a", &["iperf3", "-c", "b-ov0", "-n", "20M", "-J"]).json();
+        assert!(said["end"]["sum_received"]["bits_per_second"].as_f64().unwrap() > 20e6, "{said:#}");
+        server.wait().fine();
+    }
+    let stats = asked(&testbed, "a", "stats");
+    assert!(stats["devices"]["ov0"]["sent"].as_u64().unwrap() > 0, "{stats:#}");
+    assert_eq!(asked(&testbed, "a", "id show"), "0.0.0.1");
+    assert_eq!(pins(), before, "what is pinned is seen in the node alone");
+    assert!(!testbed.exec("a", &["ls", "/sys/fs/bpf/plait-overlay"]).fine().is_empty());
+    testbed.shell("d", "! test -e /run/plait-overlay && ! test -e /sys/class/net/ov0").fine();
+
+    // The agent is one of the node's programs, and says so where they do; its key is told nowhere.
+    let report = testbed.inspect();
+    let a = report["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "a").unwrap();
+    assert_eq!(a["daemons"], serde_json::json!(["overlay"]));
+    assert_eq!(a["interfaces"][1], serde_json::json!(["ov0", ["10.99.0.1/24"]]));
+    testbed.exec("a", &["test", "-e", "/run/node/log/overlay.log"]).fine();
+    let key =
+        testbed.shell("a", "stat -c %a /run/plait-overlay/ov0.key; cat /run/plait-overlay/ov0.key").fine();
+    let (mode, key) = key.split_once('\n').unwrap();
+    assert_eq!((mode, key.len()), ("600", 64));
+    let log = person.plait(&["inspect", "--log", &testbed.name]).fine();
+    let of_a = agent(&log, "a");
+    let told = [report.to_string(), log, asked(&testbed, "a", "config show").to_string()];
+    assert!(told.iter().all(|text| !text.contains(key)));
+    // A program of the node has no right to eBPF.
+    let caps = testbed.shell("a", "grep CapBnd /proc/self/status").fine();
+    let caps = u64::from_str_radix(caps.split_whitespace().nth(1).unwrap(), 16).unwrap();
+    assert_eq!(caps & (1 << 38 | 1 << 39 | 1 << 21), 0);
+    testbed.shell("a", "! touch /run/plait-overlay/bin/plait 2>/dev/null").fine();
+
+    // From mesh to least delay under traffic; then a fourth member, told to nobody but itself.
+    let ping = testbed.background("a", "exec ping -i 0.02 -c 150 -W 5 c-ov0");
+    let changed = steps(&testbed.apply(&network("[a, b, c]", "    control: delay\n")).json());
+    assert_eq!(changed, ["overlays a", "overlays b", "overlays c"]);
+    assert_eq!(asked(&testbed, "b", "config show")["controls"]["7"]["plane"], "delay");
+    let more = network("[a, b, c, d]", "    control: delay\n    mtu: 1300B\n");
+    testbed.apply(&more).fine();
+    assert!(steps(&testbed.apply(&more).json()).is_empty());
+    Pinged::read(&ping.wait().fine()).whole();
+    reaches(&testbed, "d", "a-ov0");
+    assert_eq!(testbed.exec("a", &["cat", "/sys/class/net/ov0/mtu"]).fine(), "1300\n");
+
+    // An agent that is killed stops no packet, and the next change starts its successor.
+    assert_eq!(agents(&person), 4);
+    testbed.shell("a", &format!("kill -9 {of_a}")).fine();
+    assert!(eventually(|| agents(&person) == 3));
+    reaches(&testbed, "a", "b-ov0");
+    testbed.apply(&network("[a, b, c, d]", "    control: delay\n    mtu: 1280B\n")).fine();
+    assert_eq!(testbed.exec("a", &["cat", "/sys/class/net/ov0/mtu"]).fine(), "1280\n");
+    assert_eq!(agents(&person), 4);
+    // Others ask a control plane that is new to them who it is before they believe it.
+    let answers = || testbed.exec("a", &["ping", "-c", "1", "-W", "1", "b-ov0"]).code() == Some(0);
+    assert!(eventually(answers));
+
+    // A member whose link fails is forgotten by the others, and found again.
+    let of_b = || asked(&testbed, "b", "node show").as_object().unwrap().len();
+    testbed.link("fail", &["a-r"]).fine();
+    assert!(eventually(|| of_b() == 2));
+    testbed.link("recover", &["a-r"]).fine();
+    assert!(eventually(|| of_b() == 3));
+    assert!(eventually(answers));
+
+    // Who is no member any more has nothing of it.
+    let without = network("[a, b]", "").split("overlays:").next().unwrap().to_owned();
+    let left = steps(&testbed.apply(&without).json());
+    assert!(left.contains(&"overlays d".to_owned()), "{left:?}");
+    testbed.shell("a", "! test -e /sys/class/net/ov0 && ! ls /run/plait-overlay/*.key 2>/dev/null").fine();
+    assert!(eventually(|| agents(&person) == 0));
+    testbed.exec("a", &["ping", "-c", "1", "-W", "5", "c"]).fine();
+    testbed.apply(&network("[c, b]", "")).fine();
+    reaches(&testbed, "c", "b-ov0");
+    testbed.down();
+    person.assert_nothing_runs();
+    assert!(eventually(|| pins() == before));
+}
+
+#[test]
+fn a_file_says_what_overlays_carry_how_and_who_has_their_devices() {
+    let Some(person) = Person::root() else { return };
+    let testbed = person.up(
+        "plait: 1\nnodes: {a: host, b: host, c: host, r: router}\nlinks: [a-r, r-b, r-c]\n\
+         collect: {capture: ['a:ov0']}\n\
+         overlays:\n\
+         \x20 ov0: {members: [a, b, c], network: 10.90.0.0/24, encapsulation: vxlan, control: static}\n\
+         \x20 flat:\n    members: {a: , r: {id: 192.0.2.9, addresses: [10.91.0.77/24]}, c: }\n\
+         \x20   network: [10.91.0.0/24, 'fd00:91::/64']\n    carries: ip\n    encapsulation: geneve\n    control: static\n\
+         \x20 many:\n    members: [a, b, c, r]\n    interval: 200ms\n\
+         \x20   devices:\n      red: {vni: 5, network: 10.92.0.0/24, members: [a, b]}\n\
+         \x20     blue: {vni: 6, network: 10.93.0.0/24, members: [b, c], mtu: 1200B}\n",
+    );
+    for (from, to) in [
+        ("a", "10.90.0.3"),
+        ("b", "10.90.0.1"),
+        ("a", "10.91.0.77"),
+        ("c", "10.91.0.77"),
+        ("c", "fd00:91::1"),
+        ("a", "b-red"),
+        ("b", "c-blue"),
+    ] {
+        reaches(&testbed, from, to);
+    }
+    let config = asked(&testbed, "a", "config show");
+    let applications: Vec<_> = config["applications"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(applications, ["7", "8", "9"]);
+    assert_eq!(asked(&testbed, "r", "id show --app 8"), "192.0.2.9");
+    assert_eq!(testbed.exec("c", &["cat", "/sys/class/net/blue/mtu"]).fine(), "1200\n");
+    testbed.shell("r", "! test -e /sys/class/net/red && ! test -e /sys/class/net/ov0").fine();
+    testbed.shell("a", "! test -e /sys/class/net/blue").fine();
+    testbed.down();
+}
+
+#[test]
+fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
+    let Some(person) = Person::user() else { return };
+    let fine = network("[a, b, c]", "");
+    person.file("fine.yaml", &fine);
+    person.plait(&["validate", "fine.yaml"]).fine();
+    for verb in ["up", "plan", "run"] {
+        let said = ["fine.yaml:4:1", "overlays need eBPF", "testbeds of users get none", "as root"];
+        person.plait(&[verb, "fine.yaml"]).fails_saying(3, &said);
+    }
+    assert!(person.testbeds().is_empty());
+    let faulty = "plait: 1\nnodes: {a: host, b: host, s: switch}\nlinks: [a-s, s-b]\n\
+        overlays:\n\
+        \x20 ov0: [a, bb, s]\n\
+        \x20 eth0: {members: [a, b], network: 10.0.0.0/30}\n\
+        \x20 ov1: {members: [a, a], encapsulation: ipip, control: static, interval: 1s}\n\
+        \x20 ov2: {members: {a: {id: 0.0.0.2}, b: }, application: 9}\n\
+        \x20 ov3: {members: [a, b], application: 9, vni: 16777216}\n\
+        \x20 a-name-too-long-for-a-device: {members: [a, b]}\n\
+        \x20 ov4: {members: [a, b], mtu: 20B, ageing: 1ms}\n\
+        \x20 ov5: {members: []}\n\
+        \x20 ov6: {members: [a, b], network: 10.9.0.0/24}\n\
+        \x20 ov7: {members: [b], network: 10.9.0.128/25}\n";
+    person.file("faulty.yaml", faulty);
+    person.plait(&["validate", "faulty.yaml"]).fails_saying(
+        3,
+        &[
+            "faulty.yaml:5:12",
+            "unknown node `bb`",
+            "`s` is a switch",
+            "faulty.yaml:6:3",
+            "`a` has an interface `eth0` already",
+            "`a` is a member twice",
+            "ipip carries no frames",
+            "belong to `control: mesh`",
+            "two members have the identity 0.0.0.2",
+            "two overlays are application 9",
+            "no virtual network 16777216",
+            "no device can be called `a-name-too-long-for-a-device`",
+            "an MTU of 20 cannot be",
+            "whole seconds",
+            "overlay `ov5` has no members",
+            "`b` would have two devices in 10.9.0.128/25",
+        ],
+    );
+    // What only addresses tell.
+    let meets = network("[a, b, c]", "").replace("10.99.0.0/24", "10.0.0.0/16");
+    person.file("meets.yaml", meets);
+    person.plait(&["plan", "meets.yaml"]).fails_saying(3, &["meets.yaml:7:14", "of the network below"]);
+    let floods = network("[a, b, c]", "    encapsulation: vxlan\n");
+    person.file("floods.yaml", floods);
+    person.plait(&["validate", "floods.yaml"]).fails_saying(3, &["floods.yaml:9:20", "control: static"]);
+    let alone = "plait: 1\nnodes: [a, b, x]\nlinks: [a-b]\noverlays: {ov0: [a, b, x]}\n";
+    person.file("alone.yaml", alone);
+    person.plait(&["plan", "alone.yaml"]).fails_saying(3, &["`x` has no address to be reached at"]);
+}

@@ -1,0 +1,155 @@
+//! From overlays to what each of their members is to them.
+
+use super::resolve::{Member, Resolved, resolve};
+use crate::plan::{OverlayControl, OverlayDevice, OverlayState, State};
+use crate::section::Overlays;
+use ipnet::IpNet;
+use plait_dataplane_overlay::{Carries, Identifier};
+use plait_model_overlay::NodeId;
+use plait_model_topology::address::Assignment;
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::{Network, section as decode_section};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// How many members are told to the others to join by. One would do, if it never failed.
+const SEEDS: usize = 3;
+
+/// Puts the overlays of a network into the state that realises it.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn put_in(
+    state: &mut State,
+    network: &Network,
+    assignment: &Assignment,
+) -> Result<(), Vec<Diagnostic>> {
+    let written = decode_section::<Overlays>(&network.sections, "overlays").map_err(|fault| vec![fault])?;
+    let Some(written) = written else { return Ok(()) };
+    let mut faults = Vec::new();
+    for overlay in resolve(&written, network)? {
+        faults.extend(overlapping(&overlay, network, assignment));
+        match locators(&overlay, network, assignment) {
+            Ok(locators) => {
+                for (member, own) in overlay.members.iter().zip(&locators) {
+                    let name = &network.nodes[member.node].name;
+                    if let Some(node) = state.nodes.get_mut(name) {
+                        let of = member_state(&overlay, member, own, &locators);
+                        node.overlays.insert(overlay.name.clone(), of);
+                    }
+                }
+                add_hosts(state, &overlay, network);
+            }
+            Err(fault) => faults.extend(fault),
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Where each member is reached.
+fn locators(
+    overlay: &Resolved,
+    network: &Network,
+    assignment: &Assignment,
+) -> Result<Vec<BTreeSet<IpAddr>>, Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    let mut all = Vec::new();
+    for member in &overlay.members {
+        let own = member
+            .locators
+            .clone()
+            .unwrap_or_else(|| assignment.all(member.node).map(|net| net.addr()).collect());
+        if own.is_empty() {
+            let text = format!("`{}` has no address to be reached at", network.nodes[member.node].name);
+            faults.push(Diagnostic::new(member.span, text).help("link it to others, or give it `locators`"));
+        }
+        all.push(own);
+    }
+    if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// Addresses of an overlay that are those of the network below, too.
+fn overlapping(overlay: &Resolved, network: &Network, assignment: &Assignment) -> Vec<Diagnostic> {
+    let below = |prefix: &IpNet| {
+        (0..network.nodes.len()).flat_map(|node| assignment.all(node)).find(|address| {
+            prefix.contains(&address.trunc().network()) || address.contains(&prefix.network())
+        })
+    };
+    let written = overlay.devices.iter().flat_map(|device| &device.networks);
+    written
+        .filter_map(|prefix| {
+            let other = below(&prefix.value)?;
+            let text = format!("{} meets {} of the network below", prefix.value, other.trunc());
+            Some(Diagnostic::new(prefix.span, text).help("choose a prefix that nothing else has"))
+        })
+        .collect()
+}
+
+fn member_state(
+    overlay: &Resolved,
+    member: &Member,
+    own: &BTreeSet<IpAddr>,
+    locators: &[BTreeSet<IpAddr>],
+) -> OverlayState {
+    let others = || overlay.members.iter().zip(locators).filter(|(other, _)| other.node != member.node);
+    let devices = overlay.devices.iter().filter_map(|device| {
+        let addresses = device.addresses.get(&member.node)?.clone();
+        Some(OverlayDevice { config: device.config.clone(), addresses })
+    });
+    let devices: Vec<OverlayDevice> = devices.collect();
+    let nodes = match overlay.is_static {
+        true => others().map(|(other, locators)| (other.id, locators.clone())).collect(),
+        false => BTreeMap::new(),
+    };
+    let seeds: BTreeSet<IpAddr> =
+        locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
+    OverlayState {
+        application: overlay.application,
+        config: overlay.config.clone(),
+        id: member.id,
+        locators: own.clone(),
+        control: overlay.plane.as_ref().map(|plane| OverlayControl {
+            plane: plane.kind,
+            seeds: seeds.into_iter().collect(),
+            interval: plane.interval,
+            neighbours: plane.neighbours,
+        }),
+        nodes,
+        stations: stations(overlay, member, &devices),
+        devices,
+    }
+}
+
+/// Of an overlay that carries IP: at which members the others' addresses are.
+fn stations(
+    overlay: &Resolved,
+    member: &Member,
+    devices: &[OverlayDevice],
+) -> Vec<(String, Identifier, NodeId)> {
+    if overlay.config.carries != Carries::Ip {
+        return Vec::new();
+    }
+    let mut stations = Vec::new();
+    for device in overlay.devices.iter().filter(|of| devices.iter().any(|own| own.config == of.config)) {
+        for other in overlay.members.iter().filter(|other| other.node != member.node) {
+            for address in device.addresses.get(&other.node).into_iter().flatten() {
+                let identifier = Identifier::Network(address.addr().into());
+                stations.push((device.config.name.clone(), identifier, other.id));
+            }
+        }
+    }
+    stations
+}
+
+/// Names the addresses of members: `NODE-DEVICE`, unless that is somebody's name.
+fn add_hosts(state: &mut State, overlay: &Resolved, network: &Network) {
+    for device in &overlay.devices {
+        for (node, addresses) in &device.addresses {
+            let name = format!("{}-{}", network.nodes[*node].name, device.config.name);
+            if state.hosts.iter().any(|(_, known)| known.eq_ignore_ascii_case(&name)) {
+                continue;
+            }
+            state.hosts.extend(addresses.iter().map(|address| (address.addr(), name.clone())));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Overlays between nodes: from `overlays:` of a file to an agent in every member.
+//!
+//! ```text
+//! file ─ resolve ─► Resolved ─ desired ─► OverlayState of each member ─ plan ─► Step::Overlays
+//!                                                                                  │
+//!                member's agent ◄── socket ── conversation ◄── Builder::overlays ◄─┘
+//! ```
+//!
+//! The agent is `plait overlay agent`, the same program that serves a host without a testbed. It runs in its node like
+//! any other program, but keeps what loading eBPF takes. Its programs and tables are pinned in a BPF file system that only
+//! its node sees, so they end with the testbed.
+
+mod agents;
+mod conversation;
+mod desired;
+mod program;
+mod resolve;
+
+pub(crate) use agents::Means;
+pub(crate) use desired::put_in;
+pub(crate) use program::{PROGRAMS, own_program};
+pub(crate) use resolve::resolve;
+
+use crate::section::Overlays;
+use plait_model_topology::network::NodeIndex;
+use plait_model_topology::{Network, section};
+
+/// The devices that overlays of a file give a node, by name; none of overlays that are at fault.
+pub fn devices_of(network: &Network, node: NodeIndex) -> Vec<String> {
+    let written = section::<Overlays>(&network.sections, "overlays").ok().flatten();
+    let resolved = written.and_then(|written| resolve(&written, network).ok()).unwrap_or_default();
+    let devices = resolved.into_iter().flat_map(|overlay| overlay.devices);
+    devices.filter(|device| device.addresses.contains_key(&node)).map(|device| device.config.name).collect()
+}

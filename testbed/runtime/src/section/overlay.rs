@@ -1,0 +1,301 @@
+//! `overlays:` as written.
+
+use indexmap::IndexMap;
+use ipnet::IpNet;
+use plait_dataplane_overlay::{Carries, Encapsulation};
+use plait_model_overlay::NodeId;
+use plait_model_quantity::{ByteCount, TimeSpan};
+use plait_model_topology::document::Spanned;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+
+/// Overlays between nodes, by name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Overlays(pub IndexMap<Spanned<String>, OverlayForm>);
+
+/// An overlay: a list of its members, or a map.
+pub struct OverlayForm(pub Overlay);
+
+/// An overlay.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Overlay {
+    /// Its members: a list of nodes, or a map from nodes to what is said of them.
+    pub members: Members,
+    /// The prefix that its devices' addresses are of, in the order of the members; one, or a list.
+    #[serde(default)]
+    pub network: Networks,
+    /// The virtual network of its device, 24 bits; 1 when not given.
+    pub vni: Option<Spanned<u32>>,
+    /// Its devices by name, where it has another one than that of its own name.
+    pub devices: Option<IndexMap<Spanned<String>, OverlayDevice>>,
+    /// Number of the application: 1 to 255; from 7 (Ethernet frames) on in the order of the file when not given.
+    pub application: Option<Spanned<u8>>,
+    /// What it carries: `ethernet` when not given.
+    #[serde(default)]
+    pub carries: CarriesWord,
+    /// What stands between outer IP and payload: `ovstack` when not given.
+    pub encapsulation: Option<Spanned<EncapsulationWord>>,
+    /// Who decides routes: `mesh` when not given.
+    pub control: Option<ControlWord>,
+    /// With `mesh` and `delay`: from one probe to the next; 1s when not given.
+    pub interval: Option<Spanned<TimeSpan>>,
+    /// With `mesh` and `delay`: how many others a member probes; all when not given.
+    pub neighbours: Option<Spanned<u32>>,
+    /// The identity that stands for all members: where frames for unknown stations go.
+    #[schemars(with = "Option<String>")]
+    pub group: Option<Spanned<NodeId>>,
+    /// The largest packet of its devices; what fits everywhere when not given.
+    pub mtu: Option<Spanned<ByteCount>>,
+    /// Overlay hops of a packet; 60 when not given.
+    pub ttl: Option<Spanned<u8>>,
+    /// After how long a silent station is forgotten; 5min when not given.
+    pub ageing: Option<Spanned<TimeSpan>>,
+}
+
+/// A device of an overlay.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverlayDevice {
+    /// The virtual network, 24 bits.
+    pub vni: Spanned<u32>,
+    /// The prefix that its addresses are of, in the order of the overlay's members.
+    #[serde(default)]
+    pub network: Networks,
+    /// The members that have it; all when not given. Others only pass packets on.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub members: Option<Vec<Spanned<NodeName>>>,
+    /// The largest packet.
+    pub mtu: Option<Spanned<ByteCount>>,
+}
+
+/// A member of an overlay.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverlayMember {
+    /// Its identity, four numbers; its place in the order of members when not given.
+    #[schemars(with = "Option<String>")]
+    pub id: Option<Spanned<NodeId>>,
+    /// Addresses of its device, in place of one of `network`.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub addresses: Option<Vec<Spanned<IpNet>>>,
+    /// Where it is reached in the network below; all its addresses when not given.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub locators: Option<Vec<Spanned<IpAddr>>>,
+}
+
+/// Members in their order.
+#[derive(Default)]
+pub struct Members(pub Vec<(Spanned<NodeName>, OverlayMember)>);
+
+/// A prefix, or several.
+#[derive(Default)]
+pub struct Networks(pub Vec<Spanned<IpNet>>);
+
+/// A node's name; one may be called `1`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NodeName(pub String);
+
+/// What an overlay carries, as written.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CarriesWord {
+    /// Ethernet frames, found by hardware addresses that are learned.
+    #[default]
+    Ethernet,
+    /// IP packets, found by addresses that Plait tells.
+    Ip,
+}
+
+/// Who decides an overlay's routes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ControlWord {
+    /// Its members: paths of least delay.
+    Delay,
+    /// Its members: everyone straight to everyone.
+    #[default]
+    Mesh,
+    /// Nobody: the tables are yours to write.
+    None,
+    /// Plait, once: everyone straight to everyone.
+    Static,
+}
+
+/// An encapsulation by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncapsulationWord(pub Encapsulation);
+
+impl From<CarriesWord> for Carries {
+    fn from(word: CarriesWord) -> Self {
+        match word {
+            CarriesWord::Ethernet => Self::Ethernet,
+            CarriesWord::Ip => Self::Ip,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OverlayForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = OverlayForm;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of members, or a map with `members`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<OverlayForm, A::Error> {
+                let members = Members::deserialize(SeqAccessDeserializer::new(seq))?;
+                Ok(OverlayForm(Overlay { members, ..Overlay::default() }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OverlayForm, A::Error> {
+                Overlay::deserialize(MapAccessDeserializer::new(map)).map(OverlayForm)
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for OverlayForm {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OverlayForm".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let overlay = generator.subschema_for::<Overlay>();
+        json_schema!({ "anyOf": [{ "type": "array", "items": { "type": ["string", "integer"] } }, overlay] })
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = Members;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of nodes, or a map from nodes to `id`, `addresses` and `locators`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    members.push((name, OverlayMember::default()));
+                }
+                Ok(Members(members))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some((name, member)) = map.next_entry::<_, Option<OverlayMember>>()? {
+                    members.push((name, member.unwrap_or_default()));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for Members {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OverlayMembers".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let member = generator.subschema_for::<OverlayMember>();
+        json_schema!({ "anyOf": [
+            { "type": "array", "items": { "type": ["string", "integer"] } },
+            { "type": "object", "additionalProperties": { "anyOf": [member, { "type": "null" }] } },
+        ] })
+    }
+}
+
+impl<'de> Deserialize<'de> for Networks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = Vec<Spanned<IpNet>>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a prefix such as `10.99.0.0/24`, or a list of them")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                let prefix =
+                    text.parse().map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))?;
+                Ok(vec![Spanned::new(prefix, Default::default())])
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq))
+            }
+        }
+        /// One or several, whose place is known.
+        struct Any(Vec<Spanned<IpNet>>);
+        impl<'de> Deserialize<'de> for Any {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Written).map(Self)
+            }
+        }
+        let Spanned { value: Any(mut prefixes), span } = Spanned::<Any>::deserialize(deserializer)?;
+        for prefix in prefixes.iter_mut().filter(|prefix| prefix.span == Default::default()) {
+            prefix.span = span;
+        }
+        Ok(Self(prefixes))
+    }
+}
+
+impl JsonSchema for Networks {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OverlayNetworks".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "array"], "items": { "type": "string" }, "examples": ["10.99.0.0/24"] })
+    }
+}
+
+impl<'de> Deserialize<'de> for NodeName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl Visitor<'_> for Written {
+            type Value = NodeName;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a node")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<NodeName, E> {
+                Ok(NodeName(text.to_owned()))
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<NodeName, E> {
+                Ok(NodeName(number.to_string()))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl<'de> Deserialize<'de> for EncapsulationWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for EncapsulationWord {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Encapsulation".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Encapsulation::ALL.iter().map(|kind| kind.name()).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
