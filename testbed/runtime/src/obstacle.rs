@@ -71,7 +71,7 @@ fn overlays(network: &Network, state: &State) -> Option<Diagnostic> {
 }
 
 /// Why this user's agents could not load eBPF programs, and what to do about it.
-pub(crate) fn cannot_load_programs() -> Option<(String, &'static str)> {
+fn cannot_load_programs() -> Option<(String, &'static str)> {
     const BECOME_ROOT: &str = "build this testbed as root of the host, or remove `overlays`";
     const NEWER: &str = "use a newer kernel, or remove `overlays`";
     // A user's testbed lives in a user namespace, whose capabilities the kernel does not count for eBPF.
