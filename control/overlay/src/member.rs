@@ -161,9 +161,8 @@ impl Member {
             }
             Message::Answer(number) => {
                 if known.session.answer(number, incarnation, sequence) {
-                    known.begin(incarnation, from);
-                    // What was heard of a former life is not of this one.
-                    self.matrix.forget(sender);
+                    // What a former life said holds until this one says more, or nothing: packets still go there.
+                    known.begin(from);
                     self.stale = true;
                     self.introduce_all(from);
                     self.probe(now, sender);

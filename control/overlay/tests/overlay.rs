@@ -276,6 +276,33 @@ fn a_node_that_starts_again_is_taken_back() {
     assert_eq!(world.tables(2).nodes.len(), 4);
 }
 
+/// A relay whose agent dies and starts again with the tables that it had: nobody takes a way from packets meanwhile.
+#[test]
+fn a_node_that_starts_again_at_once_was_never_away() {
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let mut world = World::new(5, plane, 6);
+        // To 4 by way of 2.
+        for (a, b) in [(0, 4), (1, 4), (3, 4)] {
+            (world.delays[a][b], world.delays[b][a]) = (90, 90);
+        }
+        world.run(INTERVAL * 12);
+        let (_, overlay) = world.nodes[2].take().unwrap();
+        world.run(INTERVAL / 2);
+        world.start(2, plane, None);
+        let (member, tables) = world.nodes[2].as_mut().unwrap();
+        let known = overlay.tables(APPLICATION).unwrap();
+        member.adopt(world.now, known.nodes.clone(), known.routes.clone());
+        *tables = overlay;
+        for _ in 0..300 {
+            world.run(INTERVAL / 20);
+            assert!(world.whole());
+        }
+        if plane == Plane::Delay {
+            assert_eq!(world.way(0, 4), Some(vec![0, 2, 4]));
+        }
+    }
+}
+
 #[test]
 fn a_broken_way_is_gone_around() {
     let mut world = World::new(5, Plane::Delay, 7);

@@ -560,6 +560,15 @@ fn control_planes_find_all_and_change_under_traffic() {
         "{}",
         a.overlay("route show")
     );
+    // Agents start again, one after the other, and nobody misses them.
+    let ping = hosts[0].start(&["ping", "-i", "0.02", "-c", "200", "-W", "5", &hosts[2].inner()]);
+    for host in [2, 0] {
+        hosts[host].kill_agent();
+        hosts[host].start_agent();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+    }
+    let said = Pinged::read(&ping.wait().fine());
+    assert_eq!(said.answered.len(), 200, "no packet was lost: {}", stats(&hosts));
     // Who is silent is gone.
     let [a, _, mut c] = hosts;
     c.kill_agent();

@@ -36,6 +36,8 @@ struct Way {
     told: Option<Duration>,
     /// When the last echo came.
     at: Duration,
+    /// Whether it was measured to a former life, which may have been somewhere else.
+    is_former: bool,
 }
 
 #[derive(Debug)]
@@ -54,14 +56,12 @@ pub(super) struct News {
 
 impl Known {
     /// A life of it showed itself.
-    pub fn begin(&mut self, incarnation: u64, from: IpAddr) {
+    pub fn begin(&mut self, from: IpAddr) {
         self.from = Some(from);
         self.probe = None;
         self.unanswered = 0;
-        self.way = None;
-        self.report = None;
-        if self.introduced.as_ref().is_some_and(|known| known.incarnation != incarnation) {
-            self.introduced = None;
+        if let Some(way) = &mut self.way {
+            way.is_former = true;
         }
     }
 
@@ -88,8 +88,9 @@ impl Known {
         self.heard = now;
         let sample = now.saturating_sub(sent) / 2;
         let before = self.way;
-        let delay = before.map_or(sample, |way| (way.delay * (SMOOTHING - 1) + sample) / SMOOTHING);
-        self.way = Some(Way { delay, told: before.and_then(|way| way.told), at: now });
+        let smoothed = before.filter(|way| !way.is_former);
+        let delay = smoothed.map_or(sample, |way| (way.delay * (SMOOTHING - 1) + sample) / SMOOTHING);
+        self.way = Some(Way { delay, told: before.and_then(|way| way.told), at: now, is_former: false });
         before.is_none()
     }
 
