@@ -64,6 +64,8 @@ pub struct Member {
     sequence: u64,
     revision: u32,
     known: BTreeMap<NodeId, Known>,
+    /// Lives that were forgotten, until nobody tells of them any more.
+    gone: BTreeMap<NodeId, (u64, Duration)>,
     /// Everyone's reports, this node's among them.
     matrix: DelayMatrix,
     report: u32,
@@ -100,6 +102,7 @@ impl Member {
             sequence: 0,
             revision: 0,
             known: BTreeMap::new(),
+            gone: BTreeMap::new(),
             matrix,
             report: 0,
             next_round: now,
@@ -294,8 +297,12 @@ impl Member {
         if node == self.config.own || locators.is_empty() {
             return;
         }
-        let known = self.known.entry(node).or_default();
         let is_first_hand = teller == node;
+        // Who has not forgotten it yet tells of it still, and nobody would ever forget it.
+        if !is_first_hand && self.gone.get(&node).is_some_and(|(gone, _)| *gone == incarnation) {
+            return;
+        }
+        let known = self.known.entry(node).or_default();
         // Of a life that showed itself to this node others' tales of another are old.
         let other_life = known.session.incarnation().is_some_and(|known| known != incarnation);
         let newer = known
@@ -356,7 +363,15 @@ impl Member {
                 self.stale = true;
             }
         }
-        self.known.retain(|_, known| !known.is_forgotten(now, silence * 20));
+        let long = silence * 20;
+        self.gone.retain(|_, (_, until)| now < *until);
+        self.known.retain(|node, known| {
+            let is_forgotten = known.is_forgotten(now, long);
+            if let Some(introduced) = known.introduced.as_ref().filter(|_| is_forgotten) {
+                self.gone.insert(*node, (introduced.incarnation, now + 2 * long));
+            }
+            !is_forgotten
+        });
         for node in self.probed() {
             self.probe(now, node);
         }

@@ -250,6 +250,35 @@ fn a_silent_death_is_noticed_by_all() {
     }
 }
 
+/// All forget a node that died, though each does so at another moment and they tell each other of whom they know.
+#[test]
+fn nobody_speaks_of_the_dead_for_ever() {
+    let mut world = World::new(6, Plane::Mesh, 9);
+    world.run(INTERVAL * 6);
+    // Rounds of half of them are between those of the others.
+    for node in [0, 1, 2] {
+        world.kill(node);
+        world.run(INTERVAL / 2);
+        world.start(node, Plane::Mesh, None);
+        world.run(INTERVAL * 3 - INTERVAL / 7);
+    }
+    // Half of them hear of it for longer.
+    (0..3).for_each(|node| drop(world.cut.insert((node, 5))));
+    (0..3).for_each(|a| (3..5).for_each(|b| drop(world.cut.insert((a, b)))));
+    world.run(INTERVAL * 30);
+    world.kill(5);
+    world.cut.clear();
+    world.run(INTERVAL * 120);
+    world.recorded.clear();
+    world.run(INTERVAL * 40);
+    let to_it = world.recorded.iter().filter(|(_, to, _)| *to == 5).count();
+    assert_eq!(to_it, 0, "of {}", world.recorded.len());
+    // Another life of it is welcome.
+    world.start(5, Plane::Mesh, None);
+    world.run(INTERVAL * 6);
+    assert!(world.whole());
+}
+
 #[test]
 fn who_leaves_is_gone_at_once() {
     let mut world = World::new(4, Plane::Mesh, 5);
