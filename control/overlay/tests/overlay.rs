@@ -263,8 +263,7 @@ fn nobody_speaks_of_the_dead_for_ever() {
         world.run(INTERVAL * 3 - INTERVAL / 7);
     }
     // Half of them hear of it for longer.
-    (0..3).for_each(|node| drop(world.cut.insert((node, 5))));
-    (0..3).for_each(|a| (3..5).for_each(|b| drop(world.cut.insert((a, b)))));
+    world.cut.extend((0..3).flat_map(|a| (3..6).map(move |b| (a, b))));
     world.run(INTERVAL * 30);
     world.kill(5);
     world.cut.clear();

@@ -110,7 +110,7 @@ inline enum payload carried(struct __sk_buff *skb, const struct parcel *parcel, 
 {
 	__u8 first;
 
-	if (driver == DRIVER_ETHERNET)
+	if (driver != DRIVER_IP)
 		return PAYLOAD_ETHERNET;
 	return !bpf_skb_load_bytes(skb, parcel->outer, &first, 1) && first >> 4 == 6 ? PAYLOAD_IPV6 : PAYLOAD_IPV4;
 }

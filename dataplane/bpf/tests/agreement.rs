@@ -198,18 +198,18 @@ fn both_receive_alike() {
 
 #[test]
 fn both_receive_every_encapsulation_alike() {
-    for driver in [driver::ETHERNET, driver::IP] {
+    for driver in [driver::ETHERNET, driver::IP, driver::BITS] {
         for is_ipv6 in [false, true] {
             let way = Way { driver, encapsulation: encapsulation::OVSTACK, is_ipv6 };
             let Some(node) = way.node() else { return };
             let walk = RefCell::new(node.walk());
             let redirected = RefCell::new([0; 16]);
             let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {
-                driver::ETHERNET => frame,
-                _ => packet,
+                driver::IP => packet,
+                _ => frame,
             });
             let packets = (ENCAPSULATIONS, carried, 0u8..4).prop_map(move |(kind, carried, tos)| {
-                let is_frame = driver == driver::ETHERNET;
+                let is_frame = driver != driver::IP;
                 let kind = match (kind, is_frame) {
                     (encapsulation::VXLAN | encapsulation::NVGRE, false) => encapsulation::GENEVE,
                     (encapsulation::IPIP | encapsulation::GUE, true) => encapsulation::GRE,
@@ -239,8 +239,8 @@ fn both_receive_every_encapsulation_alike() {
             for kind in ENCAPSULATIONS {
                 let goes_on = redirected.borrow()[kind as usize];
                 let is_sent = match driver {
-                    driver::ETHERNET => !matches!(kind, encapsulation::IPIP | encapsulation::GUE),
-                    _ => !matches!(kind, encapsulation::VXLAN | encapsulation::NVGRE),
+                    driver::IP => !matches!(kind, encapsulation::VXLAN | encapsulation::NVGRE),
+                    _ => !matches!(kind, encapsulation::IPIP | encapsulation::GUE),
                 };
                 assert!(!is_sent || goes_on > 20, "{goes_on} of encapsulation {kind} went on");
             }

@@ -2,7 +2,7 @@
 
 use crate::{Encapsulation, Kind};
 use plait_control_overlay::Plane;
-use plait_dataplane_reference::tables::driver;
+use plait_dataplane_reference::tables::{driver, size};
 use plait_model_overlay::{Application, NodeId};
 use plait_model_wire::ovstack;
 use serde::{Deserialize, Serialize};
@@ -21,14 +21,22 @@ pub enum Carries {
     Ethernet,
     /// IP packets. The identifier is a prefix of the destination's address.
     Ip,
+    /// Ethernet frames. The identifier is whatever bits of them the device names (the thesis's madcap).
+    Bits,
 }
 
 impl Carries {
+    /// Whether that is frames.
+    pub fn are_frames(self) -> bool {
+        self != Self::Ip
+    }
+
     /// Its number in the tables: [`driver`].
     pub fn driver(self) -> u32 {
         match self {
             Self::Ethernet => driver::ETHERNET,
             Self::Ip => driver::IP,
+            Self::Bits => driver::BITS,
         }
     }
 }
@@ -85,9 +93,30 @@ pub struct DeviceConfig {
     /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub prefix: [u8; 2],
+    /// Of bits: which of a frame they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits: Option<BitField>,
     /// Seconds after which a station that is silent is forgotten.
     #[serde(default = "ageing", skip_serializing_if = "is_ageing")]
     pub ageing: u32,
+}
+
+/// Bits of a frame, counted from the first of its Ethernet header. Choice: the thesis counts from where its device gets
+/// the packet, which differs with the tunnel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BitField {
+    /// Where they begin, at a whole byte.
+    pub offset: u16,
+    /// How many: a multiple of four, since they are written as hexadecimal digits.
+    pub length: u8,
+}
+
+impl BitField {
+    /// A bit for each that counts, in as many bytes as identifiers have.
+    pub fn mask(self) -> [u8; size::IDENTIFIER as usize] {
+        u128::MAX.checked_shl(128 - u32::from(self.length)).unwrap_or(0).to_be_bytes()
+    }
 }
 
 fn whole() -> [u8; 2] {
@@ -110,7 +139,7 @@ fn is_ageing(seconds: &u32) -> bool {
 impl DeviceConfig {
     /// A device with the defaults of everything else.
     pub fn new(name: impl Into<String>, application: Application, vni: u32) -> Self {
-        Self { name: name.into(), application, vni, mtu: None, prefix: whole(), ageing: ageing() }
+        Self { name: name.into(), application, vni, mtu: None, prefix: whole(), bits: None, ageing: ageing() }
     }
 }
 
@@ -208,6 +237,22 @@ pub enum BadConfig {
     /// An MTU that IPv4 does not allow, or a VXLAN device does not.
     #[error("an MTU of {0} cannot be: it is between 576 and 65000")]
     Mtu(u32),
+    /// Bits that a program cannot cut out.
+    #[error(
+        "{length} bits from {offset} on cannot be: they begin at a whole byte, 8184 at most, and are 4 to 128, a multiple \
+         of four"
+    )]
+    Bits {
+        /// As asked.
+        offset: u16,
+        /// As asked.
+        length: u8,
+    },
+    /// A device without what its application needs, or with what it has no use for.
+    #[error(
+        "a device needs `--offset` and `--length` where its application carries `bits`, and nowhere else"
+    )]
+    NeedsBits,
     /// An interval of nought.
     #[error("an interval of {0} ms cannot be: it is between 10 ms and an hour")]
     Interval(u64),
@@ -221,7 +266,7 @@ impl ApplicationConfig {
     /// # Errors
     /// The first fault.
     pub fn check(&self) -> Result<(), BadConfig> {
-        let frames = self.carries == Carries::Ethernet;
+        let frames = self.carries.are_frames();
         let all = [self.encapsulation].into_iter().chain(self.to.values().copied());
         for encapsulation in all.chain(self.accepts.iter().copied()) {
             if !encapsulation.carries(frames) {
@@ -281,6 +326,14 @@ impl DeviceConfig {
         }
         if let Some(mtu) = self.mtu.filter(|mtu| !(576..=65_000).contains(mtu)) {
             return Err(BadConfig::Mtu(mtu));
+        }
+        if let Some(BitField { offset, length }) = self.bits
+            && (!offset.is_multiple_of(8)
+                || offset > 8184
+                || !length.is_multiple_of(4)
+                || !(4..=128).contains(&length))
+        {
+            return Err(BadConfig::Bits { offset, length });
         }
         for (prefix, bits) in self.prefix.into_iter().zip(whole()) {
             if prefix > bits {

@@ -17,11 +17,54 @@ pub enum Identifier {
     Station([u8; 6]),
     /// A network; of a single address the whole of it.
     Network(IpNet),
+    /// Bits of a frame.
+    Bits(Bits),
+}
+
+/// Bits of a frame, written as hexadecimal digits without anything between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bits {
+    bytes: [u8; size::IDENTIFIER as usize],
+    length: u8,
+}
+
+impl Bits {
+    /// The first bits of some bytes; a number of them that is a multiple of four.
+    pub fn new(bytes: [u8; size::IDENTIFIER as usize], length: u8) -> Self {
+        Self { bytes, length }
+    }
+
+    /// How many.
+    pub fn length(self) -> u8 {
+        self.length
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; size::IDENTIFIER as usize];
+        if text.is_empty() || text.len() > 2 * bytes.len() {
+            return None;
+        }
+        for (place, digit) in text.chars().enumerate() {
+            let digit = digit.to_digit(16)? as u8;
+            bytes[place / 2] |= if place.is_multiple_of(2) { digit << 4 } else { digit };
+        }
+        Some(Self { bytes, length: 4 * text.len() as u8 })
+    }
+}
+
+impl fmt::Display for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digit =
+            |place: usize| self.bytes[place / 2] >> (if place.is_multiple_of(2) { 4 } else { 0 }) & 15;
+        (0..usize::from(self.length / 4)).try_for_each(|place| write!(f, "{:x}", digit(place)))
+    }
 }
 
 /// Words that are no identifier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no identifier: write a hardware address, or a network such as 10.1.0.0/24")]
+#[error(
+    "`{0}` is no identifier: write a hardware address, a network such as 10.1.0.0/24, or bits as hexadecimal digits"
+)]
 pub struct BadIdentifier(String);
 
 impl Identifier {
@@ -34,6 +77,7 @@ impl Identifier {
                 bytes
             }
             Self::Network(network) => mapped(network.network()),
+            Self::Bits(bits) => bits.bytes,
         }
     }
 }
@@ -42,11 +86,15 @@ impl FromStr for Identifier {
     type Err = BadIdentifier;
 
     fn from_str(text: &str) -> Result<Self, BadIdentifier> {
-        if let Ok(Mac(station)) = text.parse() {
+        // Digits without anything between them are bits.
+        if text.contains([':', '-'])
+            && let Ok(Mac(station)) = text.parse()
+        {
             return Ok(Self::Station(station));
         }
         let network = text.parse().or_else(|_| text.parse().map(|address: std::net::IpAddr| address.into()));
-        network.map(Self::Network).map_err(|_| BadIdentifier(text.to_owned()))
+        let bits = || Bits::parse(text).map(Self::Bits).ok_or_else(|| BadIdentifier(text.to_owned()));
+        network.map(Self::Network).or_else(|_| bits())
     }
 }
 
@@ -58,6 +106,7 @@ impl fmt::Display for Identifier {
                 network.addr().fmt(f)
             }
             Self::Network(network) => network.fmt(f),
+            Self::Bits(bits) => bits.fmt(f),
         }
     }
 }

@@ -26,7 +26,7 @@ pub mod protocol;
 
 pub use client::Client;
 pub use compile::{Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Room, Underlay, Write};
-pub use config::{ApplicationConfig, BadConfig, Carries, Control, ControlKind, DeviceConfig};
-pub use identifier::{BadIdentifier, Identifier};
+pub use config::{ApplicationConfig, BadConfig, BitField, Carries, Control, ControlKind, DeviceConfig};
+pub use identifier::{BadIdentifier, Bits, Identifier};
 /// How a program is on a device.
 pub use plait_dataplane_bpf::Hook;

@@ -270,7 +270,7 @@ tables! {
         pub driver: u32,
         /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
         pub prefix: [u32; 2],
-        /// Of bits: where they begin, behind the Ethernet header.
+        /// Of bits: at which byte of the frame they begin.
         pub offset: u32,
         /// Of bits: which of those sixteen bytes they are.
         pub mask: [u8; 16],

@@ -182,8 +182,8 @@ impl Walk {
             *application.filter(|application| application.own != 0).ok_or(Drop::UnknownTenant)?;
         if parcel.payload == Payload::Unsaid {
             parcel.payload = match application.driver {
-                driver::ETHERNET => Payload::Ethernet,
-                _ => Payload::of_ip(&parcel.carried),
+                driver::IP => Payload::of_ip(&parcel.carried),
+                _ => Payload::Ethernet,
             };
         }
         let elsewhere = if parcel.placed { None } else { Some(self.place(&mut parcel, &application)?) };
@@ -232,13 +232,13 @@ impl Walk {
         let number = *self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
         let tenant = *self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;
         let is_ethernet = parcel.payload == Payload::Ethernet;
-        if (tenant.driver == driver::ETHERNET) != is_ethernet {
+        if (tenant.driver != driver::IP) != is_ethernet {
             return Err(Drop::UnknownTenant);
         }
         if parcel.carried.len() < parcel.payload.least() {
             return Err(Drop::Malformed);
         }
-        if is_ethernet {
+        if tenant.driver == driver::ETHERNET {
             self.learn(number, parcel, second)?;
         }
         let mut parcel = parcel.clone();

@@ -92,9 +92,9 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Say what a running testbed consists of
     #[command(after_help = "Example:\n  plait inspect demo --json")]
     Inspect(InspectArguments),
-    /// The words of ovstack's authors for an overlay's tables
+    /// The words of ovstack's and the overlay FIB's authors for an overlay's tables
     #[command(
-        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node"
+        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node\n  plait ip madcap set dev mc0 offset 0 length 48 src 172.16.0.1 proto udp\n  plait ip madcap add id 3c15c2c4f588 dst 10.0.0.1 dev mc0"
     )]
     Ip(IpArguments),
     /// Show, change, cut, heal or measure links of a running testbed

@@ -344,7 +344,7 @@ fn a_control_plane_of_a_hundred_lines_makes_a_chain() {
     }
     hosts.iter_mut().for_each(Host::start_agent);
     let lines = ["10.0.0.1 192.0.0.1", "10.0.0.2 192.0.0.2 192.0.1.1", "10.0.0.3 192.0.1.2"];
-    person.file("nodes", &lines[..2].join("\n"));
+    person.file("nodes", lines[..2].join("\n"));
     let nodes = person.work().join("nodes");
     let controls: Vec<_> = hosts
         .iter()
@@ -362,12 +362,49 @@ fn a_control_plane_of_a_hundred_lines_makes_a_chain() {
     assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
     assert!(!a.reaches(c));
     // A node that the file has now is reached over the one between; one that it has no more, is not.
-    person.file("nodes", &lines.join("\n"));
+    person.file("nodes", lines.join("\n"));
     assert!(eventually(|| a.reaches(c)), "{}", stats(&hosts));
-    person.file("nodes", &lines[1..].join("\n"));
+    person.file("nodes", lines[1..].join("\n"));
     assert!(eventually(|| !b.reaches(a)), "{}", stats(&hosts));
     assert!(eventually(|| b.reaches(c)), "{}", stats(&hosts));
     drop(controls);
+}
+
+#[test]
+fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts.iter_mut().for_each(Host::start_agent);
+    let [a, b] = &hosts;
+    let program = person.program().to_str().unwrap();
+    let madcap = |host: &Host<'_>, words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        host.exec(&[&[program, "ip", "madcap"], &words[..]].concat())
+    };
+    for (host, other) in [(a, b), (b, a)] {
+        let (locator, theirs) = (host.locator(), other.locator());
+        madcap(host, &format!("set dev mc0 offset 0 length 48 src {locator} proto udp")).fine();
+        assert_eq!(
+            madcap(host, "show config dev mc0").fine(),
+            format!("offset 0 length 48 proto 17 src {locator}\n")
+        );
+        host.sh(&format!("ip link set mc0 address 02:00:00:00:00:0{}", host.number));
+        host.sh(&format!("ip addr add {}/24 dev mc0", host.inner()));
+        for id in [format!("02000000000{}", other.number), "ffffffffffff".to_owned()] {
+            madcap(host, &format!("add id {id} dst {theirs} dev mc0")).fine();
+        }
+    }
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+    // A miss is dropped and counted; what was changed of the device is refused, and so are bits of another number.
+    madcap(a, &format!("del id 020000000002 dst {} dev mc0", b.locator())).fine();
+    assert!(!a.reaches(b));
+    assert!(a.dropped("unknown-identifier") > 0, "{}", stats(&hosts));
+    madcap(a, "set dev mc0 offset 8 length 48 src 192.0.2.1").fails_saying(1, &["mc0", "--delete"]);
+    madcap(a, "set dev mc1 offset 3 length 48 src 192.0.2.1").fails_saying(1, &["3", "whole byte"]);
+    madcap(a, "add id 0200 dst 192.0.2.2 dev mc0").fails_saying(1, &["48 bits", "12 hexadecimal digits"]);
+    madcap(a, "add id 0200 dst 192.0.2.2 dev eth0").fails_saying(1, &["eth0", "ip madcap set"]);
+    assert!(madcap(a, "show dev mc0").fine().contains("ffffffffffff"));
 }
 
 #[test]

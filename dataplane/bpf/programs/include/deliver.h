@@ -76,7 +76,7 @@ inline int deliver(struct __sk_buff *skb, const struct parcel *parcel)
 	if (!index)
 		return drop(DROP_UNKNOWN_TENANT);
 	tenant = at(tenants, *index);
-	if (!tenant || (tenant->driver == DRIVER_ETHERNET) != (parcel->payload == PAYLOAD_ETHERNET))
+	if (!tenant || (tenant->driver != DRIVER_IP) != (parcel->payload == PAYLOAD_ETHERNET))
 		return drop(DROP_UNKNOWN_TENANT);
 	if (skb->len < parcel->outer + least_of(parcel->payload))
 		return drop(DROP_MALFORMED);

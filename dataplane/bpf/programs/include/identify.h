@@ -88,7 +88,7 @@ inline bool identify_ip(struct __sk_buff *skb, const struct ethernet_header *fra
 /* Of anything, the bits that the device's configuration names. */
 inline bool identify_bits(struct __sk_buff *skb, struct fib_key *key, struct parcel *parcel)
 {
-	if (bpf_skb_load_bytes(skb, ETHERNET + (device.offset & 1023), key->identifier, SIZE_IDENTIFIER))
+	if (bpf_skb_load_bytes(skb, device.offset & 1023, key->identifier, SIZE_IDENTIFIER))
 		return false;
 #pragma unroll
 	for (int byte = 0; byte < SIZE_IDENTIFIER; byte++)

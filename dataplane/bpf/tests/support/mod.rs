@@ -66,7 +66,7 @@ impl Node {
             println!("skipped: eBPF programs are loaded by root only");
             return None;
         }
-        let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 4, mask: [0xf0; 16] };
+        let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 18, mask: [0xf0; 16] };
         let programs = Programs::load(&device, Sizes { identifiers: 1024, nodes: 64 }).unwrap();
         let node = Self { programs, device };
         node.fill(driver, encapsulation, is_ipv6);

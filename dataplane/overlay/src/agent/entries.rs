@@ -23,11 +23,18 @@ impl Agent {
                 let wanted = if network.addr().is_ipv4() { four } else { six };
                 network.prefix_len() == wanted && network.trunc() == network
             }
+            (Identifier::Bits(bits), Carries::Bits) => {
+                live.config.bits.is_some_and(|field| field.length == bits.length())
+            }
             _ => false,
         };
         if !fits {
             let by = match self.application(application)?.carries {
                 Carries::Ethernet => "hardware addresses".to_owned(),
+                Carries::Bits => {
+                    let length = live.config.bits.map_or(0, |field| field.length);
+                    format!("{length} bits, written as {} hexadecimal digits", length / 4)
+                }
                 Carries::Ip => {
                     let [four, six] = live.config.prefix;
                     format!("networks of {four} bits of IPv4 and {six} of IPv6")

@@ -44,7 +44,7 @@ pub enum AgentError {
     InUse(String),
     /// What a device is cannot change.
     #[error(
-        "`{0}` is a device of another application, virtual network or prefix: take it away first with \
+        "`{0}` is a device of another application, virtual network, prefix or bits: take it away first with \
          `plait overlay config device {0} --delete`"
     )]
     OtherDevice(String),

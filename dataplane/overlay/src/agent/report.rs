@@ -1,9 +1,9 @@
 //! What an agent tells of itself: where identifiers are, and what was counted.
 
 use super::{Agent, AgentError, heard_at, now};
-use crate::Identifier;
-use crate::config::Carries;
+use crate::config::{Carries, DeviceConfig};
 use crate::protocol::{DeviceStats, FibRow, NodeStats, Reply, Stats};
+use crate::{Bits, Identifier};
 use ipnet::IpNet;
 use plait_dataplane_reference::tables::{FibKey, limits};
 use plait_model_overlay::NodeId;
@@ -28,7 +28,7 @@ impl Agent {
             let carries = self.application(live.config.application)?.carries;
             rows.push(FibRow {
                 device: live.config.name.clone(),
-                identifier: identifier(&key, carries, live.config.prefix),
+                identifier: identifier(&key, carries, &live.config),
                 node: NodeId(entry.node),
                 // A unit is 1.07 seconds.
                 heard: (entry.heard != 0)
@@ -77,8 +77,12 @@ impl Agent {
     }
 }
 
-fn identifier(key: &FibKey, carries: Carries, [four, six]: [u8; 2]) -> Identifier {
+fn identifier(key: &FibKey, carries: Carries, device: &DeviceConfig) -> Identifier {
+    let [four, six] = device.prefix;
     match carries {
+        Carries::Bits => {
+            Identifier::Bits(Bits::new(key.identifier, device.bits.map_or(0, |field| field.length)))
+        }
         Carries::Ethernet => Identifier::Station(key.identifier[..6].try_into().expect("six bytes")),
         Carries::Ip => {
             let address = Ipv6Addr::from(key.identifier);

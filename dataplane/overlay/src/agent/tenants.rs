@@ -4,7 +4,7 @@ use super::error::doing;
 use super::{Agent, AgentError, devices};
 use crate::Identifier;
 use crate::compile::Full;
-use crate::config::{ApplicationConfig, Carries, DeviceConfig};
+use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig};
 use crate::protocol::Reply;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
 use plait_dataplane_reference::tables::{Device, Tenant, VniKey, size};
@@ -38,7 +38,7 @@ impl Agent {
         // Frames for stations that nobody knows go to the group, if there is a way to it.
         let unknown = config
             .group
-            .filter(|_| config.carries == Carries::Ethernet)
+            .filter(|_| config.carries.are_frames())
             .and_then(|group| Some((group.0, self.compiler.path(application, group)?)));
         let (unknown_node, unknown_path) = unknown.unwrap_or_default();
         Ok(Tenant {
@@ -88,7 +88,7 @@ impl Agent {
     pub(super) fn mtu(&self, config: &DeviceConfig) -> Result<u32, AgentError> {
         /// Before any next hop is known: what IPv6 needs at least.
         const UNKNOWN: u32 = 1280;
-        let frames = self.application(config.application)?.carries == Carries::Ethernet;
+        let frames = self.application(config.application)?.carries.are_frames();
         let header = if frames { plait_model_wire::ethernet::Header::LENGTH as u32 } else { 0 };
         let room = self.compiler.room(config.application).map(|room| room.saturating_sub(header));
         Ok(config.mtu.unwrap_or(room.unwrap_or(UNKNOWN)).max(576))
@@ -100,6 +100,9 @@ impl Agent {
         let application = self.application(config.application)?;
         application.check_vni(config.vni)?;
         let is_ip = application.carries == Carries::Ip;
+        if (application.carries == Carries::Bits) != config.bits.is_some() {
+            return Err(BadConfig::NeedsBits.into());
+        }
         let other = self.devices.values().find(|live| {
             live.config.name != config.name
                 && (live.config.application, live.config.vni) == (config.application, config.vni)
@@ -109,8 +112,8 @@ impl Agent {
         }
         let mtu = self.mtu(config)?;
         if let Some(live) = self.devices.get_mut(&config.name) {
-            let same = (live.config.application, live.config.vni, live.config.prefix);
-            if same != (config.application, config.vni, config.prefix) {
+            let is = |of: &DeviceConfig| (of.application, of.vni, of.prefix, of.bits);
+            if is(&live.config) != is(config) {
                 return Err(AgentError::OtherDevice(config.name.clone()));
             }
             live.config = config.clone();
@@ -161,8 +164,8 @@ impl Agent {
             tenant,
             driver: carries.driver(),
             prefix: config.prefix.map(u32::from),
-            offset: 0,
-            mask: [0; 16],
+            offset: config.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
+            mask: config.bits.map_or([0; 16], BitField::mask),
         };
         let programs = self.tables.programs.share(&device)?;
         // Its tables are whole before its program reads them.

@@ -138,7 +138,7 @@ impl Parcel {
             }
             driver::BITS => {
                 let from = (device.offset & 1023) as usize;
-                let bits = frame.payload().get(from..from + identifier.len())?;
+                let bits = bytes.get(from..from + identifier.len())?;
                 for ((byte, bits), mask) in identifier.iter_mut().zip(bits).zip(device.mask) {
                     *byte = bits & mask;
                 }

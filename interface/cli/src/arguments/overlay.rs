@@ -150,6 +150,12 @@ plait overlay config application ethernet --to 10.0.0.2=vxlan")]
         /// Of IP: bits of an IPv6 address that are the identifier
         #[arg(long, default_value_t = 128, value_name = "BITS")]
         prefix6: u8,
+        /// Of bits: the first that counts, from the first of the frame
+        #[arg(long, value_name = "BITS", requires = "length")]
+        offset: Option<u16>,
+        /// Of bits: how many
+        #[arg(long, value_name = "BITS", requires = "offset")]
+        length: Option<u8>,
         /// Seconds after which a silent station is forgotten
         #[arg(long, default_value_t = 300, value_name = "SECONDS")]
         ageing: u32,
@@ -198,6 +204,8 @@ pub enum CarriesArgument {
     Ethernet,
     /// IP packets, found by prefixes of their addresses
     Ip,
+    /// Ethernet frames, found by bits that the device names
+    Bits,
 }
 
 impl From<CarriesArgument> for Carries {
@@ -205,6 +213,7 @@ impl From<CarriesArgument> for Carries {
         match argument {
             CarriesArgument::Ethernet => Self::Ethernet,
             CarriesArgument::Ip => Self::Ip,
+            CarriesArgument::Bits => Self::Bits,
         }
     }
 }

@@ -1,5 +1,6 @@
-//! `plait ip ov …`: the words of ovstack's authors.
+//! `plait ip …`: `ip ov`, the words of ovstack's authors, and `ip madcap`, those of the overlay FIB's.
 
+use super::madcap::{self, Asked};
 use crate::output::{Failure, Output};
 use plait_dataplane_overlay::Client;
 use plait_dataplane_overlay::agent::Places;
@@ -11,8 +12,23 @@ use std::str::FromStr;
 
 pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Failure> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let operation = operation(&words).map_err(Failure::usage)?;
-    let reply = Client::connect(&Places::of(agent).socket())?.ask(Request::Operation(operation))?;
+    let connect = || Client::connect(&Places::of(agent).socket());
+    let reply = match words.as_slice() {
+        ["madcap", words @ ..] => {
+            let asked = Asked::read(words).map_err(Failure::usage)?;
+            let mut agent = connect()?;
+            if let Asked::ShowConfig { device } = &asked {
+                let shown = madcap::Shown::of(device, &mut agent)?;
+                output.result(&serde_json::json!(shown), || shown.to_string())?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            asked.perform(&mut agent)?
+        }
+        _ => {
+            let operation = operation(&words).map_err(Failure::usage)?;
+            connect()?.ask(Request::Operation(operation))?
+        }
+    };
     super::overlay::say(reply, output)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -25,14 +41,14 @@ const FORMS: &str = "write `ip ov route add|del app A to X via Y`, `ip ov add|de
 fn operation(words: &[&str]) -> Result<Operation, String> {
     let [family, verb, object, rest @ ..] = words else { return Err(FORMS.to_owned()) };
     if *family != "ov" {
-        return Err(format!("`ip {family}` is none of Plait's: {FORMS}"));
+        return Err(format!("`ip {family}` is none of Plait's: {FORMS}; or {}", madcap::FORMS));
     }
     // `route add` and `add route` are the same.
     let (verb, object) = match *verb {
         "route" | "locator" | "node" | "id" => (*object, *verb),
         verb => (verb, *object),
     };
-    let said = pairs(rest)?;
+    let said = pairs(rest, &["app", "id", "addr", "weight", "to", "via"], FORMS)?;
     let application = match said.get("app") {
         Some(app) => app.parse().map_err(|error| format!("{error}"))?,
         None => Application::ETHERNET,
@@ -70,12 +86,16 @@ fn operation(words: &[&str]) -> Result<Operation, String> {
 }
 
 /// Keywords and what follows them.
-fn pairs<'w>(words: &[&'w str]) -> Result<BTreeMap<&'w str, &'w str>, String> {
+pub(super) fn pairs<'w>(
+    words: &[&'w str],
+    keys: &[&str],
+    forms: &str,
+) -> Result<BTreeMap<&'w str, &'w str>, String> {
     let mut said = BTreeMap::new();
     for pair in words.chunks(2) {
-        let [key, value] = pair else { return Err(format!("`{}` has no value: {FORMS}", pair[0])) };
-        if !["app", "id", "addr", "weight", "to", "via"].contains(key) {
-            return Err(format!("`{key}` is no word here: {FORMS}"));
+        let [key, value] = pair else { return Err(format!("`{}` has no value: {forms}", pair[0])) };
+        if !keys.contains(key) {
+            return Err(format!("`{key}` is no word here: {forms}"));
         }
         if said.insert(*key, *value).is_some() {
             return Err(format!("`{key}` is said twice"));
@@ -84,7 +104,7 @@ fn pairs<'w>(words: &[&'w str]) -> Result<BTreeMap<&'w str, &'w str>, String> {
     Ok(said)
 }
 
-fn read<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+pub(super) fn read<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| format!("`{text}`: {error}"))
 }
 

@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod ip;
 pub mod link;
 pub mod ls;
+pub mod madcap;
 pub mod overlay;
 pub mod pack;
 pub mod perform;

@@ -7,7 +7,7 @@ use crate::arguments::{
 use crate::output::{Failure, Output, table};
 use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
 use plait_dataplane_overlay::protocol::{Config, FibRow, Reply, Request, Stats};
-use plait_dataplane_overlay::{ApplicationConfig, Client, Control, DeviceConfig};
+use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig};
 use plait_model_overlay::{Answer, Event, Locators, Operation};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -97,9 +97,11 @@ fn config(command: ConfigCommand) -> Result<Request, Failure> {
             Request::SetApplication { application: app, config }
         }
         ConfigCommand::Device { name, delete: true, .. } => Request::RemoveDevice { name },
-        ConfigCommand::Device { name, app, vni, mtu, prefix4, prefix6, ageing, .. } => {
+        ConfigCommand::Device { name, app, vni, mtu, prefix4, prefix6, offset, length, ageing, .. } => {
             let prefix = [prefix4, prefix6];
-            Request::SetDevice(DeviceConfig { mtu, prefix, ageing, ..DeviceConfig::new(name, app.app, vni) })
+            let bits = offset.zip(length).map(|(offset, length)| BitField { offset, length });
+            let device = DeviceConfig::new(name, app.app, vni);
+            Request::SetDevice(DeviceConfig { mtu, prefix, bits, ageing, ..device })
         }
         ConfigCommand::Control { plane: PlaneArgument::None, app, .. } => {
             Request::SetControl { application: app.app, control: None }
