@@ -7,8 +7,11 @@
 //! [`Programs::load`] gives them to the kernel, [`Programs::table`] reads and writes their tables,
 //! [`Programs::run`] sends a packet through one without any device, and [`Programs::attach`] puts one on a device.
 //! Who decides what stands in the tables is none of this room's business.
-//!
-//! `unsafe` is in `attachment` alone: libbpf-rs 0.27 has no TCX, so that libbpf's own function is called.
+
+#![allow(
+    unsafe_code,
+    reason = "in `attachment` alone: libbpf-rs 0.27 has no TCX, so that libbpf's own function is called"
+)]
 
 mod attachment;
 mod clsact;

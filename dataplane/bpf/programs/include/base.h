@@ -19,12 +19,14 @@
 
 #define inline static inline __attribute__((always_inline))
 
-/* Protocols behind an outer IP header. */
+/* Protocols behind an IP header. */
+#define PROTOCOL_ICMP 1
 #define PROTOCOL_IPV4 4
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
 #define PROTOCOL_IPV6 41
 #define PROTOCOL_GRE 47
+#define PROTOCOL_ICMPV6 58
 
 /* What VXLAN-GPE and NSH carry. */
 #define NEXT_IPV4 1
@@ -106,18 +108,12 @@ inline void mapped(__u8 address[16], const __u8 v4[4])
 	words[3] = *(const __u32 *)v4;
 }
 
-/* A sum of 16-bit words in 16 bits. */
+/* A sum of 16-bit words, or of 32-bit ones as the kernel's helper gives it, in 16 bits. */
 inline __u16 folded(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return sum;
-}
-
-/* A sum of 32-bit words, as the kernel's helper gives it. */
-inline __u16 folded32(__u32 sum)
-{
-	return folded(sum);
 }
 
 inline __u32 rotated(__u32 word, int bits)

@@ -21,8 +21,6 @@
 TABLE(answering, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, 1, 0);
 
 #define ICMP_HEADER ((__u32)sizeof(struct icmp_header))
-#define ICMP_V4 1
-#define ICMP_V6 58
 
 /* Bytes of the packets that a superpacket will be cut into, headers included, from its payload's first byte. Of what is
  * not known how it is cut, none. */
@@ -139,11 +137,11 @@ inline bool is_worth_telling(struct __sk_buff *skb, bool is_ipv6)
 		return false;
 	kind = *(const __u8 *)(ip + header);
 	if (is_ipv6)
-		return ((const struct ipv6_header *)ip)->next_header != ICMP_V6 || kind >= 128;
+		return ((const struct ipv6_header *)ip)->next_header != PROTOCOL_ICMPV6 || kind >= 128;
 	if (((const struct ipv4_header *)ip)->fragment & bpf_htons(0x1fff) ||
 	    ((const struct ipv4_header *)ip)->destination[0] >= 224)
 		return false;
-	return ((const struct ipv4_header *)ip)->protocol != ICMP_V4 || kind == 8 || kind == 0;
+	return ((const struct ipv4_header *)ip)->protocol != PROTOCOL_ICMP || kind == 8 || kind == 0;
 }
 
 /* Writes the ICMP message before a packet whose first bytes it quotes. Choice: it is from the packet's destination, since
@@ -167,11 +165,11 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 		const struct ipv6_header *quoted = (void *)(icmp + 1);
 		struct ipv6_header *ip = front + ETHERNET;
 		/* The length and the protocol, as the pseudo header of RFC 8200 section 8.1 has them. */
-		__be32 rest[2] = { bpf_htonl(icmp_bytes), bpf_htonl(ICMP_V6) };
+		__be32 rest[2] = { bpf_htonl(icmp_bytes), bpf_htonl(PROTOCOL_ICMPV6) };
 
 		ip->version_class_flow = bpf_htonl(6 << 28);
 		ip->payload_length = bpf_htons(icmp_bytes);
-		ip->next_header = ICMP_V6;
+		ip->next_header = PROTOCOL_ICMPV6;
 		ip->hop_limit = 64;
 		__builtin_memcpy(ip->source, quoted->destination, 16);
 		__builtin_memcpy(ip->destination, quoted->source, 16);
@@ -183,17 +181,17 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 		const struct ipv4_header *quoted = (void *)(icmp + 1);
 		struct ipv4_header *ip = front + ETHERNET;
 
-		*ip = (struct ipv4_header){ .version_ihl = 0x45, .ttl = 64, .protocol = ICMP_V4 };
+		*ip = (struct ipv4_header){ .version_ihl = 0x45, .ttl = 64, .protocol = PROTOCOL_ICMP };
 		ip->total_length = bpf_htons(IPV4 + icmp_bytes);
 		__builtin_memcpy(ip->source, quoted->destination, 4);
 		__builtin_memcpy(ip->destination, quoted->source, 4);
-		ip->checksum = ~folded32(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0));
+		ip->checksum = ~folded(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0));
 		icmp->kind = 3;
 		icmp->code = 4;
 		icmp->mtu = bpf_htonl(mtu & 0xffff);
 	}
 	sum = bpf_csum_diff(0, 0, (__be32 *)icmp, icmp_bytes, sum);
-	icmp->checksum = ~folded32(sum);
+	icmp->checksum = ~folded(sum);
 	return true;
 }
 
