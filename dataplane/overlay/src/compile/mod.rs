@@ -4,7 +4,9 @@
 //! leads to is written before the pointer, and a slot is written again only when nobody can still be reading it.
 
 mod encapsulation;
+mod peers;
 mod slots;
+mod wires;
 
 pub use encapsulation::{Encapsulation, NoEncapsulation};
 pub use slots::Full;
@@ -13,7 +15,6 @@ pub(crate) use slots::QUIET;
 use plait_dataplane_reference::tables::{
     Adjacency, Choice, EndpointKey, Group, Hop, LocatorKey, NodeKey, Peer, PeerKey, Wire, path, size,
 };
-use plait_dataplane_reference::{arrivals, mapped};
 use plait_model_overlay::{Application, Event, NodeId, Overlay, Tables};
 use plait_model_wire::ovstack;
 use slots::{Indices, Slots};
@@ -506,82 +507,6 @@ impl Compiler {
         }
     }
 
-    /// A wire, wanted once more, by a neighbour; and the bytes of its header.
-    fn wire(&mut self, key: WireKey, neighbour: Neighbour, now: Duration) -> Option<(u32, u32)> {
-        let taken = self.wires.want(&key, now);
-        let (index, is_new) = self.found(taken)?;
-        let before = self.leaves_by.get(&key).copied();
-        if !is_new && before == Some(neighbour) {
-            let form = self.forms.get(&(neighbour, key.encapsulation));
-            return Some((index, form.map_or(0, |(_, length)| *length)));
-        }
-        let taken = self.adjacencies.want(&neighbour, now);
-        let adjacency = self.found(taken).map(|(adjacency, is_new)| {
-            if is_new && !self.point(neighbour, now) {
-                // An index may have been another's: until there is a slot it leads nowhere.
-                self.neighbours.remove(&neighbour);
-                self.writes.push(Write::Adjacency(adjacency, 0));
-            }
-            adjacency
-        });
-        let wire =
-            adjacency.and_then(|adjacency| Wire::new(key.from, key.to, key.encapsulation as u32, adjacency));
-        let Some(wire) = wire else {
-            self.wires.let_go(&key, now);
-            return None;
-        };
-        // Of a wire that is there already only the adjacency's index changes, in one store.
-        self.writes.push(Write::Wire(index, wire));
-        self.leaves_by.insert(key, neighbour);
-        let (count, length) = self.forms.entry((neighbour, key.encapsulation)).or_default();
-        (*count, *length) = (*count + 1, wire.length.max(*length));
-        if let Some(before) = before {
-            self.unform(before, key.encapsulation);
-            self.adjacencies.let_go(&before, now);
-        }
-        Some((index, wire.length))
-    }
-
-    fn unwire(&mut self, key: WireKey, now: Duration) {
-        if self.wires.let_go(&key, now)
-            && let Some(neighbour) = self.leaves_by.remove(&key)
-        {
-            self.unform(neighbour, key.encapsulation);
-            self.adjacencies.let_go(&neighbour, now);
-        }
-    }
-
-    fn unform(&mut self, neighbour: Neighbour, encapsulation: Encapsulation) {
-        let key = (neighbour, encapsulation);
-        if let Some((count, _)) = self.forms.get_mut(&key) {
-            *count -= 1;
-            if *count == 0 {
-                self.forms.remove(&key);
-            }
-        }
-    }
-
-    /// Turns an adjacency's pointer to what is known of the neighbour. Whether there was room for it.
-    fn point(&mut self, neighbour: Neighbour, now: Duration) -> bool {
-        let Some(index) = self.adjacencies.get(&neighbour) else { return true };
-        let Some((adjacency, slot)) = self.neighbours.get(&neighbour).copied() else {
-            self.writes.push(Write::Adjacency(index, 0));
-            return true;
-        };
-        let slot = match slot {
-            Some(slot) => slot,
-            None => {
-                let taken = self.adjacency_slots.take(now);
-                let Some(slot) = self.found(taken) else { return false };
-                self.writes.push(Write::AdjacencySlot(slot, adjacency));
-                self.neighbours.insert(neighbour, (adjacency, Some(slot)));
-                slot
-            }
-        };
-        self.writes.push(Write::Adjacency(index, slot.into()));
-        true
-    }
-
     /// What a path leads to anew.
     fn lead(&mut self, application: Application, destination: NodeId, tables: &Tables, now: Duration) {
         let key = (application, destination);
@@ -668,117 +593,6 @@ impl Compiler {
     fn free_group(&mut self, word: u64, now: Duration) {
         if (word >> 32) as u32 == path::GROUP {
             self.groups.give(word as u32, now);
-        }
-    }
-
-    /// Which pairs of locators a node of the LIB makes known.
-    fn pairs(&mut self, application: Application, node: NodeId, tables: &Tables) {
-        let kind = &self.kinds[&application];
-        let old_kind = self.compiled_kinds.get(&application).unwrap_or(kind);
-        let of = |tables: Option<&Tables>, accepts: &BTreeSet<Encapsulation>| -> BTreeSet<PairKey> {
-            let own = tables.into_iter().flat_map(|tables| tables.locators.keys());
-            let theirs = tables.and_then(|tables| tables.nodes.get(&node)).into_iter().flatten();
-            let pairs = theirs.flat_map(|(to, _)| own.clone().map(move |own| (*to, *own)));
-            let same = pairs.filter(|(to, own)| to.is_ipv4() == own.is_ipv4());
-            same.flat_map(|(to, own)| accepts.iter().map(move |kind| (to, own, *kind))).collect()
-        };
-        let locators = |tables: Option<&Tables>| -> BTreeSet<IpAddr> {
-            let theirs = tables.and_then(|tables| tables.nodes.get(&node)).into_iter().flatten();
-            theirs.map(|(locator, _)| *locator).collect()
-        };
-        let before = self.before.get(&application);
-        let (old, new) = (locators(before), locators(Some(tables)));
-        let (old_pairs, new_pairs) = (of(before, &old_kind.accepts), of(Some(tables), &kind.accepts));
-        for locator in old.union(&new) {
-            let nodes = self.locators.entry((application, *locator)).or_default();
-            let first = nodes.first().copied();
-            match new.contains(locator) {
-                true => nodes.insert(node),
-                false => nodes.remove(&node),
-            };
-            let now_first = nodes.first().copied();
-            if first != now_first {
-                let key = LocatorKey { application: application.0.into(), address: mapped(*locator) };
-                self.writes.push(Write::Locator(key, now_first.map(|node| node.0)));
-            }
-        }
-        for pair in old_pairs.difference(&new_pairs) {
-            // Another node may have the same locator.
-            let (to, own, encapsulation) = *pair;
-            let others = self.locators.get(&(application, to)).is_some_and(|nodes| !nodes.is_empty());
-            let is_taken = self.kinds[&application].accepts.contains(&encapsulation);
-            if !others || !is_taken || !tables.locators.contains_key(&own) {
-                self.know(*pair, application, false);
-            }
-        }
-        for pair in &new_pairs {
-            self.know(*pair, application, true);
-        }
-        for locator in old.difference(&new) {
-            let key = (application, *locator);
-            if self.locators.get(&key).is_some_and(BTreeSet::is_empty) {
-                self.locators.remove(&key);
-            }
-        }
-    }
-
-    /// Whether an application knows a pair of locators.
-    fn know(&mut self, pair: PairKey, application: Application, known: bool) {
-        let applications = self.peers.entry(pair).or_default();
-        let changed =
-            if known { applications.insert(application) } else { applications.remove(&application) };
-        if changed {
-            self.write_peer(pair);
-        }
-        if self.peers.get(&pair).is_some_and(BTreeSet::is_empty) {
-            self.peers.remove(&pair);
-        }
-    }
-
-    /// Writes what arrives from a pair of locators.
-    fn write_peer(&mut self, pair: PairKey) {
-        let (to, own, encapsulation) = pair;
-        let Some(applications) = self.peers.get(&pair) else { return };
-        let mut bits = [0; 8];
-        for application in applications.iter() {
-            bits[usize::from(application.0 >> 5)] |= 1 << (application.0 & 31);
-        }
-        // Choice: of packets that name no application the lowest that knows the pair is the one.
-        let first = applications.first().map_or(0, |application| u32::from(application.0));
-        let vni = applications.first().and_then(|first| self.kinds.get(first)).map_or(0, |kind| kind.vni);
-        let peer = Peer { encapsulation: encapsulation as u32, application: first, vni, applications: bits };
-        let is_known = !applications.is_empty();
-        for protocol_port in arrivals(encapsulation as u32) {
-            let key = PeerKey { locator: mapped(to), own: mapped(own), protocol_port };
-            self.writes.push(Write::Peer(key, is_known.then_some(peer)));
-        }
-    }
-
-    /// What is taken at own locators: from strangers it is dropped, not given to the kernel.
-    fn take_at(&mut self, application: Application, tables: &Tables) {
-        let accepts = &self.kinds[&application].accepts;
-        let locators = tables.locators.keys();
-        let wanted: BTreeSet<(IpAddr, Encapsulation)> =
-            locators.flat_map(|own| accepts.iter().map(|kind| (*own, *kind))).collect();
-        let known: Vec<(IpAddr, Encapsulation)> = self.endpoints.keys().copied().collect();
-        for endpoint in wanted.iter().copied().chain(known) {
-            let applications = self.endpoints.entry(endpoint).or_default();
-            let was_empty = applications.is_empty();
-            match wanted.contains(&endpoint) {
-                true => applications.insert(application),
-                false => applications.remove(&application),
-            };
-            let is_empty = applications.is_empty();
-            if is_empty {
-                self.endpoints.remove(&endpoint);
-            }
-            if was_empty != is_empty {
-                let (own, encapsulation) = endpoint;
-                for protocol_port in arrivals(encapsulation as u32) {
-                    let key = EndpointKey { own: mapped(own), protocol_port };
-                    self.writes.push(Write::Endpoint(key, !is_empty));
-                }
-            }
         }
     }
 }
