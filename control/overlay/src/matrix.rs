@@ -6,6 +6,11 @@ use plait_model_topology::graph::Graph;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// What a way costs more, in microseconds, of which one end alone has told. Choice: a node that joins tells of others
+/// before they know it, or they of it; until both have, packets of others do not turn to it, and where there is no
+/// other way they still try.
+const HALF_A_WAY: u32 = 1 << 30;
+
 /// What each node says of its way to others. The same reports give the same matrix on every node, in whatever order they
 /// came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,16 +45,29 @@ impl DelayMatrix {
         }
     }
 
+    /// Those that a node measured its way to.
+    fn told_by(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.of(node).into_iter().flat_map(BTreeMap::keys).copied()
+    }
+
+    /// Whether both ends have measured the way between them, so that each knows the other.
+    fn is_told_by_both(&self, a: NodeId, b: NodeId) -> bool {
+        let tells = |from, to| self.of(from).is_some_and(|delays| delays.contains_key(to));
+        tells(a, &b) && tells(b, &a)
+    }
+
     /// Everyone who reported.
     pub fn nodes(&self) -> BTreeSet<NodeId> {
         self.reports.keys().copied().collect()
     }
 
-    /// Those that a node can reach, by whatever relays; itself among them.
+    /// Those that a node can reach, by whatever relays; itself among them, and those that it measured though they have
+    /// told nothing yet: others who hear of that may send packets to them through it.
     pub fn reachable(&self, own: NodeId) -> BTreeSet<NodeId> {
         let (nodes, graph) = self.graph();
         let Some(source) = nodes.iter().position(|node| *node == own) else { return BTreeSet::new() };
-        graph.shortest_paths(source).reached().map(|vertex| nodes[vertex]).collect()
+        let paths = graph.shortest_paths(source);
+        paths.reached().map(|vertex| nodes[vertex]).chain(self.told_by(own)).collect()
     }
 
     /// The paths of least delay from a node, and the tree of least delay for a group: vRON, section 4.2.3 of the paper.
@@ -68,6 +86,9 @@ impl DelayMatrix {
             if let Some(first) = first {
                 routes.insert(nodes[vertex], BTreeSet::from([first]));
             }
+        }
+        for node in self.told_by(own) {
+            routes.entry(node).or_insert_with(|| BTreeSet::from([node]));
         }
         if let Some(group) = group {
             let tree = graph.minimum_spanning_forest().edges.into_iter().map(|edge| graph.edges()[edge].ends);
@@ -92,7 +113,8 @@ impl DelayMatrix {
         let edges = pairs.filter_map(|(a, b)| {
             let delay = self.delay(nodes[a], nodes[b])?;
             // A hop costs something, or packets could circle between nodes that are equally far.
-            Some((a, b, u32::try_from(delay.as_micros()).unwrap_or(u32::MAX).max(1)))
+            let cost = u32::try_from(delay.as_micros()).unwrap_or(u32::MAX).clamp(1, HALF_A_WAY - 1);
+            Some((a, b, if self.is_told_by_both(nodes[a], nodes[b]) { cost } else { HALF_A_WAY + cost }))
         });
         let graph = Graph::undirected(nodes.len(), edges.collect::<Vec<_>>());
         (nodes, graph)

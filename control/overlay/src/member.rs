@@ -73,6 +73,8 @@ pub struct Member {
     /// Whether anything happened that LIB or RIB may depend on.
     stale: bool,
     lib: BTreeMap<NodeId, Locators>,
+    /// Nodes that are gone and whose packets are taken still, and until when.
+    lingering: BTreeMap<NodeId, Duration>,
     rib: Routes,
     /// Until when tables of a former life stay as they are.
     settles: Option<Duration>,
@@ -108,6 +110,7 @@ impl Member {
             next_round: now,
             stale: true,
             lib: BTreeMap::new(),
+            lingering: BTreeMap::new(),
             rib: Routes::new(),
             settles: None,
             draws: Draws(Box::new(draw)),
@@ -131,7 +134,8 @@ impl Member {
 
     /// Everyone who takes part as far as this node knows, itself among them.
     pub fn members(&self) -> BTreeSet<NodeId> {
-        self.lib.keys().copied().chain([self.config.own]).collect()
+        let there = self.lib.keys().filter(|node| !self.lingering.contains_key(node));
+        there.copied().chain([self.config.own]).collect()
     }
 
     /// What everyone said of delays.
@@ -177,7 +181,7 @@ impl Member {
                 Word::Stranger => self.question(now, sender, incarnation, from),
             },
         }
-        self.decide();
+        self.decide(now);
         Ok(())
     }
 
@@ -191,7 +195,8 @@ impl Member {
         if self.settles.is_some_and(|settles| now >= settles) {
             self.settles = None;
         }
-        self.decide();
+        self.stale |= self.lingering.values().any(|until| now >= *until);
+        self.decide(now);
     }
 
     /// Changes this node's locators.
@@ -203,10 +208,10 @@ impl Member {
     }
 
     /// Decides routes in another way from now on.
-    pub fn set_plane(&mut self, plane: Plane) {
+    pub fn set_plane(&mut self, now: Duration, plane: Plane) {
         self.config.plane = plane;
         self.stale = true;
-        self.decide();
+        self.decide(now);
     }
 
     /// Tells everyone that this node takes part no more.
@@ -488,7 +493,7 @@ impl Member {
     }
 
     /// LIB and RIB anew, if anything happened.
-    fn decide(&mut self) {
+    fn decide(&mut self, now: Duration) {
         if self.settles.is_some() || !std::mem::take(&mut self.stale) {
             return;
         }
@@ -502,6 +507,17 @@ impl Member {
             }
         }
         let members: BTreeSet<NodeId> = lib.keys().copied().chain([self.config.own]).collect();
+        // Others may send through one that fell silent until they hear of it. Who left said so to all.
+        let left = |node| self.known.get(node).is_none_or(|known| known.introduced.is_none());
+        for (node, locators) in &self.lib {
+            if lib.contains_key(node) || left(node) {
+                self.lingering.remove(node);
+            } else if now < *self.lingering.entry(*node).or_insert(now + self.config.interval * MISSED) {
+                lib.insert(*node, locators.clone());
+            } else {
+                self.lingering.remove(node);
+            }
+        }
         let mut rib = match self.config.plane {
             Plane::Mesh => mesh(self.config.own, &members, self.config.group),
             Plane::Delay => self.matrix.routes(self.config.own, self.config.group),

@@ -161,7 +161,13 @@ impl World {
             let tables = self.tables(at);
             let hop = *tables.routes.get(&id(to))?.first()?;
             assert!(tables.nodes.contains_key(&hop), "a next hop has a locator");
-            way.push((hop.0 - id(0).0) as usize);
+            let hop = (hop.0 - id(0).0) as usize;
+            self.nodes[hop].as_ref()?;
+            // It takes packets of those alone whom it knows.
+            if !self.tables(hop).nodes.contains_key(&id(at)) {
+                return None;
+            }
+            way.push(hop);
         }
         (*way.last()? == to).then_some(way)
     }
@@ -331,6 +337,29 @@ fn a_node_that_starts_again_at_once_was_never_away() {
     }
 }
 
+/// A node that is close to all is a relay at once when it joins, but nobody sends to it before it relays.
+#[test]
+fn a_node_that_joins_takes_no_packet_from_others() {
+    for seed in 0..16 {
+        let mut world = World::new(5, Plane::Delay, seed);
+        world.kill(4);
+        world.shuffle = 5;
+        world.delays = vec![vec![50; 5]; 5];
+        world.delays[4] = vec![1, 2, 3, 4, 0];
+        (0..4).for_each(|other| world.delays[other][4] = world.delays[4][other]);
+        world.run(INTERVAL * 12);
+        world.start(4, Plane::Delay, None);
+        for _ in 0..1500 {
+            world.run(INTERVAL / 500);
+            for (from, to) in (0..4).flat_map(|from| (0..4).map(move |to| (from, to))) {
+                assert!(world.way(from, to).is_some(), "seed {seed}: {from} to {to} at {:?}", world.now);
+            }
+        }
+        world.run(INTERVAL * 5);
+        assert_eq!(world.way(0, 3), Some(vec![0, 4, 3]));
+    }
+}
+
 #[test]
 fn a_broken_way_is_gone_around() {
     let mut world = World::new(5, Plane::Delay, 7);
@@ -410,7 +439,7 @@ fn a_change_of_plane_leaves_no_destination_without_a_way() {
     for plane in [Plane::Delay, Plane::Mesh] {
         for node in 0..7 {
             let (member, overlay) = world.nodes[node].as_mut().unwrap();
-            member.set_plane(plane);
+            member.set_plane(world.now, plane);
             while let Some(operation) = member.poll_operation() {
                 overlay.apply(&operation).unwrap();
                 let unicast = overlay.tables(APPLICATION).unwrap().routes.len();

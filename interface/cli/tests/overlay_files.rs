@@ -13,7 +13,7 @@ fn network(members: &str, more: &str) -> String {
         "plait: 1\nnodes: {{a: host, b: host, c: host, d: host, r: router}}\n\
          links: [{{endpoints: [a, r], delay: 1ms, dynamic: true}}, r-b, r-c, r-d]\n\
          overlays:\n  ov0:\n    members: {members}\n    network: 10.99.0.0/24\n\
-         \x20   interval: 200ms\n{more}"
+         \x20   interval: 400ms\n{more}"
     )
 }
 

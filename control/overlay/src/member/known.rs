@@ -104,9 +104,10 @@ impl Known {
         self.way.take_if(|way| now >= way.at + silence).is_some()
     }
 
-    /// Whether neither it nor anybody told its report for so long; once.
+    /// Whether neither it nor anybody told its report for so long, nor did it echo; once.
     pub fn is_silent(&mut self, now: Duration, silence: Duration) -> bool {
-        self.report.take_if(|report| now >= report.at + silence).is_some()
+        let is_silent = self.way.is_none();
+        self.report.take_if(|report| is_silent && now >= report.at + silence).is_some()
     }
 
     /// Whether nothing of it was heard for so long.

@@ -42,7 +42,7 @@ impl Members {
         let Some(control) = control else {
             if let Some(mut driven) = self.members.remove(&application) {
                 driven.member.leave();
-                self.transmit(&mut driven.member);
+                send(&mut driven.member, &self.sockets);
             }
             return Ok(());
         };
@@ -50,7 +50,7 @@ impl Members {
             // Only the plane: it changes under traffic.
             let rest = Control { plane: driven.control.plane, ..control.clone() };
             if rest == driven.control {
-                driven.member.set_plane(control.plane.into());
+                driven.member.set_plane(now, control.plane.into());
                 driven.control = control.clone();
                 return Ok(());
             }
@@ -119,35 +119,41 @@ impl Members {
         }
     }
 
-    /// Does what is due, sends what is to be sent, and gives the changes to make.
+    /// Does what is due, and gives the changes to make. Once they are made, [`transmit`](Self::transmit): others send
+    /// packets here as soon as they hear of it.
     pub fn run(&mut self, now: Duration) -> Vec<Operation> {
         let mut operations = Vec::new();
-        let mut members = std::mem::take(&mut self.members);
-        for driven in members.values_mut() {
+        for driven in self.members.values_mut() {
             if driven.member.poll_timeout() <= now {
                 driven.member.handle_timeout(now);
             }
             operations.extend(std::iter::from_fn(|| driven.member.poll_operation()));
-            self.transmit(&mut driven.member);
         }
-        self.members = members;
         operations
     }
 
-    fn transmit(&self, member: &mut Member) {
-        while let Some((to, bytes)) = member.poll_transmit() {
-            let socket = self.sockets.iter().find(|(own, _)| own.is_ipv4() == to.is_ipv4());
-            if let Some((_, socket)) = socket
-                && let Err(error) = socket.send_to(&bytes, SocketAddr::new(to, OVERLAY_CONTROL))
-            {
-                tracing::debug!(%to, %error, "a datagram was not sent");
-            }
+    /// Sends what is to be sent.
+    pub fn transmit(&mut self) {
+        for driven in self.members.values_mut() {
+            send(&mut driven.member, &self.sockets);
         }
     }
 
     /// When to come back at the latest.
     pub fn timeout(&self) -> Option<Duration> {
         self.members.values().map(|driven| driven.member.poll_timeout()).min()
+    }
+}
+
+/// Sends what a member has to send.
+fn send(member: &mut Member, sockets: &BTreeMap<IpAddr, UdpSocket>) {
+    while let Some((to, bytes)) = member.poll_transmit() {
+        let socket = sockets.iter().find(|(own, _)| own.is_ipv4() == to.is_ipv4());
+        if let Some((_, socket)) = socket
+            && let Err(error) = socket.send_to(&bytes, SocketAddr::new(to, OVERLAY_CONTROL))
+        {
+            tracing::debug!(%to, %error, "a datagram was not sent");
+        }
     }
 }
 

@@ -350,6 +350,7 @@ impl Agent {
                 Err(error) => tracing::debug!(%error, "a control plane takes away what is away"),
             }
         }
+        self.members.transmit();
         if self.again.is_some_and(|again| now() >= again) {
             self.again = None;
             self.compile_again()?;
