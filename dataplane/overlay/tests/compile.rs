@@ -17,7 +17,7 @@ const APPLICATION: Number = Number::ETHERNET;
 const TENANT: u32 = 1;
 const STATION: Mac = Mac([2, 0, 0, 0, 0, 1]);
 
-/// Locators whose third number is even are on the link; others are behind the gateway.
+/// Locators of 10.9 whose third number is even are on the link; all others are behind the gateway.
 struct Links {
     gateway: IpAddr,
 }
@@ -25,7 +25,9 @@ struct Links {
 impl Underlay for Links {
     fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
         let (IpAddr::V4(_), IpAddr::V4(to4)) = (from, to) else { return None };
-        let address = if to4.octets()[2] % 2 == 0 { to } else { self.gateway };
+        let [first, second, third, _] = to4.octets();
+        let is_near = [first, second] == [10, 9] && third % 2 == 0;
+        let address = if is_near { to } else { self.gateway };
         Some(Neighbour { interface: 7, address })
     }
 }
@@ -45,14 +47,11 @@ struct Node {
 
 impl Node {
     fn new() -> Self {
-        let mut compiler = Compiler::new(Room {
-            nodes: 64,
-            hops: 128,
-            groups: 32,
-            wires: 256,
-            neighbours: 32,
-            neighbour_slots: 64,
-        });
+        Self::with(Room { nodes: 64, hops: 128, groups: 32, wires: 256, neighbours: 32, neighbour_slots: 64 })
+    }
+
+    fn with(room: Room) -> Self {
+        let mut compiler = Compiler::new(room);
         compiler.set_kind(APPLICATION, Kind::of(driver::ETHERNET));
         let mut walk = Walk::default();
         let tenant = Tenant {
@@ -224,6 +223,61 @@ fn a_gateways_new_address_moves_all_with_one_pointer() {
     }
     node.neighbour(address(0, 254), None);
     assert_eq!(node.way(2), BTreeSet::new(), "who is gone gets nothing");
+}
+
+#[test]
+fn a_million_nodes_behind_a_gateway_move_with_one_pointer() {
+    const NODES: u32 = 1_000_000;
+    let (room, hops) = (NODES + 16, 2 * NODES + 16);
+    let mut node = Node::with(Room {
+        nodes: room,
+        hops,
+        groups: 32,
+        wires: 2 * room,
+        neighbours: 32,
+        neighbour_slots: 64,
+    });
+    let locator = |number: u32| Ipv4Addr::from_bits(u32::from_be_bytes([11, 0, 0, 0]) + number);
+    let mut events = Vec::new();
+    for number in 2..2 + NODES {
+        let (application, id) = (APPLICATION, NodeId(number));
+        let weight = Weight::default();
+        for operation in [
+            Operation::NodeAdd { application, node: id, locator: locator(number).into(), weight },
+            Operation::RouteAdd { application, destination: id, next_hop: id },
+        ] {
+            events.extend(node.overlay.apply(&operation).unwrap().1);
+        }
+    }
+    node.now += Duration::from_secs(1);
+    let (writes, full) = node.compiler.follow(&node.overlay, &events, &node.underlay, node.now);
+    full.unwrap();
+    writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+    let gateway = Neighbour { interface: 7, address: address(0, 254) };
+    assert_eq!(node.compiler.wanted().collect::<Vec<_>>(), [gateway]);
+    for last in [78, 77] {
+        let adjacency = Adjacency {
+            interface: 7,
+            mtu: 1500,
+            destination: [2, 0, 0, 0, 7, last],
+            source: [2, 0, 0, 0, 7, 1],
+        };
+        node.now += Duration::from_secs(1);
+        let (writes, full) = node.compiler.neighbour(gateway, Some(adjacency), node.now);
+        full.unwrap();
+        assert!(matches!(writes[..], [Write::AdjacencySlot(..), Write::Adjacency(..)]), "{}", writes.len());
+        writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+        let one = NODES / u32::from(last);
+        assert_eq!(node.way(one), BTreeSet::from([(locator(one), Mac([2, 0, 0, 0, 7, last]))]));
+    }
+    // One node that moves is a handful of writes, however many there are.
+    let (application, id, weight) = (APPLICATION, NodeId(2), Weight::default());
+    let moved = Operation::NodeAdd { application, node: id, locator: locator(0).into(), weight };
+    let event = node.overlay.apply(&moved).unwrap().1;
+    let (writes, full) =
+        node.compiler.follow(&node.overlay, &Vec::from_iter(event), &node.underlay, node.now);
+    full.unwrap();
+    assert!((1..16).contains(&writes.len()), "{}", writes.len());
 }
 
 #[test]
