@@ -17,6 +17,7 @@
 //! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], IP again |
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
 //! | ovstack | [`too_big`], or what its application says |
+//! | TCP | [`openflow`], whose messages are many: a folder, with its own page |
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,7 @@ pub mod mpls;
 pub mod nsh;
 pub mod number;
 pub mod nvgre;
+pub mod openflow;
 pub mod ovstack;
 pub mod too_big;
 pub mod udp;
