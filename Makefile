@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay study-accuracy study-guests study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay study-accuracy study-guests study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,10 @@ study-guests: build ## Say what guests cost and carry (root)
 	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 	@studies/guests/run $(RELEASE)/examples/guest
+
+study-ovstack: build ## ovstack's control planes over an Internet of 30 eBGP routers (root; SMALL=1)
+	@setup/install demo test
+	@studies/ovstack/run $(if $(SMALL),--small,--page docs/src/studies/ovstack.md)
 
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
 	@setup/install demo test bench

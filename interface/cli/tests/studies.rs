@@ -61,6 +61,27 @@ fn vitos_experiments_run_and_their_figures_are_sane() {
 }
 
 #[test]
+fn an_internet_carries_both_control_planes() {
+    let Some(person) = Person::root() else { return };
+    if !["python3", "fping", "/usr/lib/frr/bgpd"].into_iter().all(installed) {
+        return;
+    }
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/ovstack/run");
+    let mut command = person.command(study);
+    command.args(["--small", "--output", "study"]).env("PLAIT", env!("CARGO_BIN_EXE_plait"));
+    let said = Running::start(&mut command, "studies/ovstack/run --small".to_owned()).wait().fine();
+    let mean = |world: &str| -> f64 {
+        let row = said.lines().find(|line| line.starts_with(&format!("| all | {world} |"))).expect(&said);
+        row.split('|').nth_back(1).unwrap().trim().parse().unwrap()
+    };
+    // Links of 10 to 50 ms; an overlay is no shorter than light, and a relay takes no time that counts.
+    assert!((10.0..300.0).contains(&mean("underlay")), "{said}");
+    assert!(mean("mesh") > 0.9 * mean("underlay") && mean("delay") < 1.5 * mean("underlay"), "{said}");
+    assert!(person.work().join("study/ovstack-e2.svg").exists());
+    person.assert_nothing_runs();
+}
+
+#[test]
 fn a_long_queue_makes_a_ping_wait_and_a_short_one_does_not() {
     let Some(person) = Person::root() else { return };
     if !installed("iperf3") {
