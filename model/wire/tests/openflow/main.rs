@@ -5,5 +5,7 @@ mod meaning;
 mod open_vswitch;
 mod samples;
 mod stream;
+mod switch;
 mod vectors;
 mod witness;
+mod words;

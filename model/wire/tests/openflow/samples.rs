@@ -119,7 +119,7 @@ pub fn of_1_0() -> Vec<v10::Message> {
     let config = v10::Config { fragments: v10::switch::Fragments::DROP, miss_send_length: 300 };
     let bodies = [
         Hello(Greeting::default()),
-        Error(v10::Error { reason: v10::Reason::FLOW_MOD_OVERLAP, data: vec![1, 14, 0, 8, 0, 0, 0, 1] }),
+        Error(v10::Error { reason: v10::Reason::FLOW_MOD_OVERLAP, data: vec![1, 18, 0, 8, 0, 0, 0, 1] }),
         EchoRequest(b"ping".to_vec()),
         EchoReply(b"pong".to_vec()),
         // Nicira's request for a role: slave.
@@ -530,7 +530,7 @@ pub fn of_1_3() -> Vec<v13::Message> {
             elements: vec![hello::Element::Unknown { kind: 9, body: vec![1, 2, 3] }],
             rest: vec![7],
         }),
-        Error(v13::Error { reason: v13::Reason::MATCH_BAD_PREREQ, data: vec![4, 14, 0, 8, 0, 0, 0, 1] }),
+        Error(v13::Error { reason: v13::Reason::MATCH_BAD_PREREQ, data: vec![4, 20, 0, 8, 0, 0, 0, 1] }),
         Error(v13::Error {
             reason: v13::Reason { kind: v13::error::EXPERIMENTER, code: 2300 },
             data: vec![0x4f, 0x4e, 0x46, 0, 1, 2],
