@@ -10,12 +10,13 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
+    whole: usize,
     name: &'static str,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8], name: &'static str) -> Self {
-        Self { bytes, name }
+        Self { bytes, whole: bytes.len(), name }
     }
 
     pub fn left(&self) -> usize {
@@ -52,7 +53,7 @@ impl<'a> Reader<'a> {
 
     /// The next part, which ends before the whole does.
     pub fn part(&mut self, length: usize) -> Result<Reader<'a>, Malformed> {
-        Ok(Reader { bytes: self.take(length)?, name: self.name })
+        Ok(Reader::new(self.take(length)?, self.name))
     }
 
     /// A part of `length` bytes of which `read` are read already.
@@ -67,12 +68,9 @@ impl<'a> Reader<'a> {
         Ok((kind, self.rest_of(length.into(), 4)?))
     }
 
-    /// That nothing is left.
+    /// That nothing is left: a length that says more than its type has is wrong.
     pub fn finish(self) -> Result<(), Malformed> {
-        match self.bytes.len() {
-            0 => Ok(()),
-            more => Err(self.malformed(Fault::Length(more))),
-        }
+        if self.bytes.is_empty() { Ok(()) } else { Err(self.malformed(Fault::Length(self.whole))) }
     }
 }
 

@@ -81,9 +81,11 @@ macro_rules! flags {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 let mut left = self.0;
                 let mut between = "";
-                for (flag, name) in Self::NAMED.iter().filter(|(flag, _)| flag.0 != 0 && self.contains(*flag)) {
-                    write!(f, "{between}{name}")?;
-                    (left, between) = (left & !flag.0, "|");
+                for (flag, name) in Self::NAMED.iter().filter(|(flag, _)| flag.0 != 0) {
+                    if left & flag.0 == flag.0 {
+                        write!(f, "{between}{name}")?;
+                        (left, between) = (left & !flag.0, "|");
+                    }
                 }
                 match (left, between) {
                     (0, "") => f.write_str("0"),

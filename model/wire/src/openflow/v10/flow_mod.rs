@@ -86,6 +86,7 @@ impl<'a> View<'a> {
 
     /// Which packets it is for.
     pub fn flow_match(&self) -> Match {
+        // Whatever forty bytes there are, they are a match.
         Match::read(&mut Reader::new(&self.layout.flow_match, NAME)).unwrap_or(Match::ANY)
     }
 

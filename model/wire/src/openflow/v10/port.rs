@@ -54,12 +54,12 @@ flags! {
     pub struct PortState(u32) {
         /// It has no link.
         LINK_DOWN = 1,
+        /// It is no part of the tree.
+        STP_BLOCK = 3 << 8,
         /// It learns stations and forwards nothing.
         STP_LEARN = 1 << 8,
         /// It forwards.
         STP_FORWARD = 2 << 8,
-        /// It is no part of the tree. Also the mask of the number.
-        STP_BLOCK = 3 << 8,
     }
 }
 

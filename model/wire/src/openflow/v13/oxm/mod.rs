@@ -3,6 +3,12 @@
 //! A field that the specification's table (7.2.3.7) has no line for is kept as [`Oxm::Other`], and so is one of another
 //! length than its line says: a switch answers to it, a codec does not.
 
+mod id;
+mod view;
+
+pub use id::Id;
+pub use view::{Fields, View};
+
 use super::{NAME, PortNumber};
 use crate::Malformed;
 use crate::ethernet::Mac;
@@ -101,61 +107,6 @@ fn write_masked<T: Wire>(masked: &Masked<T>, to: &mut Writer<'_>) {
     if let Some(mask) = &masked.mask {
         mask.write(to);
     }
-}
-
-/// A field as it lies in a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View<'a> {
-    /// Whose field it is.
-    pub class: Class,
-    /// Which of them, 7 bits.
-    pub field: u8,
-    /// Whether a mask of the value's length follows the value.
-    pub has_mask: bool,
-    /// Of an experimenter's field who that is, then value and mask.
-    pub payload: &'a [u8],
-}
-
-/// A message's match fields, where they lie, checked to be whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut from = Reader::new(bytes, NAME);
-        while from.left() > 0 {
-            next(&mut from)?;
-        }
-        Ok(Self(bytes))
-    }
-
-    /// As they lie in the message.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.0
-    }
-
-    /// One after the other.
-    pub fn iter(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
-        let mut from = Reader::new(self.0, NAME);
-        std::iter::from_fn(move || next(&mut from).ok())
-    }
-
-    /// The port that the packet came by, which every packet-in says.
-    pub fn in_port(&self) -> Option<PortNumber> {
-        self.iter().find_map(|view| match (view.class, view.field, view.has_mask, view.payload) {
-            (Class::OPENFLOW_BASIC, 0, false, payload) => {
-                payload.try_into().ok().map(|number| PortNumber(u32::from_be_bytes(number)))
-            }
-            _ => None,
-        })
-    }
-}
-
-fn next<'a>(from: &mut Reader<'a>) -> Result<View<'a>, Malformed> {
-    let class = Class::read(from)?;
-    let [field, length] = from.array()?;
-    let payload = from.take(length.into())?;
-    Ok(View { class, field: field >> 1, has_mask: field & 1 == 1, payload })
 }
 
 /// The specification's table of fields.
@@ -313,7 +264,7 @@ fields! {
 
 impl Wire for Oxm {
     fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        next(from).map(Self::of)
+        view::next(from).map(Self::of)
     }
 
     fn write(&self, to: &mut Writer<'_>) {
@@ -334,37 +285,5 @@ impl Wire for U24 {
     fn write(&self, to: &mut Writer<'_>) {
         let [_, bytes @ ..] = self.get().to_be_bytes();
         to.put(&bytes);
-    }
-}
-
-/// A field that a table can match or set: its header without a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Id {
-    /// Whose field it is.
-    pub class: Class,
-    /// Which of them, 7 bits.
-    pub field: u8,
-    /// Whether it may have a mask.
-    pub has_mask: bool,
-    /// Bytes of what would follow.
-    pub length: u8,
-    /// Whose it is, of [`Class::EXPERIMENTER`] and of no other.
-    pub experimenter: Option<u32>,
-}
-
-impl Wire for Id {
-    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let class = Class::read(from)?;
-        let [field, length] = from.array()?;
-        let experimenter = if class == Class::EXPERIMENTER { Some(u32::read(from)?) } else { None };
-        Ok(Self { class, field: field >> 1, has_mask: field & 1 == 1, length, experimenter })
-    }
-
-    fn write(&self, to: &mut Writer<'_>) {
-        self.class.write(to);
-        to.put(&[self.field << 1 | u8::from(self.has_mask), self.length]);
-        if let Some(experimenter) = self.experimenter {
-            experimenter.write(to);
-        }
     }
 }
