@@ -1,0 +1,114 @@
+//! DAGs: applications in an order, what sets them off, and how they are run.
+
+use crate::{Name, ViewId};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A composition of applications (thesis §3.2.4). One that exists need not be valid; it is checked when it is added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dag {
+    /// Its name.
+    pub name: Name,
+    /// Its applications, each once.
+    pub nodes: Vec<Name>,
+    /// Who runs before whom. Applications without an order between them may run at once.
+    #[serde(default)]
+    pub edges: Vec<(Name, Name)>,
+    /// What sets it off.
+    pub triggers: Vec<Trigger>,
+    /// How it is run.
+    #[serde(default)]
+    pub policy: Policy,
+}
+
+/// What sets a DAG off. A DAG that is to run already is not set off twice; its own commits do not set it off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trigger {
+    /// A view has changed; of a stream, there is a batch, and each has a run of its own.
+    View(ViewId),
+    /// Time has passed, for the first time after this much of it. What was missed is not made up for.
+    Every(Duration),
+}
+
+/// How a DAG is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Whether a run that became stale, or that a conflicting DAG of higher priority waits for, is given up and begun
+    /// again (thesis §2.1.5).
+    pub preemptible: bool,
+    /// From one emission of results to the next, at least (the generalised push timer of thesis §2.1.5).
+    ///
+    /// Choice: it is the start that waits, so that what is emitted is computed from the newest state.
+    pub min_interval: Duration,
+    /// Who goes first among those that wait: the higher.
+    pub priority: i32,
+    /// How many runs of it there may be at once. More than one needs applications that are parallel and no state to
+    /// write.
+    pub instances: usize,
+    /// How many batches of a stream may wait for it. More are refused, so that their source is slowed down.
+    pub queue: usize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        // Choice: 1024 batches are a second of a controller's work at a thousand of them, and few enough to keep.
+        Self { preemptible: false, min_interval: Duration::ZERO, priority: 0, instances: 1, queue: 1024 }
+    }
+}
+
+impl Dag {
+    /// A DAG of one application after another, which nothing sets off yet.
+    ///
+    /// # Panics
+    ///
+    /// If any of it is no [`Name`].
+    pub fn chain(name: &str, applications: &[&str]) -> Self {
+        let nodes: Vec<Name> = applications.iter().map(|name| parsed(name)).collect();
+        let edges = nodes.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+        Self { name: parsed(name), nodes, edges, triggers: Vec::new(), policy: Policy::default() }
+    }
+
+    /// An application after another, either of which may be new.
+    ///
+    /// # Panics
+    ///
+    /// If any of it is no [`Name`].
+    pub fn edge(mut self, before: &str, after: &str) -> Self {
+        for name in [before, after].map(parsed::<Name>) {
+            if !self.nodes.contains(&name) {
+                self.nodes.push(name);
+            }
+        }
+        self.edges.push((parsed(before), parsed(after)));
+        self
+    }
+
+    /// Set off by a view's changes, or a stream's batches.
+    ///
+    /// # Panics
+    ///
+    /// If that is no view.
+    pub fn on(mut self, view: &str) -> Self {
+        self.triggers.push(Trigger::View(parsed(view)));
+        self
+    }
+
+    /// Set off by time.
+    pub fn every(mut self, interval: Duration) -> Self {
+        self.triggers.push(Trigger::Every(interval));
+        self
+    }
+
+    /// Run in this way.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> T {
+    text.parse().unwrap_or_else(|fault| panic!("{fault}"))
+}
