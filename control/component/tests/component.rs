@@ -1,0 +1,298 @@
+//! Applications as components, seen from outside.
+
+mod support;
+
+use plait_control_component::{Limits, LoadFault, Loader};
+use plait_control_runtime::*;
+use std::sync::Arc;
+use std::time::Duration;
+use support::{least_delay, name, own};
+
+#[derive(Debug, Clone, PartialEq)]
+struct Link {
+    source: u32,
+    target: u32,
+    delay: Duration,
+}
+wit!(struct Link { source, target, delay });
+
+#[derive(Debug, Clone, PartialEq)]
+struct Links {
+    up: Vec<Link>,
+}
+wit!(struct Links { up });
+impl View for Links {
+    const NAME: &'static str = "links";
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Route {
+    source: u32,
+    destination: u32,
+    next_hop: u32,
+    delay: Duration,
+}
+wit!(struct Route { source, destination, next_hop, delay });
+
+#[derive(Debug, Clone, PartialEq)]
+struct Routes {
+    best: Vec<Route>,
+}
+wit!(struct Routes { best });
+impl View for Routes {
+    const NAME: &'static str = "routes";
+}
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// Links between nodes, each in both directions.
+fn links(between: &[(u32, u32, u64)]) -> Vec<(ViewId, Content)> {
+    let both = |(one, other, delay): &(u32, u32, u64)| {
+        [(*one, *other), (*other, *one)].map(|(source, target)| Link { source, target, delay: ms(*delay) })
+    };
+    vec![(Links::id(), Content::new(Links { up: between.iter().flat_map(both).collect() }))]
+}
+
+fn settle(runtime: &mut Runtime) -> Vec<Report> {
+    let report = |action| match action {
+        Action::Report(report) => Some(report),
+        _ => None,
+    };
+    runtime.settle(&mut InPlace::default(), || Duration::ZERO).into_iter().filter_map(report).collect()
+}
+
+fn routed(config: Config) -> Runtime {
+    let mut runtime = Runtime::new(config);
+    runtime.grant(&name("ports"), &name("links"));
+    runtime
+        .add_driver(&name("ports"), Signature { inputs: vec![], outputs: vec![Port::of::<Links>()] })
+        .unwrap();
+    let (manifest, component) = least_delay();
+    let application = Loader::new(Limits::default()).unwrap().load(&manifest, &component).unwrap();
+    runtime.grant(&manifest.name, &name("routes"));
+    runtime.add_application(manifest, application).unwrap();
+    runtime.add_dag(ms(0), Dag::chain("routing", &["least-delay"]).on("links@1")).unwrap();
+    runtime
+}
+
+fn via(runtime: &Runtime, from: u32, to: u32) -> Option<(u32, Duration)> {
+    let routes = runtime.state().content(&Routes::id())?.read::<Routes>().unwrap();
+    let route = routes.best.iter().find(|route| (route.source, route.destination) == (from, to))?;
+    Some((route.next_hop, route.delay))
+}
+
+#[test]
+fn an_application_in_c_finds_paths_of_least_delay_beside_native_ones() {
+    let mut runtime = routed(Config::default());
+    runtime.handle_views(ms(0), &name("ports"), links(&[(1, 2, 10), (2, 3, 10), (1, 3, 50)])).unwrap();
+    settle(&mut runtime);
+    assert_eq!(via(&runtime, 1, 3), Some((2, ms(20))));
+    runtime.handle_views(ms(1), &name("ports"), links(&[(2, 3, 10), (1, 3, 50)])).unwrap();
+    settle(&mut runtime);
+    assert_eq!(via(&runtime, 1, 3), Some((3, ms(50))));
+    assert_eq!(via(&runtime, 1, 2), Some((3, ms(60))));
+    assert_eq!(via(&runtime, 1, 9), None);
+    // A native one takes its place while all goes on.
+    let direct = native(|(links,): (Arc<Links>,)| {
+        let direct = |link: &Link| Route {
+            source: link.source,
+            destination: link.target,
+            next_hop: link.target,
+            delay: link.delay,
+        };
+        Ok((Routes { best: links.up.iter().map(direct).collect() },))
+    });
+    let (manifest, component) = least_delay();
+    runtime.add_application(manifest.clone(), direct).unwrap();
+    runtime.handle_views(ms(2), &name("ports"), links(&[(1, 2, 10), (2, 3, 10), (1, 3, 50)])).unwrap();
+    settle(&mut runtime);
+    assert_eq!(via(&runtime, 1, 3), Some((3, ms(50))));
+    // And it takes that one's.
+    let again = Loader::new(Limits::default()).unwrap().load(&manifest, &component).unwrap();
+    runtime.add_application(manifest, again).unwrap();
+    runtime.handle_trigger(ms(3), &name("routing")).unwrap();
+    settle(&mut runtime);
+    assert_eq!(via(&runtime, 1, 3), Some((2, ms(20))));
+}
+
+#[test]
+fn what_a_component_declines_is_reported_in_its_words() {
+    let mut runtime = routed(Config::default());
+    let many: Vec<(u32, u32, u64)> = (0..600).map(|node| (node, node + 1, 1)).collect();
+    runtime.handle_views(ms(0), &name("ports"), links(&many)).unwrap();
+    let [Report::Failed { failure, .. }] = &settle(&mut runtime)[..] else { panic!("it has too many nodes") };
+    assert_eq!(*failure, Failure::Failed("more than 512 nodes".into()));
+}
+
+#[test]
+fn a_recorded_run_of_components_is_replayed_to_the_same_outputs() {
+    let mut runtime = routed(Config { record: true, ..Config::default() });
+    for delay in [5, 50, 500] {
+        runtime
+            .handle_views(ms(delay), &name("ports"), links(&[(1, 2, delay), (2, 3, 10), (1, 3, 50)]))
+            .unwrap();
+        settle(&mut runtime);
+    }
+    let recording: Vec<Entry> = std::iter::from_fn(|| runtime.poll_entry()).collect();
+    let (_, component) = least_delay();
+    let load = |manifest: &Manifest| Loader::new(Limits::default()).unwrap().load(manifest, &component).ok();
+    let state = replay(&recording, load).unwrap();
+    let routes = |state: &Snapshot| state.content(&Routes::id()).unwrap().value().clone();
+    assert_eq!(routes(&state), routes(&runtime.state()));
+}
+
+#[derive(Debug)]
+struct Settings {
+    speed: u32,
+}
+wit!(struct Settings { speed });
+impl View for Settings {
+    const NAME: &'static str = "settings";
+}
+
+/// What a component that misbehaves in a way is reported with, and what it wrote.
+fn misbehave(way: &str) -> (Vec<Report>, Option<Value>) {
+    let limits = Limits { fuel: 20_000_000, memory: 4 << 20 };
+    let manifest = Manifest::new("misbehaving").reads("settings@1").writes("bytes@1");
+    let application = Loader::new(limits).unwrap().load(&manifest, &own("misbehaving", &[way])).unwrap();
+    let mut runtime = Runtime::new(Config::default());
+    runtime.grant(&name("person"), &name("settings"));
+    runtime
+        .add_driver(&name("person"), Signature { inputs: vec![], outputs: vec![Port::of::<Settings>()] })
+        .unwrap();
+    runtime.grant(&manifest.name, &name("bytes"));
+    runtime.add_application(manifest, application).unwrap();
+    runtime.add_dag(ms(0), Dag::chain("dag", &["misbehaving"]).on("settings@1")).unwrap();
+    let mut reports = Vec::new();
+    for speed in [1, 2] {
+        let settings = vec![(Settings::id(), Content::new(Settings { speed }))];
+        runtime.handle_views(ms(0), &name("person"), settings).unwrap();
+        reports.extend(settle(&mut runtime));
+    }
+    let bytes = runtime.state().content(&"bytes@1".parse().unwrap()).map(|content| content.value().clone());
+    (reports, bytes)
+}
+
+#[test]
+fn a_component_that_misbehaves_is_contained_and_reported() {
+    let crashed = |failure: &Failure| matches!(failure, Failure::Crashed(_));
+    let exhausted = |failure: &Failure| matches!(failure, Failure::Exhausted(_));
+    let declined =
+        |failure: &Failure| matches!(failure, Failure::Failed(said) if said == "not at that speed");
+    let ways: [(&str, &dyn Fn(&Failure) -> bool); 8] = [
+        ("TRAPS", &crashed),
+        ("SPINS", &exhausted),
+        ("RECURSES", &|failure| crashed(failure) || exhausted(failure)),
+        ("HOARDS", &exhausted),
+        ("SWELLS", &|failure| crashed(failure) || exhausted(failure)),
+        ("STRAYS", &crashed),
+        ("MUMBLES", &crashed),
+        ("DECLINES", &declined),
+    ];
+    for (way, expected) in ways {
+        let (reports, bytes) = misbehave(way);
+        assert_eq!(reports.len(), 2, "{way}: the next change runs it again");
+        for report in reports {
+            let Report::Failed { failure, .. } = report else { panic!("{way}: {report:?}") };
+            assert!(expected(&failure), "{way}: {failure}");
+        }
+        assert_eq!(bytes, None, "{way}: nothing of it is seen");
+    }
+}
+
+#[test]
+fn a_component_keeps_nothing_from_one_run_to_the_next() {
+    let (reports, bytes) = misbehave("REMEMBERS");
+    assert!(reports.iter().all(|report| matches!(report, Report::Committed { .. })), "{reports:?}");
+    assert_eq!(bytes, Some(Value::List([Value::U8(1)].into())));
+}
+
+#[test]
+fn a_component_that_is_not_what_it_says_is_not_taken() {
+    let loader = Loader::new(Limits::default()).unwrap();
+    let fault = |manifest: Manifest, component: &[u8]| loader.load(&manifest, component).err().unwrap();
+    let (manifest, component) = least_delay();
+    assert!(matches!(fault(manifest.clone(), b"not a component"), LoadFault::Malformed(_)));
+    assert!(
+        matches!(fault(manifest.clone(), &own("reaching", &[])), LoadFault::Import(what) if what == "look")
+    );
+    assert!(
+        matches!(fault(manifest.clone(), &own("talking", &[])), LoadFault::Export(what) if what == "stop")
+    );
+    for (manifest, said) in [
+        (
+            manifest.clone().reads("weather@1"),
+            "its manifest says that it reads weather@1, which its code does not",
+        ),
+        (Manifest::new("x").writes("routes@1"), "its code reads links@1, which its manifest does not say"),
+        (Manifest::new("x").reads("links@1"), "its code writes routes@1, which its manifest does not say"),
+        (
+            Manifest::new("x").reads("links@1?"),
+            "links is optional in its manifest and no `option` in its code",
+        ),
+    ] {
+        assert_eq!(fault(manifest, &component).to_string(), said);
+    }
+}
+
+#[test]
+fn a_component_brings_views_of_its_own_of_every_type() {
+    let manifest = Manifest::new("smoothing").reads("sample@1").reads("memory@3?").writes("memory@3?");
+    let loader = Loader::new(Limits::default()).unwrap();
+    let application = loader.load(&manifest, &own("smoothing", &[])).unwrap();
+    let sample = application.signature().inputs[0].clone();
+    assert_eq!(
+        sample.schema.to_string(),
+        "record { name: string, state: flags { up, loaded }, quality: variant { unknown, measured(f64) }, \
+         far: option<tuple<u8, s64>> }"
+    );
+    let mut runtime = Runtime::new(Config::default());
+    runtime.grant(&name("probe"), &name("sample"));
+    runtime.add_driver(&name("probe"), Signature { inputs: vec![], outputs: vec![sample.clone()] }).unwrap();
+    runtime.grant(&manifest.name, &name("memory"));
+    runtime.add_application(manifest, application).unwrap();
+    runtime.add_dag(ms(0), Dag::chain("smoothing", &["smoothing"]).on("sample@1")).unwrap();
+    let far = Value::Tuple([Value::U8(200), Value::S64(-5)].into());
+    let value = |text: &str, quality: Option<f64>, far: Option<&Value>| {
+        let payload = |quality: f64| Arc::new(Value::F64(quality.to_bits()));
+        Value::Record(
+            [
+                Value::String(text.into()),
+                Value::Flags(if quality.is_some() { 0b10 } else { 0b01 }),
+                Value::Variant(u32::from(quality.is_some()), quality.map(payload)),
+                Value::Option(far.map(|far| Arc::new(far.clone()))),
+            ]
+            .into(),
+        )
+    };
+    let samples = [value("süd", Some(0.5), None), value("", None, None), value("north", None, Some(&far))];
+    for sample_value in &samples {
+        let changes = vec![(sample.view.clone(), Content::plain(sample_value.clone()))];
+        runtime.handle_views(ms(0), &name("probe"), changes).unwrap();
+        let reports = settle(&mut runtime);
+        assert!(matches!(reports[..], [Report::Committed { .. }]), "{reports:?}");
+    }
+    let memory = runtime.state().content(&"memory@3".parse().unwrap()).unwrap().value().clone();
+    let kept = [samples[0].clone(), samples[2].clone()];
+    assert_eq!(memory, Value::Record([Value::U64(2), Value::List(kept.into())].into()));
+}
+
+#[test]
+fn no_bytes_make_the_loader_panic() {
+    let loader = Loader::new(Limits::default()).unwrap();
+    let (manifest, component) = least_delay();
+    let mut draw = 1u64;
+    for _ in 0..200 {
+        let mut broken = component.clone();
+        for _ in 0..3 {
+            // Numerical Recipes' generator: the same bytes on every machine.
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = (draw >> 33) as usize % broken.len();
+            broken[place] ^= 1 << (draw >> 61);
+        }
+        let _ = loader.load(&manifest, &broken);
+        let _ = loader.load(&manifest, &component[..(draw >> 33) as usize % component.len()]);
+    }
+}
