@@ -115,7 +115,7 @@ pub(crate) fn lift(due: &Type, found: Val) -> Option<Value> {
             Value::Result(Err(payload(err.as_deref(), found)?))
         }
         (Type::Flags(names), Val::Flags(found)) => {
-            let bit = |name: String| Some(1u32.checked_shl(case(&mut names.iter(), &name)?)?);
+            let bit = |name: String| 1u32.checked_shl(case(&mut names.iter(), &name)?);
             Value::Flags(found.into_iter().map(bit).try_fold(0, |set, bit| Some(set | bit?))?)
         }
         _ => return None,

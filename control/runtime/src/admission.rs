@@ -87,7 +87,7 @@ impl<K: Clone + PartialEq> Admission<K> {
     }
 
     /// Takes out who is next, who then runs until its [`end`](Self::end). To be asked until there is nobody.
-    pub fn next(&mut self) -> Option<K> {
+    pub fn admit(&mut self) -> Option<K> {
         let reserved = self.reserved();
         let mut order: Vec<usize> = (0..self.waiting.len()).collect();
         order[reserved..].sort_by_key(|place| Reverse(self.waiting[*place].priority));

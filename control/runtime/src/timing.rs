@@ -15,7 +15,8 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         // Two digits are within the crate's range of 0 to 5.
-        let histogram = Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits can be kept"));
+        let mut histogram = Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits can be kept"));
+        histogram.auto(true);
         Self { histogram, last: Duration::ZERO, sum: Duration::ZERO }
     }
 }
@@ -25,9 +26,9 @@ impl Timing {
     pub(crate) fn record(&mut self, took: Duration) {
         self.last = took;
         self.sum = self.sum.saturating_add(took);
-        // An hour is the longest that is told apart.
-        let nanoseconds = took.min(Duration::from_secs(3600)).as_nanos() as u64;
-        self.histogram.saturating_record(nanoseconds);
+        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        // The histogram grows to what it is given; one that cannot lacks a sample, and nothing else.
+        let _ = self.histogram.record(nanoseconds);
     }
 
     /// How many.

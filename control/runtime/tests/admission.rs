@@ -69,7 +69,7 @@ impl Explorer<'_> {
                 for dag in wishes {
                     next.admission.submit(dag, self.claims[dag].clone(), self.priorities[dag]);
                 }
-                while let Some(started) = next.admission.next() {
+                while let Some(started) = next.admission.admit() {
                     next.overtaken[started] = 0;
                     for (other, _) in next.admission.waiting() {
                         if self.claims[started].conflicts(&self.claims[*other]) {
@@ -158,7 +158,7 @@ fn readers_that_take_turns_do_not_keep_a_writer_out() {
     let (reader, writer) = (claim(1), claim(2));
     let mut admission = Admission::new(1);
     let start = |admission: &mut Admission<&'static str>| -> Vec<_> {
-        std::iter::from_fn(|| admission.next()).collect()
+        std::iter::from_fn(|| admission.admit()).collect()
     };
     admission.submit("first reader", reader.clone(), 0);
     assert_eq!(start(&mut admission), ["first reader"]);
@@ -180,6 +180,6 @@ fn the_higher_priority_goes_first() {
     let mut admission = Admission::new(1);
     admission.submit("low", claim(2), 0);
     admission.submit("high", claim(2), 1);
-    assert_eq!(admission.next(), Some("high"));
-    assert_eq!(admission.next(), None);
+    assert_eq!(admission.admit(), Some("high"));
+    assert_eq!(admission.admit(), None);
 }

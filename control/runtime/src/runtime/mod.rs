@@ -283,7 +283,7 @@ impl Runtime {
     fn advance(&mut self) {
         loop {
             self.submit();
-            while let Some(run) = self.admission.next() {
+            while let Some(run) = self.admission.admit() {
                 self.begin(run);
             }
             if !self.make_way() {
