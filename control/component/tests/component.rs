@@ -181,7 +181,8 @@ fn a_component_that_misbehaves_is_contained_and_reported() {
     let exhausted = |failure: &Failure| matches!(failure, Failure::Exhausted(_));
     let declined =
         |failure: &Failure| matches!(failure, Failure::Failed(said) if said == "not at that speed");
-    let ways: [(&str, &dyn Fn(&Failure) -> bool); 8] = [
+    type Expected<'a> = &'a dyn Fn(&Failure) -> bool;
+    let ways: [(&str, Expected<'_>); 8] = [
         ("TRAPS", &crashed),
         ("SPINS", &exhausted),
         ("RECURSES", &|failure| crashed(failure) || exhausted(failure)),

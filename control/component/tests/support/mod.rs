@@ -1,4 +1,5 @@
 //! Components built from C as anybody would: clang for the module, then its world.
+#![allow(dead_code)]
 
 #[path = "../../examples/componentize/encode.rs"]
 mod encode;
