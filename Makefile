@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay study-accuracy study-guests study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control study-accuracy study-guests study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,15 @@ bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forward
 	$(CARGO) build --release --locked --package plait-dataplane-overlay --example overlay_bars
 	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
 		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small)
+
+bench-control: ## Say what the control runtime costs beside what it runs
+	@setup/install build test
+	$(CARGO) build --release --locked --package plait-control-component --example control_bars --example componentize
+	@cd examples/control/least-delay && built=$$(mktemp -d) && \
+		clang --target=wasm32 -O2 -mbulk-memory -nostdlib -Wl,--no-entry -o "$$built/core.wasm" least-delay.c && \
+		$(RELEASE)/examples/componentize "$$built/core.wasm" least-delay.wit "$$built/least-delay.wasm" && \
+		$(RELEASE)/examples/control_bars "$$built/least-delay.wasm" manifest.json; \
+		status=$$?; rm -r "$$built"; exit $$status
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench

@@ -19,8 +19,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        // Choice: about a second, and what the views of a network of thousands of nodes need.
-        Self { fuel: 1_000_000_000, memory: 64 << 20 }
+        // Choice: seconds of one processor, and what the views of a network of a thousand nodes need.
+        Self { fuel: 4_000_000_000, memory: 256 << 20 }
     }
 }
 

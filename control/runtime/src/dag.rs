@@ -1,7 +1,8 @@
 //! DAGs: applications in an order, what sets them off, and how they are run.
 
 use crate::{Name, ViewId};
-use serde::{Deserialize, Serialize};
+use plait_model_quantity::TimeSpan;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
 /// A composition of applications (thesis §3.2.4). One that exists need not be valid; it is checked when it is added.
@@ -29,12 +30,12 @@ pub enum Trigger {
     /// A view has changed; of a stream, there is a batch, and each has a run of its own.
     View(ViewId),
     /// Time has passed, for the first time after this much of it. What was missed is not made up for.
-    Every(Duration),
+    Every(#[serde(serialize_with = "write_span", deserialize_with = "read_span")] Duration),
 }
 
 /// How a DAG is run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
     /// Whether a run that became stale, or that a conflicting DAG of higher priority waits for, is given up and begun
     /// again (thesis §2.1.5).
@@ -42,6 +43,7 @@ pub struct Policy {
     /// From one emission of results to the next, at least (the generalised push timer of thesis §2.1.5).
     ///
     /// Choice: it is the start that waits, so that what is emitted is computed from the newest state.
+    #[serde(serialize_with = "write_span", deserialize_with = "read_span")]
     pub min_interval: Duration,
     /// Who goes first among those that wait: the higher.
     pub priority: i32,
@@ -111,4 +113,13 @@ impl Dag {
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> T {
     text.parse().unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// A time as files have it: `20ms`.
+fn write_span<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    TimeSpan::from(*time).serialize(serializer)
+}
+
+fn read_span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    TimeSpan::deserialize(deserializer).map(Duration::from)
 }

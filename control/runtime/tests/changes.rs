@@ -259,3 +259,33 @@ fn a_driver_turns_events_into_views_and_views_into_messages() {
     }
     assert_eq!(messages, ["1 links, 0 before", "2 links, 1 before", "1 links, 2 before"]);
 }
+
+#[test]
+fn a_dag_is_written_as_a_file_has_it() {
+    let text = r#"{"name":"routing","nodes":["count"],"edges":[],"triggers":[{"view":"links@1"},{"every":"20ms"}],
+        "policy":{"preemptible":false,"min-interval":"1s","priority":2,"instances":1,"queue":1024}}"#;
+    let policy = Policy { min_interval: ms(1000), priority: 2, ..Policy::default() };
+    let dag = Dag::chain("routing", &["count"]).on("links@1").every(ms(20)).policy(policy);
+    assert_eq!(serde_json::from_str::<Dag>(text).unwrap(), dag);
+    assert_eq!(serde_json::to_string(&dag).unwrap(), text.replace("\n        ", ""));
+    let odd = Dag::chain("odd", &["count"]).every(std::time::Duration::from_nanos(1_234_567_891));
+    assert_eq!(serde_json::from_str::<Dag>(&serde_json::to_string(&odd).unwrap()).unwrap(), odd);
+    let short = r#"{"name":"routing","nodes":["count"],"triggers":[{"view":"links@1"}]}"#;
+    assert_eq!(serde_json::from_str::<Dag>(short).unwrap(), Dag::chain("routing", &["count"]).on("links@1"));
+}
+
+#[test]
+fn an_interval_longer_than_time_itself_is_never_over() {
+    let mut runtime = running();
+    let policy = Policy { min_interval: std::time::Duration::MAX, ..Policy::default() };
+    runtime
+        .add_dag(ms(5), Dag::chain("counting", &["count"]).every(std::time::Duration::MAX).policy(policy))
+        .unwrap();
+    runtime.handle_views(ms(5), &name("ports"), links_up(&[])).unwrap();
+    for now in [6, 7] {
+        runtime.handle_trigger(ms(now), &name("counting")).unwrap();
+        settle(&mut runtime);
+        runtime.handle_timeout(ms(now));
+    }
+    assert_eq!(runtime.graph().dags[0].runs.count(), 1);
+}

@@ -104,7 +104,7 @@ impl Runtime {
                     // What was missed is not made up for, and the beat is kept.
                     let missed = (now - *due).as_nanos() / interval.as_nanos();
                     let missed = u32::try_from(missed).unwrap_or(u32::MAX);
-                    *due += interval.saturating_mul(missed.saturating_add(1));
+                    *due = due.saturating_add(interval.saturating_mul(missed.saturating_add(1)));
                 }
             }
         }

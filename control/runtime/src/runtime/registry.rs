@@ -293,7 +293,7 @@ impl Runtime {
     fn schedule(&mut self, plan: Plan) {
         let name = plan.dag.name.clone();
         let claim = Arc::new(self.claim(&plan));
-        let due = plan.every.iter().map(|interval| self.now + *interval).collect();
+        let due = plan.every.iter().map(|interval| self.now.saturating_add(*interval)).collect();
         let waiting = self.withdraw(&name);
         let old = self.dags.remove(&name);
         let mut fresh = Scheduled {

@@ -163,7 +163,7 @@ impl Runtime {
         let changed = self.publish(changes, Some(&name));
         if let Some(dag) = self.dags.get_mut(&name) {
             dag.runs.record(self.now - run.started);
-            dag.not_before = self.now + dag.plan.dag.policy.min_interval;
+            dag.not_before = self.now.saturating_add(dag.plan.dag.policy.min_interval);
         }
         let revision = self.environment.latest().revision();
         self.actions.push_back(Action::Report(Report::Committed { dag: name, run: id, revision, changed }));
