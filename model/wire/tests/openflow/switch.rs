@@ -9,6 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// Where the daemons are, which is not in everybody's path.
+const DATABASE: &str = "/usr/sbin/ovsdb-server";
+const DAEMON: &str = "/usr/sbin/ovs-vswitchd";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A switch with two ports, p1 and p2, and the listener that it calls as its controller.
@@ -21,7 +24,7 @@ pub struct Switch {
 impl Switch {
     /// Starts one that speaks a version; nothing, if it is not installed.
     pub fn speaking(protocol: &str) -> Option<Self> {
-        if !Path::new("/usr/sbin/ovs-vswitchd").exists() {
+        if !Path::new(DAEMON).exists() {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -29,7 +32,7 @@ impl Switch {
         let mut switch = Self { folder, daemons: Vec::new(), controller };
         switch.run("ovsdb-tool", &["create", &switch.path("db"), "/usr/share/openvswitch/vswitch.ovsschema"]);
         switch.start(
-            "ovsdb-server",
+            DATABASE,
             &[
                 &switch.path("db"),
                 &format!("--remote=punix:{}", switch.path("db.socket")),
@@ -40,7 +43,7 @@ impl Switch {
         switch.wait_for("db.socket");
         switch.configure(&["--no-wait", "init"]);
         switch.start(
-            "ovs-vswitchd",
+            DAEMON,
             &[
                 &format!("unix:{}", switch.path("db.socket")),
                 "--enable-dummy",
