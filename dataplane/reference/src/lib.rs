@@ -4,13 +4,18 @@
 //! with it. And whoever wants to know what the programs do reads it: [`Walk::transmit`] for what leaves a tenant's
 //! device, [`Walk::receive`] for what comes in by the underlay.
 //!
+//! A [`Table`] may stand before another that is only read, such as a kernel's, so that a packet is walked by what is there
+//! now and changes nothing of it.
+//!
 //! [`tables`] are declared here once, for both: the build of the programs makes C's structures of them.
 
 #![forbid(unsafe_code)]
 
+mod table;
 pub mod tables;
 mod template;
 mod walk;
 
+pub use table::Table;
 pub use template::{arrivals, udp_port};
-pub use walk::{Counts, Outcome, Sent, Walk, mapped};
+pub use walk::{Counts, Outcome, Sent, Via, Walk, mapped};

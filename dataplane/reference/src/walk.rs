@@ -7,46 +7,47 @@ mod parcel;
 mod place;
 mod too_big;
 
+use crate::Table;
 use crate::tables::*;
 use parcel::{Parcel, Payload};
 use plait_model_wire::ethernet::Frame;
 use plait_model_wire::ovstack;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The tables of a node, and what it counted.
 #[derive(Debug, Clone, Default)]
 pub struct Walk {
     /// From identifiers to where they are.
-    pub fib: HashMap<FibKey, FibEntry>,
+    pub fib: Table<FibKey, FibEntry>,
     /// From nodes and groups to paths.
-    pub nodes: HashMap<NodeKey, u32>,
+    pub nodes: Table<NodeKey, u32>,
     /// A kind in the upper half, an index in the lower.
-    pub paths: HashMap<u32, u64>,
+    pub paths: Table<u32, u64>,
     /// What fits each path, as relays said: a second in the upper half, bytes in the lower.
-    pub limits: HashMap<u32, u64>,
+    pub limits: Table<u32, u64>,
     /// Next hops.
-    pub hops: HashMap<u32, Hop>,
+    pub hops: Table<u32, Hop>,
     /// Next hops that all get a copy.
-    pub groups: HashMap<u32, Group>,
+    pub groups: Table<u32, Group>,
     /// Outer headers.
-    pub wires: HashMap<u32, Wire>,
+    pub wires: Table<u32, Wire>,
     /// Indices of slots.
-    pub adjacencies: HashMap<u32, u64>,
+    pub adjacencies: Table<u32, u64>,
     /// Neighbours.
-    pub adjacency_slots: HashMap<u32, Adjacency>,
+    pub adjacency_slots: Table<u32, Adjacency>,
     /// Applications by their numbers.
-    pub applications: HashMap<u32, Application>,
+    pub applications: Table<u32, Application>,
     /// Tenants by their numbers on this node.
-    pub tenants: HashMap<u32, Tenant>,
+    pub tenants: Table<u32, Tenant>,
     /// From VNIs to tenants.
-    pub vnis: HashMap<VniKey, u32>,
+    pub vnis: Table<VniKey, u32>,
     /// Pairs of another's locator and an own one.
-    pub peers: HashMap<PeerKey, Peer>,
+    pub peers: Table<PeerKey, Peer>,
     /// Own locators.
-    pub endpoints: HashMap<EndpointKey, u32>,
+    pub endpoints: Table<EndpointKey, u32>,
     /// Whose a locator is.
-    pub locators: HashMap<LocatorKey, u32>,
+    pub locators: Table<LocatorKey, u32>,
     /// What was counted.
     pub counts: Counts,
 }
@@ -71,6 +72,19 @@ pub struct Sent {
     pub is_up: bool,
     /// The frame.
     pub frame: Vec<u8>,
+    /// To whom it leaves; none of what comes up.
+    pub via: Option<Via>,
+}
+
+/// A next hop, and how it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Via {
+    /// Its identity.
+    pub node: u32,
+    /// The weight of the pair of locators that the flow keeps to.
+    pub weight: u32,
+    /// The sum of all pairs' weights.
+    pub weights: u32,
 }
 
 /// What became of a packet.
@@ -140,8 +154,8 @@ impl Walk {
 
     /// identify ─► FIB ─► path.
     fn begin(&mut self, device: &Device, frame: &[u8], flow: u32, second: u32) -> Result<Vec<Sent>, Drop> {
-        let tenant = *self.tenants.get(&device.tenant).ok_or(Drop::UnknownTenant)?;
-        let application = *self.applications.get(&tenant.application).ok_or(Drop::Malformed)?;
+        let tenant = self.tenants.get(&device.tenant).ok_or(Drop::UnknownTenant)?;
+        let application = self.applications.get(&tenant.application).ok_or(Drop::Malformed)?;
         let (identifier, mut parcel) = Parcel::identify(device, frame, flow).ok_or(Drop::Malformed)?;
         parcel.overlay = ovstack::Repr {
             application: tenant.application as u8,
@@ -179,7 +193,7 @@ impl Walk {
     fn pass(&mut self, mut parcel: Parcel, second: u32) -> Result<Vec<Sent>, Drop> {
         let application = self.applications.get(&u32::from(parcel.overlay.application));
         let application =
-            *application.filter(|application| application.own != 0).ok_or(Drop::UnknownTenant)?;
+            application.filter(|application| application.own != 0).ok_or(Drop::UnknownTenant)?;
         if parcel.payload == Payload::Unsaid {
             parcel.payload = match application.driver {
                 driver::IP => Payload::of_ip(&parcel.carried),
@@ -219,7 +233,7 @@ impl Walk {
     /// Where a packet's destination is reached.
     fn path(&self, parcel: &Parcel) -> Option<u32> {
         let application = parcel.overlay.application.into();
-        self.nodes.get(&NodeKey { application, node: parcel.overlay.destination.0 }).copied()
+        self.nodes.get(&NodeKey { application, node: parcel.overlay.destination.0 })
     }
 
     /// Off with the outer header, and up through the tenant's device.
@@ -229,8 +243,8 @@ impl Walk {
             return Err(Drop::Malformed);
         }
         let key = VniKey { application: parcel.overlay.application.into(), vni: parcel.overlay.vni };
-        let number = *self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
-        let tenant = *self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;
+        let number = self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
+        let tenant = self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;
         let is_ethernet = parcel.payload == Payload::Ethernet;
         if (tenant.driver != driver::IP) != is_ethernet {
             return Err(Drop::UnknownTenant);
@@ -247,7 +261,7 @@ impl Walk {
         }
         let frame = parcel.stripped(tenant.address);
         self.counts.tenants.entry(number).or_default().1 += 1;
-        Ok(Sent { interface: tenant.interface, is_up: true, frame })
+        Ok(Sent { interface: tenant.interface, is_up: true, frame, via: None })
     }
 
     /// Where a station is, from what it sends.
@@ -273,7 +287,7 @@ impl Walk {
             }
         }
         let node = NodeKey { application: parcel.overlay.application.into(), node: source };
-        let path = *self.nodes.get(&node).ok_or(Drop::UnknownSource)?;
+        let path = self.nodes.get(&node).ok_or(Drop::UnknownSource)?;
         let entry = FibEntry { node: source, path, heard: second.max(1), reserved: 0, packets: 0, bytes: 0 };
         self.fib.insert(key, entry);
         Ok(())

@@ -4,14 +4,13 @@
 
 use plait_dataplane_bpf::{Programs, Sizes, TableName, names};
 use plait_dataplane_reference::tables::*;
-use plait_dataplane_reference::{Counts, Walk, arrivals, mapped, udp_port};
+use plait_dataplane_reference::{Counts, Table, Walk, arrivals, mapped, udp_port};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{ether_type, port, protocol};
 use plait_model_wire::ovstack::NodeId;
 use plait_model_wire::{
     ethernet, geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan, vxlan_gpe,
 };
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -75,10 +74,10 @@ impl Node {
 
     /// A reference walk with the same tables.
     pub fn walk(&self) -> Walk {
-        fn all<K, V>(programs: &Programs, name: &TableName<K, V>) -> HashMap<K, V>
+        fn all<K, V>(programs: &Programs, name: &TableName<K, V>) -> Table<K, V>
         where
             K: Hash + Eq + Copy + FromBytes + IntoBytes + Immutable,
-            V: FromBytes + IntoBytes + Immutable,
+            V: Copy + FromBytes + IntoBytes + Immutable,
         {
             let table = programs.table(name).unwrap();
             table.keys().map(|key| (key, table.get(&key).unwrap().unwrap())).collect()

@@ -33,7 +33,7 @@ impl Walk {
                 false => Ok(None),
             };
         };
-        let said = Said::read(peer, protocol_port, rest)?;
+        let said = Said::read(&peer, protocol_port, rest)?;
         let application = said.application.unwrap_or(peer.application as u8);
         if peer.applications[usize::from(application >> 5)] >> (application & 31) & 1 == 0 {
             return Err(Drop::UnknownLocator);

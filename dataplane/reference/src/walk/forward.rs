@@ -1,7 +1,7 @@
 //! From a path to the wire, for what begins here and for what passes.
 
 use super::parcel::{Parcel, Payload};
-use super::{Refusal, Sent, Walk};
+use super::{Refusal, Sent, Via, Walk};
 use crate::tables::*;
 use crate::template::{SERVICE_INDEX, udp_port};
 use plait_model_wire::ethernet::{self, Mac};
@@ -20,14 +20,14 @@ impl Walk {
         application: &Application,
         second: u32,
     ) -> Result<Vec<Sent>, Refusal> {
-        let word = *self.paths.get(&path).ok_or(Drop::NoRoute)?;
+        let word = self.paths.get(&path).ok_or(Drop::NoRoute)?;
         *self.counts.paths.entry(path).or_default() += 1;
         let began_here = parcel.from == [0; 16];
         let (kind, index) = ((word >> 32) as u32, word as u32);
         match kind {
             path::HOP => self.address_to(index, parcel).map(|sent| vec![sent]),
             path::GROUP => {
-                let group = *self.groups.get(&index).ok_or(Drop::NoRoute)?;
+                let group = self.groups.get(&index).ok_or(Drop::NoRoute)?;
                 let previous = self.came_from(parcel);
                 let mut sent = Vec::new();
                 for hop in group.hops.into_iter().take(group.count.min(size::GROUP) as usize) {
@@ -56,9 +56,10 @@ impl Walk {
     /// The outer header for a hop, and the interface to leave by.
     fn address_to(&self, index: u32, parcel: &Parcel) -> Result<Sent, Refusal> {
         let hop = self.hops.get(&index).filter(|hop| hop.count > 0).ok_or(Drop::NoRoute)?;
-        let wire = self.wires.get(&chosen(hop, parcel.overlay.hash)).ok_or(Drop::NoRoute)?;
+        let (index, weight) = chosen(&hop, parcel.overlay.hash);
+        let wire = self.wires.get(&index).ok_or(Drop::NoRoute)?;
         let slot = self.adjacencies.get(&wire.adjacency).ok_or(Drop::NoRoute)?;
-        let adjacency = self.adjacency_slots.get(&(*slot as u32));
+        let adjacency = self.adjacency_slots.get(&(slot as u32));
         let adjacency = adjacency.filter(|adjacency| adjacency.interface != 0).ok_or(Drop::NoRoute)?;
         let mut frame = parcel.carried.clone();
         let bytes = wire.length as usize + frame.len();
@@ -75,18 +76,19 @@ impl Walk {
             if encapsulation == encapsulation::OVSTACK { hops::OUTER as u8 } else { parcel.overlay.ttl };
         let ether_type = match wire.form & form::IPV6 {
             0 => {
-                push(&mut frame, &ipv4_of(wire, carrier, ttl, parcel.ecn));
+                push(&mut frame, &ipv4_of(&wire, carrier, ttl, parcel.ecn));
                 ether_type::IPV4
             }
             _ => {
-                push(&mut frame, &ipv6_of(wire, carrier, ttl, parcel.ecn));
+                push(&mut frame, &ipv6_of(&wire, carrier, ttl, parcel.ecn));
                 ether_type::IPV6
             }
         };
         let (destination, source) = (Mac(adjacency.destination), Mac(adjacency.source));
         push(&mut frame, &ethernet::Repr { destination, source, ether_type });
         debug_assert_eq!(frame.len(), bytes);
-        Ok(Sent { interface: adjacency.interface, is_up: false, frame })
+        let via = Some(Via { node: hop.node, weight, weights: hop.weights });
+        Ok(Sent { interface: adjacency.interface, is_up: false, frame, via })
     }
 }
 
@@ -135,12 +137,14 @@ fn push_shim(frame: &mut Vec<u8>, encapsulation: u32, parcel: &Parcel) -> Option
     })
 }
 
-/// One of a hop's wires, by weight; a flow's hash always names the same.
-fn chosen(hop: &Hop, hash: u32) -> u32 {
+/// One of a hop's wires, by weight, and that weight; a flow's hash always names the same.
+fn chosen(hop: &Hop, hash: u32) -> (u32, u32) {
     let point = ((u64::from(hash) * u64::from(hop.weights)) >> 32) as u32;
-    let choices = hop.choices.iter().take(hop.count as usize);
-    let found = if hop.count > 1 { choices.clone().find(|choice| point < choice.below) } else { None };
-    found.unwrap_or(&hop.choices[0]).wire
+    let choices = &hop.choices[..hop.count.min(size::CHOICES) as usize];
+    let found = if hop.count > 1 { choices.iter().position(|choice| point < choice.below) } else { None };
+    let found = found.unwrap_or(0);
+    let below = found.checked_sub(1).map_or(0, |before| hop.choices[before].below);
+    (hop.choices[found].wire, hop.choices[found].below.saturating_sub(below))
 }
 
 fn ipv4_of(wire: &Wire, protocol: u8, ttl: u8, tos: u8) -> ipv4::Repr {

@@ -18,16 +18,16 @@ impl Walk {
     /// The node that a packet was sent here by.
     pub(super) fn came_from(&self, parcel: &Parcel) -> u32 {
         let key = LocatorKey { application: parcel.overlay.application.into(), address: parcel.from };
-        self.locators.get(&key).copied().unwrap_or_default()
+        self.locators.get(&key).unwrap_or_default()
     }
 
     /// Fills in what the header left open. The path is that of another node, if the packet is for one.
     pub(super) fn place(&self, parcel: &mut Parcel, application: &Application) -> Result<u32, Drop> {
         let source = self.came_from(parcel);
         let key = VniKey { application: parcel.overlay.application.into(), vni: parcel.overlay.vni };
-        let number = *self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
+        let number = self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
         let tenant = self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;
-        let (identifier, hash) = identifier(parcel, tenant).ok_or(Drop::Malformed)?;
+        let (identifier, hash) = identifier(parcel, &tenant).ok_or(Drop::Malformed)?;
         parcel.overlay.hash = hash;
         if parcel.port == 0 {
             parcel.port = flow_port(hash);

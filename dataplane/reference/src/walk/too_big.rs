@@ -17,7 +17,7 @@ const LEAST_IPV6: u32 = 1280;
 impl Walk {
     /// What fits a path, if any relay said so lately.
     pub(super) fn limit(&self, path: u32, second: u32) -> Option<u32> {
-        let word = self.limits.get(&path).copied().unwrap_or_default();
+        let word = self.limits.get(&path).unwrap_or_default();
         let (heard, room) = ((word >> 32) as u32, word as u32);
         (room != 0 && second.wrapping_sub(heard) <= limits::AGE).then_some(room)
     }
@@ -32,7 +32,7 @@ impl Walk {
         if said.room < message::LEAST_ROOM {
             return Err(Drop::Malformed);
         }
-        let path = *self.nodes.get(&key(said.destination)).ok_or(Drop::NoRoute)?;
+        let path = self.nodes.get(&key(said.destination)).ok_or(Drop::NoRoute)?;
         // Of several relays the one with the least room counts, for as long as it is remembered.
         if self.limit(path, second).is_none_or(|known| said.room <= known) {
             self.limits.insert(path, u64::from(second) << 32 | u64::from(said.room));
@@ -116,5 +116,5 @@ pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u
     }
     let (destination, source) = (sent.source(), sent.destination());
     push(&mut frame, &ethernet::Repr { destination, source, ether_type: sent.ether_type() });
-    Some(Sent { interface: tenant.interface, is_up: true, frame })
+    Some(Sent { interface: tenant.interface, is_up: true, frame, via: None })
 }
