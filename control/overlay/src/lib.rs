@@ -17,13 +17,15 @@
 //! 2. [`Message`] – what nodes say to each other, sealed with a key that all share.
 //! 3. [`Member`] – a node that takes part: joins by seeds, measures, reports, notices who is gone, and keeps LIB and RIB
 //!    as its [`Plane`] wants them. The plane can be changed at any time.
+//! 4. [`Inquiry`] – what one node asks another by those between them, where both cannot reach each other straight.
 //!
 //! [`Member`] has four kinds of methods, to be called in this order whenever something happened: `handle_*` for what
-//! arrived and for time that passed, then `poll_transmit` and `poll_operation` until they give nothing, then
+//! arrived and for time that passed, then `poll_inquiry`, `poll_transmit` and `poll_operation` until they give nothing, then
 //! `poll_timeout` for when to come back.
 
 #![forbid(unsafe_code)]
 
+mod inquiry;
 mod matrix;
 mod member;
 mod mesh;
@@ -31,6 +33,7 @@ mod message;
 mod routes;
 mod session;
 
+pub use inquiry::{Direction, Inquiry};
 pub use matrix::DelayMatrix;
 pub use member::{Config, Member, Plane};
 pub use mesh::mesh;

@@ -2,9 +2,10 @@
 
 mod known;
 
+use crate::inquiry::Step;
 use crate::message::{Introduced, LARGEST, MOST_DELAYS, Report};
 use crate::session::Word;
-use crate::{DelayMatrix, Key, Message, Refused, Routes, Sealed, mesh, operations};
+use crate::{DelayMatrix, Direction, Inquiry, Key, Message, Refused, Routes, Sealed, mesh, operations};
 use known::Known;
 use plait_model_overlay::{Application, Locators, NodeId, Operation};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,6 +22,9 @@ const SETTLING: u32 = 8;
 const HYSTERESIS: (u32, Duration) = (10, Duration::from_micros(500));
 /// How much of a sample is taken into the mean, as of TCP's round trips (RFC 6298).
 const SMOOTHING: u32 = 8;
+
+/// Inquiries that wait for the driver. Choice: more than it leaves, if it looks at all.
+const MOST_WAITING: usize = 1024;
 
 /// What a member is told at its start.
 #[derive(Debug, Clone)]
@@ -81,6 +85,7 @@ pub struct Member {
     draws: Draws,
     transmits: VecDeque<(IpAddr, Vec<u8>)>,
     operations: VecDeque<Operation>,
+    inquiries: VecDeque<(Direction, Inquiry)>,
 }
 
 /// Random numbers that nobody can guess, given from outside.
@@ -116,6 +121,7 @@ impl Member {
             draws: Draws(Box::new(draw)),
             transmits: VecDeque::new(),
             operations: VecDeque::new(),
+            inquiries: VecDeque::new(),
         };
         member.handle_timeout(now);
         member
@@ -214,6 +220,20 @@ impl Member {
         self.decide(now);
     }
 
+    /// Asks the last node of a way that begins here, or answers the first of one that ends here. Neither is sure to arrive.
+    /// Whether it was sent: not along a way that cannot be, nor to a neighbour that is not known.
+    pub fn inquire(&mut self, direction: Direction, inquiry: Inquiry) -> bool {
+        let own = Some(&self.config.own);
+        let next = match direction {
+            Direction::Question => inquiry.way.get(1).filter(|_| inquiry.way.first() == own),
+            Direction::Answer => inquiry.way.iter().rev().nth(1).filter(|_| inquiry.way.last() == own),
+        };
+        match next.copied().filter(|_| inquiry.is_possible()) {
+            Some(next) => self.hand_on(next, direction, inquiry),
+            None => false,
+        }
+    }
+
     /// Tells everyone that this node takes part no more.
     pub fn leave(&mut self) {
         for to in self.known.values().filter_map(Known::address).collect::<Vec<_>>() {
@@ -233,6 +253,11 @@ impl Member {
         self.operations.pop_front()
     }
 
+    /// A question to this node, or an answer to one of its own.
+    pub fn poll_inquiry(&mut self) -> Option<(Direction, Inquiry)> {
+        self.inquiries.pop_front()
+    }
+
     /// When to come back at the latest.
     pub fn poll_timeout(&self) -> Duration {
         self.next_round
@@ -248,6 +273,13 @@ impl Member {
             message,
         };
         self.transmits.push_back((to, sealed.seal(&self.config.key)));
+    }
+
+    /// Sends an inquiry to the next on its way.
+    fn hand_on(&mut self, next: NodeId, direction: Direction, inquiry: Inquiry) -> bool {
+        let Some(to) = self.known.get(&next).and_then(Known::address) else { return false };
+        self.send(to, Message::Inquiry(direction, inquiry));
+        true
     }
 
     /// Asks a life that is not known to show itself.
@@ -291,6 +323,18 @@ impl Member {
                 known.silence();
                 self.matrix.forget(sender);
                 self.stale = true;
+            }
+            Message::Inquiry(direction, inquiry) => {
+                if !known.allowance.take(now) {
+                    return;
+                }
+                match inquiry.step(direction, self.config.own, sender) {
+                    Some(Step::Arrived) if self.inquiries.len() < MOST_WAITING => {
+                        self.inquiries.push_back((direction, inquiry))
+                    }
+                    Some(Step::HandOn(next)) => drop(self.hand_on(next, direction, inquiry)),
+                    Some(Step::Arrived) | None => {}
+                }
             }
             Message::Challenge(_) | Message::Answer(_) => {}
         }

@@ -10,6 +10,7 @@
 //! The seal is HMAC-SHA-256 (RFC 2104) over everything before it, of which the first half is sent (RFC 4868). Whoever
 //! has the key is believed; nothing is secret.
 
+use crate::{Direction, Inquiry};
 use hmac::{Hmac, Mac};
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use sha2::Sha256;
@@ -116,6 +117,8 @@ pub enum Message {
     Report(Report),
     /// The sender takes part no more.
     Leave,
+    /// What one node asks or tells another by those between them.
+    Inquiry(Direction, Inquiry),
 }
 
 /// A message with who says it.
@@ -200,6 +203,8 @@ impl Message {
             Self::Members(_) => 5,
             Self::Report(_) => 6,
             Self::Leave => 7,
+            Self::Inquiry(Direction::Question, _) => 8,
+            Self::Inquiry(Direction::Answer, _) => 9,
         }
     }
 
@@ -243,6 +248,12 @@ impl Message {
                 }
             }
             Self::Leave => {}
+            Self::Inquiry(_, Inquiry { token, way, body }) => {
+                bytes.extend_from_slice(&token.to_be_bytes());
+                bytes.push(way.len() as u8);
+                way.iter().for_each(|node| bytes.extend_from_slice(&node.0.to_be_bytes()));
+                bytes.extend_from_slice(body);
+            }
         }
     }
 
@@ -271,6 +282,13 @@ impl Message {
                 return possible.then_some(Self::Report(Report { node, incarnation, number, part, delays }));
             }
             7 => Self::Leave,
+            8 | 9 => {
+                let (token, count) = (reader.long()?, reader.byte()?);
+                let way = (0..count).map(|_| reader.word().map(NodeId)).collect::<Option<Vec<_>>>()?;
+                let inquiry = Inquiry { token, way, body: std::mem::take(&mut reader.0).to_vec() };
+                let direction = if kind == 8 { Direction::Question } else { Direction::Answer };
+                return inquiry.is_possible().then_some(Self::Inquiry(direction, inquiry));
+            }
             _ => return None,
         })
     }
@@ -354,6 +372,12 @@ mod tests {
             .prop_map(|(node, incarnation, number, part, delays)| {
                 Message::Report(Report { node, incarnation, number, part: (part, 3), delays })
             });
+        let way = proptest::collection::btree_set(id(), 2..61);
+        let inquiry = (any::<(bool, u64)>(), way, proptest::collection::vec(0u8.., 0..=Inquiry::MOST))
+            .prop_map(|((is_answer, token), way, body)| {
+                let direction = if is_answer { Direction::Answer } else { Direction::Question };
+                Message::Inquiry(direction, Inquiry { token, way: way.into_iter().collect(), body })
+            });
         prop_oneof![
             any::<u64>().prop_map(Message::Challenge),
             any::<u64>().prop_map(Message::Answer),
@@ -362,6 +386,7 @@ mod tests {
             proptest::collection::vec(introduced(), 0..5).prop_map(Message::Members),
             report,
             Just(Message::Leave),
+            inquiry,
         ]
     }
 
@@ -384,7 +409,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_reader_panic(mut bytes in proptest::collection::vec(0u8.., 0..1300), kind in 0u8..9) {
+        fn no_bytes_make_the_reader_panic(mut bytes in proptest::collection::vec(0u8.., 0..1300), kind in 0u8..11) {
             let _ = Sealed::open(&bytes, &key());
             // The same behind a seal that fits, as one who has the key may send them.
             if bytes.len() > 2 {

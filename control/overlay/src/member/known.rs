@@ -1,6 +1,7 @@
 //! Another node, as this one knows it.
 
 use super::SMOOTHING;
+use crate::inquiry::Allowance;
 use crate::message::{Introduced, Report};
 use crate::session::Session;
 use plait_model_overlay::NodeId;
@@ -12,6 +13,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub session: Session,
+    /// What it may still ask of this node.
+    pub allowance: Allowance,
     /// Itself as it or others told.
     pub introduced: Option<Introduced>,
     /// The address that it speaks from.
