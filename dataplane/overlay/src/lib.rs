@@ -10,6 +10,7 @@
 //!   (`dataplane/reference` declares them; eBPF programs and the reference walk read them), a change at a time.
 //! - [`agent`] holds the configuration, the underlay as the kernel tells it, the devices and the programs.
 //! - [`needs`] tries what all of this wants of a host.
+//! - [`trace`] is a flow's way, hop by hop.
 //! - [`protocol`] is what the socket speaks, and [`Client`] speaks it.
 //!
 //! Nothing of an overlay is encrypted: whoever sees the underlay reads and changes what is inside.
@@ -23,6 +24,7 @@ mod config;
 mod identifier;
 pub mod needs;
 pub mod protocol;
+pub mod trace;
 
 pub use client::Client;
 pub use compile::{Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Room, Underlay, Write};

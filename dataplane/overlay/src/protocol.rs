@@ -1,5 +1,6 @@
 //! What an agent's socket speaks: a line of JSON for each request and reply.
 
+use crate::trace::{Trace, TraceRequest};
 use crate::{ApplicationConfig, Control, DeviceConfig, Identifier};
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation};
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,8 @@ pub enum Request {
     Stats,
     /// Counters in Prometheus' text form.
     Metrics,
+    /// A flow's way, hop by hop. The reply comes when all nodes on it have answered, or were silent for two seconds.
+    Trace(TraceRequest),
     /// Every change from now on: replies follow until the asker goes.
     Watch,
 }
@@ -96,6 +99,8 @@ pub enum Reply {
     Stats(Stats),
     /// Counters as text.
     Metrics(String),
+    /// A flow's way.
+    Trace(Trace),
     /// Something changed.
     Event(Event),
     /// It was not done, and why.

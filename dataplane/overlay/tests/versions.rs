@@ -42,6 +42,7 @@ fn every_request_stands_in_the_sample() {
         "config",
         "stats",
         "metrics",
+        "trace",
         "watch",
     ];
     for kind in kinds {
@@ -64,6 +65,7 @@ fn every_request_stands_in_the_sample() {
         | Request::Config
         | Request::Stats
         | Request::Metrics
+        | Request::Trace(_)
         | Request::Watch => {}
     };
 }

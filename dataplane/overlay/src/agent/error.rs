@@ -6,6 +6,7 @@ use crate::compile::Full;
 use crate::config::BadConfig;
 use plait_model_overlay::{Application, OperationError};
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -81,6 +82,35 @@ pub enum AgentError {
         /// As asked.
         identifier: Identifier,
     },
+    /// A trace of what a device does not carry.
+    #[error(
+        "{device} carries nothing to or from {identifier}: name a single address, or what `plait overlay fib show {device}` \
+         lists"
+    )]
+    TraceOf {
+        /// The device.
+        device: String,
+        /// As asked.
+        identifier: Identifier,
+    },
+    /// A trace to an address whose hardware address is not known.
+    #[error(
+        "nobody knows the hardware address of {1} on {0}: send it something, such as a ping, or name the hardware address"
+    )]
+    TraceNeighbour(String, IpAddr),
+    /// A trace of a packet that no host could send.
+    #[error("{device} takes no packet of {size} bytes: its MTU is {mtu}")]
+    TraceSize {
+        /// The device.
+        device: String,
+        /// As asked.
+        size: u16,
+        /// The device's.
+        mtu: u32,
+    },
+    /// Too many traces.
+    #[error("too many traces are under way: ask again when they have ended")]
+    Tracing,
     /// A control plane of a node without identity.
     #[error("this node has no identity in application {0}: use `plait overlay id set` first")]
     NoIdentity(Application),

@@ -2,7 +2,7 @@
 
 use super::AgentError;
 use crate::config::Control;
-use plait_control_overlay::{Config, Key, Member, Routes, Sealed};
+use plait_control_overlay::{Config, Direction, Inquiry, Key, Member, Routes, Sealed};
 use plait_model_overlay::{Application, Locators, NodeId, Operation, Tables};
 use plait_model_wire::number::port::OVERLAY_CONTROL;
 use std::collections::BTreeMap;
@@ -130,6 +130,26 @@ impl Members {
             operations.extend(std::iter::from_fn(|| driven.member.poll_operation()));
         }
         operations
+    }
+
+    /// Whether an application has a control plane.
+    pub fn is_driven(&self, application: Application) -> bool {
+        self.members.contains_key(&application)
+    }
+
+    /// Asks another node, or answers one; whether it was sent.
+    pub fn inquire(&mut self, application: Application, direction: Direction, inquiry: Inquiry) -> bool {
+        let driven = self.members.get_mut(&application);
+        driven.is_some_and(|driven| driven.member.inquire(direction, inquiry))
+    }
+
+    /// What others ask, and what they answer.
+    pub fn inquiries(&mut self) -> Vec<(Application, Direction, Inquiry)> {
+        let all = self.members.iter_mut().flat_map(|(application, driven)| {
+            std::iter::from_fn(|| driven.member.poll_inquiry())
+                .map(|(direction, inquiry)| (*application, direction, inquiry))
+        });
+        all.collect()
     }
 
     /// Sends what is to be sent.

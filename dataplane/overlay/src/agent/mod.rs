@@ -16,6 +16,7 @@ mod serve;
 mod start;
 mod tables;
 mod tenants;
+mod trace;
 mod underlay;
 
 pub(crate) use devices::makes_device;
@@ -40,6 +41,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tables::Tables;
 use tenants::Live;
+use trace::Tracing;
 use underlay::Underlay;
 
 /// A running agent.
@@ -67,6 +69,9 @@ pub struct Agent {
     again: Option<Duration>,
     /// What happened and was not told yet.
     events: Vec<Event>,
+    /// Traces under way, and the number of the last question.
+    traces: Vec<Tracing>,
+    token: u64,
     swept: Duration,
     namespace: u64,
     /// Held as long as the agent lives.
@@ -126,6 +131,8 @@ impl Agent {
             Request::Config => return Ok(Reply::Config(self.config.clone())),
             Request::Stats => return Ok(Reply::Stats(self.stats()?)),
             Request::Metrics => return Ok(Reply::Metrics(report::metrics(&self.stats()?))),
+            // Without a loop that waits, what this node knows itself.
+            Request::Trace(trace) => return Ok(self.start_trace(&trace, 0)?.so_far()),
             Request::Watch => Reply::Done { changed: false, writes: 0 },
         };
         if matches!(reply, Reply::Done { changed: true, .. }) {
@@ -379,7 +386,7 @@ impl Agent {
 
     /// When [`tick`](Self::tick) has something to do at the latest.
     fn timeout(&self) -> Duration {
-        let dues = [self.members.timeout(), self.again].into_iter().flatten();
+        let dues = [self.members.timeout(), self.again, self.trace_due()].into_iter().flatten();
         dues.fold(self.swept + SWEEP, Duration::min).saturating_sub(now())
     }
 }

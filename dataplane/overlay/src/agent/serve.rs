@@ -18,10 +18,13 @@ const MOST_UNREAD: usize = 64 << 20;
 const MOST_CLIENTS: usize = 128;
 
 struct Client {
+    number: u64,
     stream: UnixStream,
     unread: Vec<u8>,
     unsent: Vec<u8>,
     is_watching: bool,
+    /// Traces that it waits for.
+    traces: usize,
     /// It asks no more; what it asked is still answered.
     has_ended: bool,
     is_gone: bool,
@@ -44,6 +47,7 @@ impl Agent {
         listener.set_nonblocking(true).map_err(at(&path))?;
         tracing::info!(socket = %path.display(), "the agent serves");
         let mut clients: Vec<Client> = Vec::new();
+        let mut count = 0;
         loop {
             self.wait(&listener, &clients).map_err(doing("poll"))?;
             if let Err(error) = self.hear() {
@@ -66,11 +70,14 @@ impl Agent {
                 };
                 if stream.set_nonblocking(true).is_ok() {
                     let (unread, unsent) = (Vec::new(), Vec::new());
+                    count += 1;
                     let client = Client {
+                        number: count,
                         stream,
                         unread,
                         unsent,
                         is_watching: false,
+                        traces: 0,
                         has_ended: false,
                         is_gone: false,
                     };
@@ -80,10 +87,18 @@ impl Agent {
             for client in &mut clients {
                 client.read();
                 while let Some(line) = client.line() {
-                    let reply = self.answer(&line, client);
+                    if let Some(reply) = self.answer(&line, client) {
+                        client.say(&reply);
+                    }
+                }
+            }
+            for (number, reply) in self.trace() {
+                if let Some(client) = clients.iter_mut().find(|client| client.number == number) {
+                    client.traces -= 1;
                     client.say(&reply);
                 }
             }
+            self.members.transmit();
             for event in std::mem::take(&mut self.events) {
                 for client in clients.iter_mut().filter(|client| client.is_watching) {
                     client.say(&Reply::Event(event));
@@ -92,7 +107,9 @@ impl Agent {
             for client in &mut clients {
                 client.write();
             }
-            clients.retain(|client| !(client.is_gone || client.has_ended && client.unsent.is_empty()));
+            clients.retain(|client| {
+                !(client.is_gone || client.has_ended && client.unsent.is_empty() && client.traces == 0)
+            });
         }
     }
 
@@ -118,7 +135,8 @@ impl Agent {
         }
     }
 
-    fn answer(&mut self, line: &[u8], client: &mut Client) -> Reply {
+    /// The answer to a line; none yet to one whose answer takes others.
+    fn answer(&mut self, line: &[u8], client: &mut Client) -> Option<Reply> {
         #[derive(Deserialize)]
         struct Version {
             plait: u32,
@@ -127,15 +145,28 @@ impl Agent {
         match serde_json::from_slice::<Version>(line) {
             Ok(Version { plait: PROTOCOL_VERSION }) => {}
             Ok(Version { plait: other }) => {
-                return Reply::Error(format!(
+                return Some(Reply::Error(format!(
                     "this agent speaks version {PROTOCOL_VERSION}, not {other}: use the plait that started it, or start \
                      the agent again with yours"
-                ));
+                )));
             }
-            Err(error) => return Reply::Error(format!("no request: {error}")),
+            Err(error) => return Some(Reply::Error(format!("no request: {error}"))),
         }
-        match serde_json::from_slice::<Envelope>(line) {
+        let reply = match serde_json::from_slice::<Envelope>(line) {
             Err(error) => Reply::Error(format!("no request: {error}")),
+            Ok(Envelope { request: Request::Trace(trace), .. }) => {
+                match self.start_trace(&trace, client.number) {
+                    Ok(mut tracing) => match tracing.done() {
+                        Some(reply) => reply,
+                        None => {
+                            self.traces.push(tracing);
+                            client.traces += 1;
+                            return None;
+                        }
+                    },
+                    Err(error) => Reply::Error(error.to_string()),
+                }
+            }
             Ok(Envelope { request, .. }) => {
                 let is_watch = request == Request::Watch;
                 match self.handle(request) {
@@ -146,7 +177,8 @@ impl Agent {
                     Err(error) => Reply::Error(error.to_string()),
                 }
             }
-        }
+        };
+        Some(reply)
     }
 }
 

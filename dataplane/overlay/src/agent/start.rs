@@ -83,6 +83,8 @@ impl Agent {
             journal,
             is_whole: false,
             again: None,
+            traces: Vec::new(),
+            token: 0,
             events: Vec::new(),
             swept: now(),
             namespace,

@@ -3,27 +3,29 @@
 use crate::Write;
 use plait_dataplane_bpf::{Error, Programs, Sizes, Table, names};
 use plait_dataplane_reference::tables::*;
+use plait_dataplane_reference::{self as reference, Walk};
 use std::cell::RefCell;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The data plane's tables in the kernel, and the programs that read them on the underlay's devices.
 pub(super) struct Tables {
     pub programs: Programs,
-    pub fib: Table<FibKey, FibEntry>,
-    pub tenants: Table<u32, Tenant>,
-    pub vnis: Table<VniKey, u32>,
-    applications: Table<u32, Application>,
-    nodes: Table<NodeKey, u32>,
-    paths: Table<u32, u64>,
-    limits: Table<u32, u64>,
-    hops: Table<u32, Hop>,
-    groups: Table<u32, Group>,
-    wires: Table<u32, Wire>,
-    adjacencies: Table<u32, u64>,
-    adjacency_slots: Table<u32, Adjacency>,
-    peers: Table<PeerKey, Peer>,
-    endpoints: Table<EndpointKey, u32>,
-    locators: Table<LocatorKey, u32>,
+    pub fib: Arc<Table<FibKey, FibEntry>>,
+    pub tenants: Arc<Table<u32, Tenant>>,
+    pub vnis: Arc<Table<VniKey, u32>>,
+    applications: Arc<Table<u32, Application>>,
+    nodes: Arc<Table<NodeKey, u32>>,
+    paths: Arc<Table<u32, u64>>,
+    limits: Arc<Table<u32, u64>>,
+    hops: Arc<Table<u32, Hop>>,
+    groups: Arc<Table<u32, Group>>,
+    wires: Arc<Table<u32, Wire>>,
+    adjacencies: Arc<Table<u32, u64>>,
+    adjacency_slots: Arc<Table<u32, Adjacency>>,
+    peers: Arc<Table<PeerKey, Peer>>,
+    endpoints: Arc<Table<EndpointKey, u32>>,
+    locators: Arc<Table<LocatorKey, u32>>,
     /// Writes that the kernel refused, which are tried again before others.
     refused: RefCell<Vec<Write>>,
 }
@@ -35,21 +37,21 @@ impl Tables {
     pub fn load(sizes: Sizes) -> Result<Self, Error> {
         let programs = Programs::load(&NONE, sizes)?;
         Ok(Self {
-            fib: programs.table(&names::FIB)?,
-            tenants: programs.table(&names::TENANTS)?,
-            vnis: programs.table(&names::VNIS)?,
-            applications: programs.table(&names::APPLICATIONS)?,
-            nodes: programs.table(&names::NODES)?,
-            paths: programs.table(&names::PATHS)?,
-            limits: programs.table(&names::LIMITS)?,
-            hops: programs.table(&names::HOPS)?,
-            groups: programs.table(&names::GROUPS)?,
-            wires: programs.table(&names::WIRES)?,
-            adjacencies: programs.table(&names::ADJACENCIES)?,
-            adjacency_slots: programs.table(&names::ADJACENCY_SLOTS)?,
-            peers: programs.table(&names::PEERS)?,
-            endpoints: programs.table(&names::ENDPOINTS)?,
-            locators: programs.table(&names::LOCATORS)?,
+            fib: programs.table(&names::FIB)?.into(),
+            tenants: programs.table(&names::TENANTS)?.into(),
+            vnis: programs.table(&names::VNIS)?.into(),
+            applications: programs.table(&names::APPLICATIONS)?.into(),
+            nodes: programs.table(&names::NODES)?.into(),
+            paths: programs.table(&names::PATHS)?.into(),
+            limits: programs.table(&names::LIMITS)?.into(),
+            hops: programs.table(&names::HOPS)?.into(),
+            groups: programs.table(&names::GROUPS)?.into(),
+            wires: programs.table(&names::WIRES)?.into(),
+            adjacencies: programs.table(&names::ADJACENCIES)?.into(),
+            adjacency_slots: programs.table(&names::ADJACENCY_SLOTS)?.into(),
+            peers: programs.table(&names::PEERS)?.into(),
+            endpoints: programs.table(&names::ENDPOINTS)?.into(),
+            locators: programs.table(&names::LOCATORS)?.into(),
             refused: RefCell::default(),
             programs,
         })
@@ -90,6 +92,34 @@ impl Tables {
         }
     }
 
+    /// The reference walk through the kernel's tables, of one application alone. It reads them as it goes and writes nothing.
+    pub fn walk(&self, application: plait_model_overlay::Application) -> Walk {
+        let number = u32::from(application.0);
+        let (applications, vnis) = (self.applications.clone(), self.vnis.clone());
+        Walk {
+            fib: reading(&self.fib),
+            nodes: reading(&self.nodes),
+            paths: reading(&self.paths),
+            limits: reading(&self.limits),
+            hops: reading(&self.hops),
+            groups: reading(&self.groups),
+            wires: reading(&self.wires),
+            adjacencies: reading(&self.adjacencies),
+            adjacency_slots: reading(&self.adjacency_slots),
+            applications: reference::Table::before(move |key| {
+                Some(key).filter(|key| **key == number).and_then(|key| applications.get(key).ok()?)
+            }),
+            tenants: reading(&self.tenants),
+            vnis: reference::Table::before(move |key: &VniKey| {
+                Some(key).filter(|key| key.application == number).and_then(|key| vnis.get(key).ok()?)
+            }),
+            peers: reading(&self.peers),
+            endpoints: reading(&self.endpoints),
+            locators: reading(&self.locators),
+            counts: Default::default(),
+        }
+    }
+
     /// What fits a path, if a relay said so: bytes, and when it did.
     pub fn limit(&self, path: u32) -> Result<Option<(u32, u32)>, Error> {
         let word = self.limits.get(&path)?.unwrap_or_default();
@@ -115,6 +145,24 @@ impl Tables {
         let keys: Vec<FibKey> = fib.keys().collect();
         keys.into_iter().filter_map(|key| Some((key, fib.get(&key).ok()??))).collect()
     }
+}
+
+/// A table that stands before one of the kernel's. What the kernel refuses to read is not there.
+fn reading<K, V>(table: &Arc<Table<K, V>>) -> reference::Table<K, V>
+where
+    K: zerocopy::FromBytes
+        + zerocopy::IntoBytes
+        + zerocopy::Immutable
+        + std::hash::Hash
+        + Eq
+        + Copy
+        + Send
+        + Sync
+        + 'static,
+    V: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + Copy + Send + Sync + 'static,
+{
+    let table = table.clone();
+    reference::Table::before(move |key| table.get(key).ok().flatten())
 }
 
 fn put<K, V>(table: &Table<K, V>, key: &K, value: Option<&V>) -> Result<(), Error>

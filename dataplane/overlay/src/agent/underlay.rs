@@ -147,6 +147,11 @@ impl Underlay {
         }
     }
 
+    /// A neighbour's hardware address, as the kernel knows it.
+    pub fn hardware_address(&self, neighbour: Neighbour) -> Option<[u8; 6]> {
+        self.known.get(&neighbour).copied()
+    }
+
     /// Where packets by a neighbour go, as far as it is known and up.
     pub fn adjacency(&self, neighbour: Neighbour) -> Option<Adjacency> {
         let link = self.links.get(&neighbour.interface).filter(|link| link.is_up)?;
