@@ -238,21 +238,9 @@ fn a_relay_passes_on_what_it_never_opens() {
     assert_eq!(turns(a) + turns(relay) + turns(b), 3 * 60, "each of sixty hops sends it once");
 }
 
-/// Hosts with agents, each with a network to the next: the left one's address ends in 1, the right one's in 2.
-fn in_a_row<'a, const COUNT: usize>(person: &'a Person, numbers: [u8; COUNT]) -> [Host<'a>; COUNT] {
-    let mut hosts = numbers.map(|number| Host::new(person, number));
-    for left in 0..COUNT - 1 {
-        hosts[left].link("right", &hosts[left + 1], "left");
-        hosts[left].sh(&format!("ip addr add 192.0.{left}.1/24 dev right"));
-        hosts[left + 1].sh(&format!("ip addr add 192.0.{left}.2/24 dev left"));
-    }
-    hosts.iter_mut().for_each(Host::start_agent);
-    hosts
-}
-
 /// Five hosts in a row, three of them relays, of which the third has less room behind it than all before.
 fn narrowing<'a>(person: &'a Person, carries: &str) -> [Host<'a>; 5] {
-    let hosts = in_a_row(person, [1, 2, 3, 4, 5]);
+    let hosts = Host::in_a_row(person, [1, 2, 3, 4, 5]);
     hosts[3].sh("ip link set right mtu 1400");
     hosts[4].sh("ip link set left mtu 1400");
     for (number, host) in hosts.iter().enumerate() {
@@ -342,7 +330,7 @@ fn a_control_plane_of_a_hundred_lines_makes_a_chain() {
     if !chain.exists() {
         return common::skip("the example `chain` is not built: test the whole workspace");
     }
-    let hosts = in_a_row(&person, [1, 2, 3]);
+    let hosts = Host::in_a_row(&person, [1, 2, 3]);
     let lines = ["10.0.0.1 192.0.0.1", "10.0.0.2 192.0.0.2 192.0.1.1", "10.0.0.3 192.0.1.2"];
     person.file("nodes", lines[..2].join("\n"));
     let nodes = person.work().join("nodes");
@@ -616,7 +604,7 @@ fn control_planes_find_all_and_change_under_traffic() {
 #[test]
 fn a_host_forwards_from_one_overlay_to_another() {
     let Some(person) = Person::root() else { return };
-    let hosts = in_a_row(&person, [1, 2, 3]);
+    let hosts = Host::in_a_row(&person, [1, 2, 3]);
     let [a, router, b] = &hosts;
     // Two applications with a node each at both ends; the router between them is a host of both.
     for (application, left, right, net) in [(7, a, router, 0), (8, router, b, 1)] {

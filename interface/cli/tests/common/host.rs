@@ -49,6 +49,19 @@ impl<'a> Host<'a> {
         hosts
     }
 
+    /// Hosts with agents, each with a network to the next: `right` of one to `left` of the other, where the left one's
+    /// address ends in 1, the right one's in 2.
+    pub fn in_a_row<const COUNT: usize>(person: &'a Person, numbers: [u8; COUNT]) -> [Self; COUNT] {
+        let mut hosts = numbers.map(|number| Self::new(person, number));
+        for left in 0..COUNT - 1 {
+            hosts[left].link("right", &hosts[left + 1], "left");
+            hosts[left].sh(&format!("ip addr add 192.0.{left}.1/24 dev right"));
+            hosts[left + 1].sh(&format!("ip addr add 192.0.{left}.2/24 dev left"));
+        }
+        hosts.iter_mut().for_each(Self::start_agent);
+        hosts
+    }
+
     /// Its locator where there is one network.
     pub fn locator(&self) -> String {
         format!("192.0.2.{}", self.number)
