@@ -1,6 +1,7 @@
 //! Commands on the overlay of this host.
 
 use clap::{Args, Subcommand, ValueEnum};
+use plait_dataplane_overlay::trace::LARGEST_PACKET;
 use plait_dataplane_overlay::{Carries, ControlKind, Encapsulation, Identifier};
 use plait_model_overlay::{Application, NodeId, Weight};
 use std::net::IpAddr;
@@ -73,6 +74,29 @@ pub enum OverlayCommand {
         /// In Prometheus' text form
         #[arg(long)]
         metrics: bool,
+    },
+    /// Follow a flow hop by hop: what each node's tables do with its packets, and what was counted meanwhile. Exits with 0
+    /// if they arrive, with 1 if not. Nothing is sent into the overlay
+    #[command(after_help = "Examples:\n  plait overlay trace ov0 10.1.0.3\n  \
+plait overlay trace ov0 02:00:00:00:00:03 --seconds 10    count drops for ten seconds\n  \
+plait overlay trace ip0 10.1.0.7 --flow 3 --size 1400")]
+    Trace {
+        /// The device that packets leave by
+        device: String,
+        /// Where they go: an address, or whatever the device finds packets by
+        destination: Identifier,
+        /// Who sends them: an IP address, or of frames a hardware address; this host without it
+        #[arg(long, value_name = "ADDRESS")]
+        from: Option<Identifier>,
+        /// Which of the flows between the two, where the kernel tells them apart
+        #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+        flow: u32,
+        /// Bytes of the IP packet
+        #[arg(long, default_value_t = 84, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(48..=i64::from(LARGEST_PACKET)))]
+        size: u16,
+        /// Seconds to count for, from a first look to a second one; 0 looks once
+        #[arg(long, default_value_t = 1, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
+        seconds: u64,
     },
     /// Say every change of LIB and RIB, a line each, until stopped
     #[command(after_help = "Example:\n  plait overlay watch --json")]

@@ -21,6 +21,7 @@ pub mod perform;
 pub mod run;
 pub mod supervise;
 pub mod sweep;
+pub mod trace;
 pub mod twice;
 pub mod up;
 pub mod validate;

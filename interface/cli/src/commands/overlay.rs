@@ -4,14 +4,17 @@ use crate::arguments::{
     AgentArguments, ConfigCommand, FibCommand, IdCommand, LocatorCommand, NodeCommand, OverlayArguments,
     OverlayCommand, PlaneArgument, RouteCommand,
 };
+use crate::commands::trace;
 use crate::output::{Failure, Output, table};
 use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
 use plait_dataplane_overlay::protocol::{Config, FibRow, Reply, Request, Stats};
+use plait_dataplane_overlay::trace::TraceRequest;
 use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig};
 use plait_model_overlay::{Answer, Event, Locators, Operation};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode, Failure> {
     let places = Places::of(&arguments.choice.agent);
@@ -24,6 +27,10 @@ pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode,
             } else {
                 Request::Stats
             }
+        }
+        OverlayCommand::Trace { device, destination, from, flow, size, seconds } => {
+            let request = TraceRequest { device, destination, from, flow, size };
+            return trace::trace(&places, request, Duration::from_secs(seconds), output);
         }
         OverlayCommand::Config(command) => config(command)?,
         OverlayCommand::Fib(command) => match command {
@@ -151,7 +158,7 @@ pub fn say(reply: Reply, output: &Output) -> Result<(), Failure> {
         Reply::Config(config) => (json!(config), config_text(&config)),
         Reply::Stats(stats) => (json!(stats), stats_text(&stats)),
         Reply::Metrics(text) => (json!(text), text),
-        Reply::Event(_) | Reply::Error(_) => (Value::Null, String::new()),
+        Reply::Trace(_) | Reply::Event(_) | Reply::Error(_) => (Value::Null, String::new()),
     };
     output.result(&value, || text)
 }
