@@ -145,7 +145,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         runtime.grant(&manifest.name, &name("routes"));
         runtime.add_application(manifest, application)?;
         runtime.add_dag(Duration::ZERO, Dag::chain("routing", &["least-delay"]).on("links@1"))?;
-        for (nodes, bound) in [(3u32, 500.0), (100, 50_000.0), (500, 5_000_000.0)] {
+        for (nodes, bound) in [(3u32, 500.0), (100, 50_000.0)] {
             let (began, mut runs) = (Instant::now(), 0u32);
             while began.elapsed() < Duration::from_secs(1) {
                 let link = |node: u32| {

@@ -113,10 +113,10 @@ impl Runtime {
 
     /// A task was run.
     pub fn handle_finished(&mut self, now: Duration, finished: Finished) {
-        self.pass(now);
         let Finished { run, node, result } = finished;
-        // Of a run that was preempted, or that failed elsewhere, nobody wants to know.
+        // Of a run that was preempted, or that failed elsewhere, nobody wants to know, a recording neither.
         if self.runs.contains_key(&run) {
+            self.pass(now);
             self.record(|| Event::Finished { run, node });
             match result {
                 Ok(outputs) => self.node_done(run, node, outputs),
