@@ -74,7 +74,7 @@ fn a_trace_names_each_hop_its_header_and_where_and_why_packets_are_lost() {
         assert_eq!((&outer["hops"], &outer["vni"]), (&(60 - place).into(), &1.into()), "{said:#}");
         assert_eq!((hop["sent"][0]["device"].as_str(), &outer["ports"][1]), (Some("right"), &60002.into()));
         // To the next one's own device.
-        let there = hosts[place + 1].sh("cat /sys/class/net/left/address");
+        let there = hosts[place + 1].sh("ip -o link show left | sed 's/.*ether //; s/ .*//'");
         assert_eq!(outer["hardware"][1], there.trim(), "{said:#}");
     }
     for hop in hops {
@@ -181,8 +181,11 @@ fn a_trace_tells_which_locators_a_flow_keeps_to() {
         let to = copy["outer"]["locators"][1].as_str().unwrap().to_owned();
         assert_eq!(copy["device"], if to == "192.0.2.2" { "eth0" } else { "eth1" }, "{said:#}");
         if seen.insert(to) {
-            let path = format!("/sys/class/net/{}/statistics/tx_packets", copy["device"].as_str().unwrap());
-            let count = || a.sh(&format!("cat {path}")).trim().parse::<u64>().unwrap();
+            let count = || {
+                let said = a.sh(&format!("ip -json -stats link show {}", copy["device"].as_str().unwrap()));
+                let said: Value = serde_json::from_str(&said).unwrap();
+                said[0]["stats64"]["tx"]["packets"].as_u64().unwrap()
+            };
             a.sh(&format!("ip link set ov0 address {address}"));
             a.sh(&format!("ip neigh replace {} lladdr 02:00:00:00:00:02 dev ov0", b.inner()));
             let before = count();
