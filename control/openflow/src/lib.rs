@@ -1,0 +1,25 @@
+//! What an OpenFlow controller decides. Nothing here has a socket, a thread or a clock: bytes and time go in, bytes and
+//! decisions come out, and a driver with threads of its own carries them.
+//!
+//! ```text
+//!  bytes of a switch                                                       bytes to a switch
+//!        │                                                                         ▲
+//!        ▼                                                                         │
+//!      chop ────────────► parse ────────────► applications ────────────► output ───┘
+//!  Connection cuts       packet-ins stay     a batch of requests       grouped by switch,
+//!  the stream: a switch  where they lie,     at a time                 bounded
+//!  a time                all else whole
+//! ```
+//!
+//! 1. [`Connection`] – one switch: versions, liveness, roles, barriers, and what may be held of it,
+//!
+//! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
+//! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
+
+#![forbid(unsafe_code)]
+
+pub mod connection;
+mod version;
+
+pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
+pub use version::{Refusal, Version};
