@@ -12,14 +12,17 @@
 //! ```
 //!
 //! 1. [`Connection`] – one switch: versions, liveness, roles, barriers, and what may be held of it,
+//! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
 
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod connection;
 mod version;
 
+pub use batch::{Batch, Batching};
 pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
 pub use version::{Refusal, Version};

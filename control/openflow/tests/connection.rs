@@ -174,7 +174,7 @@ fn the_highest_shared_version_is_spoken_with_lists_and_without() {
         match (&events(&mut connection)[..], &said[..]) {
             ([], [Message::V10(v10::Message { body: v10::Body::FeaturesRequest, .. })]) => Ok(Version::V10),
             ([], [Message::V13(v13::Message { body: v13::Body::FeaturesRequest, .. })]) => Ok(Version::V13),
-            ([Event::Closed(reason)], [error]) => Err((reason.clone(), error.clone())),
+            ([Event::Closed(reason)], [error]) => Err(Box::new((reason.clone(), error.clone()))),
             other => panic!("{other:?}"),
         }
     };
@@ -186,13 +186,13 @@ fn the_highest_shared_version_is_spoken_with_lists_and_without() {
     let newer = v13::Message { xid: 1, body: v13::Body::Hello(Hello::speaking(&[1, 5])) }.emit().unwrap();
     assert_eq!(shared(&Version::ALL, newer), Ok(Version::V10), "of those listed, the highest that is shared");
 
-    let (reason, error) = shared(&Version::ALL, bare(3)).unwrap_err();
+    let (reason, error) = *shared(&Version::ALL, bare(3)).unwrap_err();
     assert_eq!(reason, Reason::Incompatible(3));
     let Message::V10(v10::Message { xid: 7, body: v10::Body::Error(error) }) = error else {
         panic!("{error:?}")
     };
     assert_eq!(error.reason, v10::Reason::HELLO_INCOMPATIBLE);
-    let (_, error) = shared(&[Version::V13], bare(1)).unwrap_err();
+    let (_, error) = *shared(&[Version::V13], bare(1)).unwrap_err();
     let Message::V13(v13::Message { body: v13::Body::Error(error), .. }) = error else { panic!("{error:?}") };
     assert_eq!(error.reason, v13::Reason::HELLO_INCOMPATIBLE);
 }
