@@ -12,7 +12,8 @@
 //! ```
 //!
 //! 1. [`Connection`] – one switch: versions, liveness, roles, barriers, and what may be held of it,
-//! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load.
+//! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load,
+//! 3. [`Rounds`] – whose turn it is: four designs, of which [`max_min()`] says how fair they are.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
@@ -21,8 +22,12 @@
 
 pub mod batch;
 pub mod connection;
+pub mod distribute;
+mod max_min;
 mod version;
 
 pub use batch::{Batch, Batching};
 pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
+pub use distribute::{Design, Rounds, Tried, dynamic_partition, static_partition};
+pub use max_min::max_min;
 pub use version::{Refusal, Version};
