@@ -302,7 +302,7 @@ impl Connection {
         }
     }
 
-    /// Sends messages' `body`s, which `emit` writes with the transaction that it is given.
+    /// Sends one message, which `emit` writes behind what is there, with the transaction that it is given.
     ///
     /// # Errors
     /// [`NotSent`]; the message is then as if it had never been.
@@ -312,7 +312,10 @@ impl Connection {
     ) -> Result<u32, NotSent> {
         self.main()?;
         let (xid, start) = (self.xid.wrapping_add(1), self.output.len());
-        emit(xid, &mut self.output)?;
+        if let Err(why) = emit(xid, &mut self.output) {
+            self.output.truncate(start);
+            return Err(why.into());
+        }
         if !self.fits() {
             self.output.truncate(start);
             self.end(Reason::Backlog);
