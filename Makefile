@@ -50,7 +50,7 @@ bench-experiment: build ## Say what experiments cost beyond their commands' own 
 
 bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forwarding (root; SMALL=1)
 	@setup/install build
-	$(CARGO) build --release --locked --package plait-dataplane-overlay --example overlay_bars
+	$(CARGO) build --release --locked --package plait-dataplane-profile --example overlay_bars
 	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
 		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small)
 
