@@ -52,13 +52,13 @@ pub enum Error {
     },
 }
 
-/// Whether this kernel takes the programs, and has the tracepoints that they are put on.
+/// Whether this kernel takes all the programs, and has the tracepoints that they are put on.
 ///
 /// # Errors
 /// Why not.
 pub fn needs() -> io::Result<()> {
     plait_dataplane_bpf::silence();
-    match plait_dataplane_bpf::Stamps::start(Probes::Ends) {
+    match plait_dataplane_bpf::Stamps::start(Probes::Twice) {
         Ok(_) => Ok(()),
         Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
     }
