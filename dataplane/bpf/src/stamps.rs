@@ -40,6 +40,7 @@ impl Probes {
 pub struct Stamps {
     object: Object,
     /// On tracepoints.
+    #[allow(dead_code, reason = "they are held")]
     links: Vec<Link>,
 }
 
@@ -143,11 +144,6 @@ impl Stamps {
         })?;
         builder.build()?.consume()?;
         Ok(taken.into_inner())
-    }
-
-    /// How many programs are on tracepoints.
-    pub fn probes(&self) -> usize {
-        self.links.len()
     }
 
     fn loaded(&self) -> impl Iterator<Item = libbpf_rs::ProgramMut<'_>> {

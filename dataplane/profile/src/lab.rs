@@ -1,11 +1,10 @@
 //! Hosts, made of throw-away namespaces, and the ways between them.
 
 use crate::Error;
+use crate::tunnel::{Tunnel, to_vxlan};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{
-    InfoBridge, InfoData, InfoGre, InfoIpTunnel, InfoKind, InfoVxlan, LinkAttribute, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -55,60 +54,6 @@ pub struct Way {
     pub from: End,
     /// Where they end.
     pub to: End,
-}
-
-/// A tunnel of the kernel's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tunnel {
-    /// Frames in UDP, RFC 7348.
-    Vxlan,
-    /// Packets in IP, RFC 2003.
-    Ipip,
-    /// Packets in GRE, RFC 2784.
-    Gre,
-    /// Frames in GRE.
-    Gretap,
-}
-
-impl Tunnel {
-    /// All, in the order of the thesis's figures.
-    pub const ALL: [Self; 4] = [Self::Ipip, Self::Gre, Self::Gretap, Self::Vxlan];
-
-    /// The kernel's name for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Vxlan => "vxlan",
-            Self::Ipip => "ipip",
-            Self::Gre => "gre",
-            Self::Gretap => "gretap",
-        }
-    }
-
-    /// Whether hosts find each other's hardware addresses in it.
-    fn has_frames(self) -> bool {
-        matches!(self, Self::Vxlan | Self::Gretap)
-    }
-
-    fn info(self, local: Ipv4Addr, remote: Ipv4Addr) -> Vec<LinkInfo> {
-        let gre = vec![InfoGre::Local(local), InfoGre::Remote(remote)];
-        let (kind, data) = match self {
-            Self::Vxlan => (InfoKind::Vxlan, InfoData::Vxlan(to_vxlan(5, local, remote))),
-            Self::Ipip => (
-                InfoKind::IpIp,
-                InfoData::IpTunnel(vec![
-                    InfoIpTunnel::Local(local.into()),
-                    InfoIpTunnel::Remote(remote.into()),
-                ]),
-            ),
-            Self::Gre => (InfoKind::GreTun, InfoData::GreTun(gre)),
-            Self::Gretap => (InfoKind::GreTap, InfoData::GreTap(gre)),
-        };
-        vec![LinkInfo::Kind(kind), LinkInfo::Data(data)]
-    }
-}
-
-fn to_vxlan(id: u32, local: Ipv4Addr, remote: Ipv4Addr) -> Vec<InfoVxlan> {
-    vec![InfoVxlan::Id(id), InfoVxlan::Local(local), InfoVxlan::Group(remote), InfoVxlan::Port(4789)]
 }
 
 /// Hosts and the ways between them.

@@ -18,8 +18,10 @@ pub mod lab;
 pub mod picture;
 pub mod profile;
 pub mod stages;
+mod tunnel;
 
 pub use profile::{Options, Profile, profile};
+pub use tunnel::Tunnel;
 
 use plait_dataplane_bpf::Probes;
 use std::io;

@@ -1,8 +1,8 @@
 //! Packets over all ways in turn, and what each stage cost them.
 
-use crate::Error;
-use crate::lab::{Kind, Lab, Tunnel, Way, index};
+use crate::lab::{Kind, Lab, Way, index};
 use crate::stages::{Stage, cut};
+use crate::{Error, Tunnel};
 use plait_dataplane_bpf::{Attachment, Probes, Stamps};
 use plait_dataplane_reference::tables::{Journey, passage};
 use serde::Serialize;

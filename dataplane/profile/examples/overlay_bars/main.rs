@@ -13,7 +13,8 @@ mod measure;
 mod ratio;
 
 use measure::{one_way, rate, tcp};
-use plait_dataplane_profile::lab::{Lab, Tunnel};
+use plait_dataplane_profile::Tunnel;
+use plait_dataplane_profile::lab::Lab;
 use ratio::{Bound, Rounds};
 use std::error::Error;
 
