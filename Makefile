@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control study-accuracy study-guests study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control study-accuracy study-guests study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -50,7 +50,7 @@ bench-experiment: build ## Say what experiments cost beyond their commands' own 
 
 bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forwarding (root; SMALL=1)
 	@setup/install build
-	$(CARGO) build --release --locked --package plait-dataplane-overlay --example overlay_bars
+	$(CARGO) build --release --locked --package plait-dataplane-profile --example overlay_bars
 	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
 		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small)
 
@@ -73,6 +73,11 @@ study-guests: build ## Say what guests cost and carry (root)
 	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 	@studies/guests/run $(RELEASE)/examples/guest
+
+study-overlay-profile: build ## What sending by each encapsulation costs, stage by stage, here and in a guest (root; SMALL=1)
+	@setup/install demo test bench
+	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
+	@studies/overlay-profile/run $(RELEASE)/examples/guest $(if $(SMALL),--small,--page docs/src/studies/overlay-fib.md)
 
 study-ovstack: build ## ovstack's control planes over an Internet of 30 eBGP routers (root; SMALL=1)
 	@setup/install demo test

@@ -23,11 +23,14 @@ fn main() {
         "-Wall".to_owned(),
         "-Werror".to_owned(),
     ];
-    SkeletonBuilder::new()
-        .source("programs/overlay.bpf.c")
-        .clang_args(arguments)
-        .obj(out.join("overlay.bpf.o"))
-        .build()
-        .unwrap_or_else(|error| panic!("programs/overlay.bpf.c: {error:#}"));
+    for name in ["overlay", "stamps"] {
+        let source = format!("programs/{name}.bpf.c");
+        SkeletonBuilder::new()
+            .source(&source)
+            .clang_args(&arguments)
+            .obj(out.join(format!("{name}.bpf.o")))
+            .build()
+            .unwrap_or_else(|error| panic!("{source}: {error:#}"));
+    }
     println!("cargo:rerun-if-changed=programs");
 }

@@ -95,25 +95,47 @@ impl Programs {
     }
 
     fn attach_tcx(&self, program: Program, interface: u32) -> Result<Link, Error> {
-        let program = self.program(program)?;
-        let interface = i32::try_from(interface).map_err(|_| Error::Absent("such device"))?;
-        // A refusal is what older kernels say, and nothing to complain about.
-        let prints = libbpf_rs::set_print(None);
-        // SAFETY: the program is one of a loaded object that outlives this call, and no options are given.
-        let link = unsafe {
-            libbpf_sys::bpf_program__attach_tcx(
-                program.as_libbpf_object().as_ptr(),
-                interface,
-                std::ptr::null(),
-            )
-        };
-        let refusal = std::io::Error::last_os_error();
-        libbpf_rs::set_print(prints);
-        match NonNull::new(link) {
-            // SAFETY: libbpf gave us this link, and nobody else has it.
-            Some(link) => Ok(unsafe { Link::from_ptr(link) }),
-            None => Err(Error::Bpf(refusal.into())),
+        by_tcx(&self.program(program)?, interface, 0)
+    }
+}
+
+/// Puts a program on a device before those that are there.
+pub(crate) fn put_first(
+    program: &libbpf_rs::ProgramMut<'_>,
+    side: Side,
+    interface: u32,
+) -> Result<Attachment, Error> {
+    match by_tcx(program, interface, libbpf_sys::BPF_F_BEFORE) {
+        Err(Error::Bpf(error)) if is_no_tcx(&error) => {
+            // The kernel asks the filter first that came last.
+            let name = format!("plait-{}-{}", std::process::id(), program.name().display());
+            let place = Place { interface, side, name };
+            place.put(program.as_fd()).map_err(Error::Clsact)?;
+            Ok(Attachment { kind: Kind::Clsact(place, Keep::No) })
         }
+        link => Ok(Attachment { kind: Kind::Tcx(link?) }),
+    }
+}
+
+fn by_tcx(program: &libbpf_rs::ProgramMut<'_>, interface: u32, flags: u32) -> Result<Link, Error> {
+    let interface = i32::try_from(interface).map_err(|_| Error::Absent("such device"))?;
+    let options = libbpf_sys::bpf_tcx_opts {
+        sz: size_of::<libbpf_sys::bpf_tcx_opts>() as libbpf_sys::size_t,
+        flags,
+        ..Default::default()
+    };
+    // A refusal is what older kernels say, and nothing to complain about.
+    let prints = libbpf_rs::set_print(None);
+    // SAFETY: the program is one of a loaded object, and it and the options outlive this call.
+    let link = unsafe {
+        libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), interface, &options)
+    };
+    let refusal = std::io::Error::last_os_error();
+    libbpf_rs::set_print(prints);
+    match NonNull::new(link) {
+        // SAFETY: libbpf gave us this link, and nobody else has it.
+        Some(link) => Ok(unsafe { Link::from_ptr(link) }),
+        None => Err(Error::Bpf(refusal.into())),
     }
 }
 

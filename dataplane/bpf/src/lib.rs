@@ -6,6 +6,7 @@
 //!
 //! [`Programs::load`] gives them to the kernel, [`Programs::table`] reads and writes their tables,
 //! [`Programs::run`] sends a packet through one without any device, and [`Programs::attach`] puts one on a device.
+//! [`Stamps`] are programs of their own (`programs/stamps.bpf.c`), which say when a packet passes where.
 //! Who decides what stands in the tables is none of this room's business.
 
 #![allow(
@@ -16,8 +17,10 @@
 mod attachment;
 mod clsact;
 mod programs;
+mod stamps;
 mod table;
 
 pub use attachment::{Attachment, Hook, release};
 pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict, silence};
+pub use stamps::{Probes, Stamps};
 pub use table::{Table, TableName, names};

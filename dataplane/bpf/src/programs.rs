@@ -155,7 +155,7 @@ pub struct Ran {
 }
 
 /// What the compiler made of constants, which each copy of the programs has for itself.
-fn is_constant(name: &OsStr) -> bool {
+pub(crate) fn is_constant(name: &OsStr) -> bool {
     name.as_encoded_bytes().ends_with(b".rodata")
 }
 

@@ -103,6 +103,36 @@ tables! {
         pub bytes: u64,
     }
 
+    /// When a packet passed somewhere.
+    pub struct Stamp as "stamp" {
+        /// Nanoseconds on the monotonic clock.
+        pub time: u64,
+        /// A [`passage`].
+        pub passage: u64,
+    }
+
+    /// A packet's way from the call that sends it until that is over.
+    pub struct Journey as "journey" {
+        /// The descriptor of the socket that it was sent by.
+        pub socket: u32,
+        /// How many stamps it got; those that found no room are counted and not kept.
+        pub count: u32,
+        /// In their order.
+        pub stamps: [Stamp; size::STAMPS as usize],
+    }
+
+    /// Whose packets get stamps.
+    pub struct Traced as "traced" {
+        /// The device of the PID namespace that the thread's number is of.
+        pub device: u64,
+        /// Its inode.
+        pub inode: u64,
+        /// The thread's number.
+        pub thread: u32,
+        /// The number of the system call that sends.
+        pub call: u32,
+    }
+
     /// A node or group of an application.
     pub struct NodeKey as "node_key" {
         /// The application.
@@ -384,8 +414,32 @@ numbers! {
         pub const AGE = 559;
     }
 
+    /// Where a packet that is sent passes, as a [`Stamp`] says it.
+    pub mod passage as "PASSAGE" {
+        /// A program calls to send it.
+        pub const SEND = 0;
+        /// It has its IP header, and firewalls are next.
+        pub const OUT = 1;
+        /// A program on the device that it leaves by has it.
+        pub const ENTER = 2;
+        /// A route was looked up for it.
+        pub const LOOKUP = 3;
+        /// It gets to a device's queue, behind what is on the device.
+        pub const QUEUE = 4;
+        /// A device's driver is given it.
+        pub const START = 5;
+        /// The driver is done with it.
+        pub const SENT = 6;
+        /// The call is over.
+        pub const BACK = 7;
+        /// With any of these: said once more by a second program, right behind the first.
+        pub const AGAIN = 16;
+    }
+
     /// Sizes of parts of tables.
     pub mod size as "SIZE" {
+        /// Stamps of a packet: the most that a tunnel in a tunnel has, each twice.
+        pub const STAMPS = 32;
         /// Bytes of the longest identifier: an IPv6 address.
         pub const IDENTIFIER = 16;
         /// Bytes of the longest outer header: Ethernet, IPv6, UDP, and 34 for what comes next.

@@ -16,7 +16,7 @@ pub use file::{
 pub use link::{LinkCommand, Way};
 pub use overlay::{
     AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand,
-    OverlayArguments, OverlayCommand, PlaneArgument, RouteCommand,
+    OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,
 };
 pub use pack::{PackArguments, UnpackArguments};
 pub use run::{CompareArguments, ReportArguments, RunArguments};

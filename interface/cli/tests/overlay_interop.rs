@@ -117,6 +117,7 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         ("yes", "clsact"),
         ("no", "BPF file system"),
         ("yes", "VXLAN devices"),
+        ("yes", "tracepoints"),
     ];
     for (sign, line) in needs {
         let is_it = |said: &str| said.starts_with(sign) && said.contains(line);

@@ -40,7 +40,7 @@ fn equipment(packages: &[&str], files: &[(&str, &str)]) -> io::Result<Equipment>
     let started = Instant::now();
     let mut equipment = Equipment::new(Image::prepare(packages)?);
     eprintln!("image ready in {:.1} s", started.elapsed().as_secs_f64());
-    if !packages.is_empty() {
+    if !packages.is_empty() || !files.is_empty() {
         // Its files lie in its memory.
         equipment.memory = ByteCount::new(2 << 30);
     }

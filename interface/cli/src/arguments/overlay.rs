@@ -63,6 +63,11 @@ pub enum OverlayCommand {
     /// The LIB: other nodes, and where they are reached
     #[command(subcommand)]
     Node(NodeCommand),
+    /// What sending costs by each encapsulation, from the call to the driver, stage by stage. Needs no agent
+    #[command(
+        after_help = "Examples:\n  plait overlay profile\n  plait overlay profile --packets 1000 --svg profile.svg"
+    )]
+    Profile(ProfileArguments),
     /// The RIB: next hops to nodes and groups
     #[command(subcommand)]
     Route(RouteCommand),
@@ -120,6 +125,19 @@ pub struct AgentArguments {
     /// Take away all that agents left: programs, devices, tables
     #[arg(long)]
     pub remove: bool,
+}
+
+#[derive(Args)]
+pub struct ProfileArguments {
+    /// Packets for each way
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    pub packets: u32,
+    /// Bytes of each, with its Ethernet header
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(64..=1400))]
+    pub frame: u16,
+    /// Draw stacked bars into a file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]

@@ -76,5 +76,12 @@ fn overlays() -> Vec<Finding> {
         "overlays can have devices",
         "no overlays: load the module `vxlan` of Linux 5.18 or newer, which filters by VNI",
     ));
+    found.push(finding(
+        "tracepoints",
+        attempt_in_private(plait_dataplane_profile::needs),
+        false,
+        "`plait overlay profile` says what sending costs",
+        "no `plait overlay profile`: be root, on a kernel with BTF (`/sys/kernel/btf/vmlinux`) and tracepoints of system calls",
+    ));
     found
 }

@@ -18,6 +18,7 @@ pub mod madcap;
 pub mod overlay;
 pub mod pack;
 pub mod perform;
+pub mod profile;
 pub mod run;
 pub mod supervise;
 pub mod sweep;

@@ -20,6 +20,7 @@ pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode,
     let places = Places::of(&arguments.choice.agent);
     let request = match arguments.command {
         OverlayCommand::Agent(arguments) => return agent(arguments, places, output),
+        OverlayCommand::Profile(arguments) => return super::profile::profile(arguments, output),
         OverlayCommand::Watch => return watch(&places, output),
         OverlayCommand::Stats { metrics } => {
             if metrics {

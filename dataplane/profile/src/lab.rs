@@ -1,10 +1,10 @@
 //! Hosts, made of throw-away namespaces, and the ways between them.
 
+use crate::Error;
+use crate::tunnel::{Tunnel, to_vxlan};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{
-    InfoBridge, InfoData, InfoKind, InfoVxlan, LinkAttribute, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -14,7 +14,6 @@ use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places};
 use plait_dataplane_overlay::protocol::Request;
 use plait_dataplane_overlay::{ApplicationConfig, Carries, Client, DeviceConfig, Encapsulation, Identifier};
 use plait_model_overlay::{Application, NodeId, Operation, Weight};
-use std::error::Error;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -24,20 +23,46 @@ use std::time::{Duration, Instant};
 /// An end of a way.
 #[derive(Clone)]
 pub struct End {
+    /// Where it is.
     pub namespace: Arc<Namespace>,
+    /// Its address.
     pub address: Ipv4Addr,
+    /// The device that has the address.
+    pub device: String,
+    /// The device that packets leave and come by at last.
+    pub below: String,
+}
+
+/// What a way is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing but the devices below.
+    Bare,
+    /// A tunnel of the kernel's.
+    Kernel,
+    /// An overlay of ours.
+    Overlay,
 }
 
 /// A way from one host to another.
 pub struct Way {
+    /// As tables have it.
     pub name: String,
+    /// What it is made of.
+    pub kind: Kind,
+    /// Where packets begin.
     pub from: End,
+    /// Where they end.
     pub to: End,
 }
 
 /// Hosts and the ways between them.
+#[derive(Default)]
 pub struct Lab {
+    /// The ways.
     pub ways: Vec<Way>,
+    /// Tunnels that this kernel does not have.
+    pub absent: Vec<Tunnel>,
     /// What agents leave is removed with this.
     places: Vec<(Arc<Namespace>, Places)>,
 }
@@ -54,7 +79,7 @@ const OTHERS: [Encapsulation; 6] = [
 /// And of packets.
 const OTHERS_IP: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, Encapsulation::Gue];
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+type Result<T> = std::result::Result<T, Error>;
 
 /// A host with an agent.
 struct Host {
@@ -72,13 +97,14 @@ impl Host {
         NodeId(0x0a00_0000 + u32::from(self.number))
     }
 
-    fn end(&self, third: u8) -> End {
-        End { namespace: self.namespace.clone(), address: address(third, self.number) }
+    fn end(&self, third: u8, device: &str, below: &str) -> End {
+        let (device, below) = (device.to_owned(), below.to_owned());
+        End { namespace: self.namespace.clone(), address: address(third, self.number), device, below }
     }
 
     /// Starts its agent.
     fn start(&mut self, lab: &mut Lab) -> Result<()> {
-        let name = format!("bars-{}-{}", std::process::id(), lab.places.len());
+        let name = format!("plait-lab-{}-{}", std::process::id(), lab.places.len());
         let places =
             Places { run: Path::new("/run").join(&name), pins: Path::new("/sys/fs/bpf").join(&name) };
         lab.places.push((self.namespace.clone(), places.clone()));
@@ -105,7 +131,7 @@ impl Host {
     }
 
     fn ask(&mut self, request: Request) -> Result<()> {
-        self.client.as_mut().ok_or("no agent")?.ask(request)?;
+        self.client.as_mut().ok_or(Error::NoAgent)?.ask(request)?;
         Ok(())
     }
 
@@ -175,8 +201,7 @@ fn vxlan(
     remote: Ipv4Addr,
     bridge: Option<u32>,
 ) -> io::Result<()> {
-    let data =
-        vec![InfoVxlan::Id(id), InfoVxlan::Local(local), InfoVxlan::Group(remote), InfoVxlan::Port(4789)];
+    let data = to_vxlan(id, local, remote);
     let mut more = vec![LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Vxlan),
         LinkInfo::Data(InfoData::Vxlan(data)),
@@ -185,7 +210,7 @@ fn vxlan(
     make(namespace, name, more)
 }
 
-fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
+pub(crate) fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
     let mut ask = LinkMessage::default();
     ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
     match namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))?? {
@@ -211,19 +236,18 @@ fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::Result<()> 
 }
 
 impl Lab {
-    /// Two hosts with a bare veth, the kernel's VXLAN, and each of ours, on veths of their own.
-    pub fn endpoints() -> Result<Self> {
-        let mut lab = Self { ways: Vec::new(), places: Vec::new() };
+    /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own.
+    ///
+    /// # Errors
+    /// No permission; an agent that does not start.
+    pub fn endpoints(tunnels: &[Tunnel]) -> Result<Self> {
+        let mut lab = Self::default();
         let (mut a, mut b) = (Host::new(1)?, Host::new(2)?);
         join(&a, &b, "bare", 0)?;
-        lab.ways.push(Way::named("bare", &a.end(0), &b.end(0)));
-
-        join(&a, &b, "under", 1)?;
-        for (host, other) in [(&a, &b), (&b, &a)] {
-            vxlan(&host.namespace, "vx", 5, address(1, host.number), address(1, other.number), None)?;
-            host.namespace.address("vx", address(2, host.number), 24)?;
+        lab.add("bare", Kind::Bare, a.end(0, "bare", "bare"), b.end(0, "barep", "barep"));
+        for (step, tunnel) in tunnels.iter().enumerate() {
+            lab.tunnel(&a, &b, *tunnel, 1 + 2 * step as u8)?;
         }
-        lab.ways.push(Way::named("vxlan (kernel)", &a.end(2), &b.end(2)));
 
         a.start(&mut lab)?;
         b.start(&mut lab)?;
@@ -247,25 +271,60 @@ impl Lab {
             } else {
                 encapsulation.to_string()
             };
-            lab.ways.push(Way::named(label, &a.end(third), &b.end(third)));
+            let (under, there) = (format!("u{step}"), format!("u{step}p"));
+            lab.add(label, Kind::Overlay, a.end(third, &name, &under), b.end(third, &name, &there));
         }
         Ok(lab)
     }
 
+    /// Adds a tunnel of the kernel's, if it has that, between two hosts.
+    fn tunnel(&mut self, a: &Host, b: &Host, tunnel: Tunnel, below: u8) -> Result<()> {
+        let (name, third) = (format!("k{}", tunnel.name()), below + 1);
+        let (under, there) = (format!("t{below}"), format!("t{below}p"));
+        join(a, b, &under, below)?;
+        for (host, other) in [(a, b), (b, a)] {
+            let info = tunnel.info(address(below, host.number), address(below, other.number));
+            match make(&host.namespace, &name, vec![LinkAttribute::LinkInfo(info)]) {
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                    self.absent.push(tunnel);
+                    return Ok(());
+                }
+                made => made?,
+            }
+            host.namespace.address(&name, address(third, host.number), 24)?;
+        }
+        if tunnel.has_frames() {
+            for (host, other) in [(a, b), (b, a)] {
+                let mac = station(&other.namespace, &name)?;
+                neighbour(&host.namespace, &name, address(third, other.number), mac)?;
+            }
+        }
+        let label = format!("{} (kernel)", tunnel.name());
+        self.add(label, Kind::Kernel, a.end(third, &name, &under), b.end(third, &name, &there));
+        Ok(())
+    }
+
+    fn add(&mut self, name: impl Into<String>, kind: Kind, from: End, to: End) {
+        self.ways.push(Way { name: name.into(), kind, from, to });
+    }
+
     /// Three hosts in a row: forwarded by the kernel, bridged between two VXLANs, and relayed; each beside the same
     /// between hosts that are linked.
+    ///
+    /// # Errors
+    /// No permission; an agent that does not start.
     pub fn relays() -> Result<Self> {
-        let mut lab = Self { ways: Vec::new(), places: Vec::new() };
+        let mut lab = Self::default();
         let (mut a, mut relay, mut b) = (Host::new(1)?, Host::new(2)?, Host::new(3)?);
 
         join(&a, &b, "bare", 0)?;
-        lab.ways.push(Way::named("forwarding, direct", &a.end(0), &b.end(0)));
+        lab.add("forwarding, direct", Kind::Bare, a.end(0, "bare", "bare"), b.end(0, "barep", "barep"));
         join(&a, &relay, "left", 1)?;
         join(&relay, &b, "right", 2)?;
         relay.namespace.run(|| std::fs::write("/proc/sys/net/ipv4/ip_forward", "1"))??;
         route(&a.namespace, 2, address(1, 2))?;
         route(&b.namespace, 1, address(2, 2))?;
-        lab.ways.push(Way::named("forwarding", &a.end(1), &b.end(2)));
+        lab.add("forwarding", Kind::Bare, a.end(1, "left", "left"), b.end(2, "rightp", "rightp"));
 
         join(&a, &relay, "vleft", 3)?;
         join(&relay, &b, "vright", 4)?;
@@ -284,7 +343,7 @@ impl Lab {
         vxlan(&b.namespace, "vx", 6, address(4, 3), address(4, 2), None)?;
         a.namespace.address("vx", address(5, 1), 24)?;
         b.namespace.address("vx", address(5, 3), 24)?;
-        lab.ways.push(Way::named("vxlan bridge", &a.end(5), &b.end(5)));
+        lab.add("vxlan bridge", Kind::Kernel, a.end(5, "vx", "vleft"), b.end(5, "vx", "vrightp"));
 
         for host in [&mut a, &mut relay, &mut b] {
             host.start(&mut lab)?;
@@ -299,7 +358,7 @@ impl Lab {
             host.device("ov0", direct, 7)?;
         }
         settle(&mut a, &mut b, "ov0", Carries::Ethernet, 7)?;
-        lab.ways.push(Way::named("relay, direct", &a.end(7), &b.end(7)));
+        lab.add("relay, direct", Kind::Overlay, a.end(7, "ov0", "odirect"), b.end(7, "ov0", "odirectp"));
         // Relayed.
         let relayed = Application(11);
         join(&a, &relay, "oleft", 8)?;
@@ -316,7 +375,7 @@ impl Lab {
             host.device("ov1", relayed, 10)?;
         }
         settle(&mut a, &mut b, "ov1", Carries::Ethernet, 10)?;
-        lab.ways.push(Way::named("relay", &a.end(10), &b.end(10)));
+        lab.add("relay", Kind::Overlay, a.end(10, "ov1", "oleft"), b.end(10, "ov1", "orightp"));
         Ok(lab)
     }
 }
@@ -347,13 +406,13 @@ fn station(namespace: &Namespace, name: &str) -> Result<[u8; 6]> {
     let RouteNetlinkMessage::NewLink(link) =
         namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))??
     else {
-        return Err("no link".into());
+        return Err(io::Error::from(io::ErrorKind::NotFound).into());
     };
     let found = link.attributes.into_iter().find_map(|attribute| match attribute {
         LinkAttribute::Address(bytes) => bytes.try_into().ok(),
         _ => None,
     });
-    found.ok_or_else(|| "no address".into())
+    found.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData).into())
 }
 
 fn neighbour(namespace: &Namespace, device: &str, inet: Ipv4Addr, mac: [u8; 6]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! How fast a way is.
 
-use crate::lab::Way;
 use crate::ratio::median;
+use plait_dataplane_profile::lab::Way;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};

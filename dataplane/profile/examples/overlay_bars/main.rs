@@ -9,12 +9,12 @@
 //! interval's worse end is within 5 % of it: `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `goal` lines stand beside.
 #![allow(clippy::print_stdout)]
 
-mod lab;
 mod measure;
 mod ratio;
 
-use lab::{Lab, Way};
 use measure::{one_way, rate, tcp};
+use plait_dataplane_profile::Tunnel;
+use plait_dataplane_profile::lab::Lab;
 use ratio::{Bound, Rounds};
 use std::error::Error;
 
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// From host to host.
 fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
-    let lab = Lab::endpoints()?;
+    let lab = Lab::endpoints(&[Tunnel::Vxlan])?;
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for way in &lab.ways {
@@ -85,11 +85,4 @@ fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
     ratio("one-way", "vxlan bridge").bar("relay-delay-over-vxlan-bridge", Bound::AtMost(0.55), None);
     ratio("tcp", "vxlan bridge").bar("relay-tcp-over-vxlan-bridge", Bound::AtLeast(1.15), None);
     Ok(())
-}
-
-impl Way {
-    /// A way by the name that tables have.
-    fn named(name: impl Into<String>, from: &lab::End, to: &lab::End) -> Self {
-        Self { name: name.into(), from: from.clone(), to: to.clone() }
-    }
 }
