@@ -212,13 +212,22 @@ impl Person {
             return built;
         }
         SHARED.get_or_init(|| {
-            // Kept for the life of this process, and named by the build so that runs do not pile up.
+            // One copy for each build folder, put in its place whole: a test that runs the one before keeps that.
             let folder = std::env::temp_dir().join("plait-test-program");
             fs::create_dir_all(&folder).unwrap();
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-            let copy = folder.join(format!("plait-{}", std::process::id()));
-            fs::copy(built, &copy).unwrap();
-            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+            let place = built.parent().unwrap().to_string_lossy().replace('/', "-");
+            let copy = folder.join(format!("plait{place}"));
+            let told = |path: &Path| fs::metadata(path).ok().map(|file| (file.len(), file.modified().unwrap()));
+            if told(&copy) == told(built) {
+                return copy;
+            }
+            let fresh = folder.join(format!("fresh-{}", std::process::id()));
+            fs::copy(built, &fresh).unwrap();
+            let times = fs::FileTimes::new().set_modified(fs::metadata(built).unwrap().modified().unwrap());
+            fs::File::options().write(true).open(&fresh).unwrap().set_times(times).unwrap();
+            fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::rename(&fresh, &copy).unwrap();
             copy
         })
     }
