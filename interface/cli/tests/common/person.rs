@@ -218,7 +218,8 @@ impl Person {
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
             let place = built.parent().unwrap().to_string_lossy().replace('/', "-");
             let copy = folder.join(format!("plait{place}"));
-            let told = |path: &Path| fs::metadata(path).ok().map(|file| (file.len(), file.modified().unwrap()));
+            let told =
+                |path: &Path| fs::metadata(path).ok().map(|file| (file.len(), file.modified().unwrap()));
             if told(&copy) == told(built) {
                 return copy;
             }
