@@ -17,6 +17,11 @@ impl Version {
     /// Every one.
     pub const ALL: [Self; 2] = [Self::V10, Self::V13];
 
+    /// The version of such headers.
+    pub fn of(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.number() == number)
+    }
+
     /// What headers say of it.
     pub fn number(self) -> u8 {
         match self {

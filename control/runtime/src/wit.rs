@@ -377,6 +377,36 @@ impl<K: Wit + Ord + Hash, V: Wit> Wit for HashTrieMapSync<K, V> {
     }
 }
 
+/// A tuple of as many.
+impl<T: Wit, const N: usize> Wit for [T; N] {
+    fn schema() -> Type {
+        Type::Tuple(vec![T::schema(); N])
+    }
+    fn to_value(&self) -> Value {
+        Value::Tuple(self.iter().map(Wit::to_value).collect())
+    }
+    fn from_value(value: &Value) -> Result<Self, Mismatch> {
+        let Value::Tuple(parts) = value else { return Err(Mismatch::new(Self::schema(), value)) };
+        let part =
+            |(place, part)| T::from_value(part).map_err(|fault| fault.inside(format_args!(".{place}")));
+        let parts: Vec<T> = parts.iter().enumerate().map(part).collect::<Result<_, _>>()?;
+        parts.try_into().map_err(|_| Mismatch::new(Self::schema(), value))
+    }
+}
+
+/// What it points to.
+impl<T: Wit> Wit for Arc<T> {
+    fn schema() -> Type {
+        T::schema()
+    }
+    fn to_value(&self) -> Value {
+        T::to_value(self)
+    }
+    fn from_value(value: &Value) -> Result<Self, Mismatch> {
+        T::from_value(value).map(Self::new)
+    }
+}
+
 macro_rules! tuple {
     ($($part:ident $place:tt),+) => {
         impl<$($part: Wit),+> Wit for ($($part,)+) {
