@@ -163,6 +163,11 @@ impl Rounds {
         self.end()
     }
 
+    /// What was met since this was asked for.
+    pub fn take_counters(&mut self) -> Counters {
+        std::mem::take(&mut self.counters)
+    }
+
     /// What was met.
     pub fn counters(&self) -> Counters {
         self.counters

@@ -15,7 +15,8 @@
 //! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load,
 //! 3. [`Rounds`] – whose turn it is: four designs, of which [`max_min()`] says how fair they are,
 //! 4. [`PacketIns`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
-//!    words that both versions have: [`Fields`], [`Actions`], [`Port`].
+//!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
+//! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
@@ -31,6 +32,8 @@ mod fields;
 mod max_min;
 mod packet_ins;
 mod port;
+mod session;
+mod switchboard;
 mod switches;
 mod version;
 
@@ -41,7 +44,9 @@ pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
 pub use distribute::{Design, Rounds, Tried, dynamic_partition, static_partition};
 pub use fields::Fields;
 pub use max_min::max_min;
-pub use packet_ins::{PacketIn, PacketIns};
+pub use packet_ins::{PacketIn, PacketIns, Probes};
 pub use port::Port;
+pub use session::{News, NotTold, Session};
+pub use switchboard::Switchboard;
 pub use switches::{FlowRemoved, PortInfo, SwitchEvent, SwitchEvents, SwitchInfo, Switches};
 pub use version::{Refusal, Version};

@@ -118,6 +118,16 @@ impl PacketIns {
         });
     }
 
+    /// Moves the first ones, at most so many, to another batch's end.
+    pub fn take(&mut self, most: usize, to: &mut Self) {
+        let most = most.min(self.requests.len());
+        self.requests[..most].iter().for_each(|request| to.push(&self.at(request)));
+        self.requests.drain(..most);
+        if self.requests.is_empty() {
+            self.clear();
+        }
+    }
+
     /// Adds the request of a packet-in that a connection cut out.
     ///
     /// # Errors
@@ -223,3 +233,32 @@ struct Whole {
     frame: Vec<u8>,
 }
 wit!(struct Whole { switch, version, in_port, buffer, reason, table, cookie, total_length, frame });
+
+/// Packet-ins that are probes of links, LLDP's: the stream `probes`, so that requests for flows do not wait behind them.
+#[derive(Debug, Clone, Default)]
+pub struct Probes(pub PacketIns);
+
+impl Probes {
+    /// Whether a packet-in is one.
+    pub fn includes(packet: &PacketIn<'_>) -> bool {
+        packet.frame.get(12..14) == Some(&[0x88, 0xcc])
+    }
+}
+
+/// As [`PacketIns`].
+impl Wit for Probes {
+    fn schema() -> Type {
+        PacketIns::schema()
+    }
+    fn to_value(&self) -> Value {
+        self.0.to_value()
+    }
+    fn from_value(value: &Value) -> Result<Self, Mismatch> {
+        PacketIns::from_value(value).map(Self)
+    }
+}
+
+impl View for Probes {
+    const NAME: &'static str = "probes";
+    const KIND: Kind = Kind::Stream;
+}

@@ -92,7 +92,10 @@ pub enum Reason {
     /// It said more than is polled.
     #[error("more events wait than may")]
     Flooded,
-    /// [`Connection::close`].
+    /// The socket has ended.
+    #[error("the connection was closed by the switch, or lost")]
+    Gone,
+    /// [`Connection::close`](super::Connection::close).
     #[error("closed by the controller")]
     Asked,
 }

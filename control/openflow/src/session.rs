@@ -1,0 +1,380 @@
+//! A switch's connection and what it takes to know the switch: its ports are asked for, its unmatched packets sent here,
+//! and what it tells becomes news in words that both versions have.
+
+use crate::connection::{Config, Event, Reason};
+use crate::{
+    Action, Command, Connection, Fields, Flow, FlowRemoved, NotSaid, NotSent, Port, PortInfo, SwitchEvent,
+    SwitchInfo, Version,
+};
+use plait_model_wire::openflow::{Message, TooLong, v10, v13};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Ports of a switch that are kept. Choice: none has as many, and a hostile one cannot fill memory with them.
+const MOST_PORTS: usize = 4096;
+/// Bytes of a packet that a switch sends if it keeps the packet. Choice: both specifications' default, enough for the
+/// headers of TCP in IPv6; a switch that keeps none sends all of it.
+const BEGINNING: u16 = 128;
+const WHOLE: u16 = 0xffff;
+
+/// What a session tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// The switch is known, and can be told something.
+    Connected(SwitchInfo),
+    /// One of its ports is another than it was, or what it says of itself.
+    Changed(SwitchInfo, Option<Port>),
+    /// Something else happened.
+    Event(SwitchEvent),
+    /// It answers a question, or a part of it.
+    Answer(Message),
+    /// The connection is to be closed when its output is written, or cannot be.
+    Ended(Reason),
+}
+
+/// One switch. As with [`Connection`], which it holds: hand in bytes and time, then poll.
+#[derive(Debug)]
+pub struct Session {
+    /// The connection, to which bytes and time are given and from which output is taken.
+    pub connection: Connection,
+    address: String,
+    version: Version,
+    datapath: u64,
+    stage: Stage,
+    info: SwitchInfo,
+    news: VecDeque<News>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Who it is is not known yet.
+    Nobody,
+    /// Its ports are being told.
+    Ports,
+    Known,
+    /// An auxiliary connection, which is kept alive and left alone.
+    Auxiliary,
+}
+
+impl Session {
+    /// A connection that has just come about, from `address`.
+    pub fn new(config: Config, address: String, now: Duration) -> Self {
+        let info = SwitchInfo {
+            version: 0,
+            connected: true,
+            address: address.clone(),
+            buffers: 0,
+            tables: 1,
+            maker: String::new(),
+            hardware: String::new(),
+            software: String::new(),
+            ports: Vec::new(),
+        };
+        Self {
+            connection: Connection::new(config, now),
+            address,
+            version: Version::V10,
+            datapath: 0,
+            stage: Stage::Nobody,
+            info,
+            news: VecDeque::new(),
+        }
+    }
+
+    /// The datapath, once the switch is known.
+    pub fn datapath(&self) -> Option<u64> {
+        (self.stage == Stage::Known).then_some(self.datapath)
+    }
+
+    /// The version that is spoken.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Where it connects from.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Has the switch do something.
+    ///
+    /// # Errors
+    /// It cannot be said, or cannot be sent; then it is as if it had never been.
+    pub fn tell(&mut self, command: &Command) -> Result<(), NotTold> {
+        match command {
+            Command::Flow(flow) => self.say(|version, xid, bytes| flow.emit_into(version, xid, bytes)),
+            Command::PacketOut(packet) => {
+                self.say(|version, xid, bytes| packet.emit_into(version, xid, bytes))
+            }
+            Command::Barrier => Ok(self.connection.barrier().map(drop)?),
+            Command::Raw(bytes) => Ok(self.connection.send_bytes(bytes)?),
+        }
+    }
+
+    /// Asks for all its flows. Answers are [`News::Answer`] with the transaction that is returned, as many as it takes.
+    ///
+    /// # Errors
+    /// [`NotTold`].
+    pub fn ask_flows(&mut self) -> Result<u32, NotTold> {
+        use v10::statistics as s10;
+        use v13::multipart as s13;
+        let of10 = s10::FlowFilter {
+            flow_match: v10::Match::ANY,
+            table: v10::TableId::ALL,
+            out_port: v10::PortNumber::NONE,
+        };
+        let of13 = s13::FlowFilter {
+            table: v13::TableId::ALL,
+            out_port: v13::PortNumber::ANY,
+            out_group: v13::GroupId::ANY,
+            cookie: 0,
+            cookie_mask: 0,
+            flow_match: v13::Match::ANY,
+        };
+        self.ask(s10::Asked::Flows(of10), s13::Asked::Flows(of13))
+    }
+
+    /// What happened next.
+    pub fn poll_news(&mut self) -> Option<News> {
+        while self.news.is_empty() {
+            let event = self.connection.poll_event()?;
+            self.hear(event);
+        }
+        self.news.pop_front()
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Ready(switch) if switch.auxiliary != 0 => self.stage = Stage::Auxiliary,
+            Event::Ready(switch) => {
+                self.version = switch.version;
+                self.datapath = switch.datapath;
+                self.info.version = switch.version.number();
+                self.greet(switch.features);
+            }
+            Event::Barrier { bundle, .. } => {
+                self.news.push_back(News::Event(SwitchEvent::Barrier((bundle.count, bundle.refused))));
+            }
+            Event::Role(role) => {
+                let message = v13::Message { xid: 0, body: v13::Body::RoleReply(role) };
+                self.news.push_back(News::Answer(Message::V13(message)));
+            }
+            Event::Refused { error, .. } => {
+                self.news.push_back(News::Event(SwitchEvent::Refused(error.to_string())));
+            }
+            Event::Unreadable(why) => {
+                self.news.push_back(News::Event(SwitchEvent::Refused(why.to_string())));
+            }
+            Event::Closed(reason) => self.news.push_back(News::Ended(reason)),
+            Event::Message(message) => self.told(message),
+        }
+    }
+
+    /// What every switch is told and asked when it is met.
+    fn greet(&mut self, features: Message) {
+        self.stage = Stage::Ports;
+        match features {
+            Message::V10(v10::Message { body: v10::Body::Features(features), .. }) => {
+                self.info.buffers = features.buffers;
+                self.info.tables = features.tables;
+                features.ports.iter().for_each(|port| self.port(of_v10(port)));
+            }
+            Message::V13(v13::Message { body: v13::Body::Features(features), .. }) => {
+                self.info.buffers = features.buffers;
+                self.info.tables = features.tables;
+            }
+            _ => {}
+        }
+        let length = if self.info.buffers == 0 { WHOLE } else { BEGINNING };
+        if self.prepare(length).is_err() {
+            return self.connection.close();
+        }
+        if self.version == Version::V10 {
+            self.known();
+        }
+    }
+
+    fn prepare(&mut self, length: u16) -> Result<(), NotTold> {
+        self.say(|version, xid, bytes| {
+            Ok(match version {
+                Version::V10 => {
+                    let config =
+                        v10::Config { fragments: v10::switch::Fragments(0), miss_send_length: length };
+                    v10::Message { xid, body: v10::Body::SetConfig(config) }.emit_into(bytes)
+                }
+                Version::V13 => {
+                    let config =
+                        v13::Config { fragments: v13::switch::Fragments(0), miss_send_length: length };
+                    v13::Message { xid, body: v13::Body::SetConfig(config) }.emit_into(bytes)
+                }
+            }?)
+        })?;
+        if self.version == Version::V13 {
+            // Without it a switch of 1.3 drops what no flow is for (section 5.4).
+            let actions = [Action::Controller(length)].into_iter().collect();
+            self.tell(&Command::Flow(Flow::add(0, Fields::ANY, actions)))?;
+            self.ask(v10::statistics::Asked::Description, v13::multipart::Asked::PortDescriptions)?;
+        }
+        self.ask(v10::statistics::Asked::Description, v13::multipart::Asked::Description).map(drop)
+    }
+
+    fn known(&mut self) {
+        self.stage = Stage::Known;
+        self.info.ports.sort_by_key(|port| port.number);
+        self.news.push_back(News::Connected(self.info.clone()));
+    }
+
+    fn told(&mut self, message: Message) {
+        match message {
+            Message::V10(v10::Message { body: v10::Body::PortStatus(status), .. }) => {
+                self.changed(status.reason == v10::port::PortReason::DELETE, of_v10(&status.port));
+            }
+            Message::V13(v13::Message { body: v13::Body::PortStatus(status), .. }) => {
+                self.changed(status.reason == v13::port::PortReason::DELETE, of_v13(&status.port));
+            }
+            Message::V10(v10::Message { body: v10::Body::FlowRemoved(flow), .. }) => {
+                self.news.push_back(News::Event(SwitchEvent::FlowRemoved(FlowRemoved {
+                    cookie: flow.cookie,
+                    priority: flow.priority,
+                    reason: flow.reason.0,
+                    packets: flow.packets,
+                    bytes: flow.bytes,
+                })));
+            }
+            Message::V13(v13::Message { body: v13::Body::FlowRemoved(flow), .. }) => {
+                self.news.push_back(News::Event(SwitchEvent::FlowRemoved(FlowRemoved {
+                    cookie: flow.cookie,
+                    priority: flow.priority,
+                    reason: flow.reason.0,
+                    packets: flow.packets,
+                    bytes: flow.bytes,
+                })));
+            }
+            Message::V10(v10::Message { body: v10::Body::StatisticsReply(ref reply), .. }) => {
+                match &reply.body {
+                    v10::statistics::Answered::Description(said) => {
+                        self.described([&said.manufacturer, &said.hardware, &said.software]);
+                    }
+                    _ => self.news.push_back(News::Answer(message)),
+                }
+            }
+            Message::V13(v13::Message { body: v13::Body::MultipartReply(ref reply), .. }) => {
+                match &reply.body {
+                    v13::multipart::Answered::Description(said) => {
+                        self.described([&said.manufacturer, &said.hardware, &said.software]);
+                    }
+                    v13::multipart::Answered::PortDescriptions(ports) if self.stage == Stage::Ports => {
+                        ports.iter().for_each(|port| self.port(of_v13(port)));
+                        if !reply.flags.contains(v13::multipart::MultipartFlags::MORE) {
+                            self.known();
+                        }
+                    }
+                    _ => self.news.push_back(News::Answer(message)),
+                }
+            }
+            other => self.news.push_back(News::Answer(other)),
+        }
+    }
+
+    fn described(&mut self, [maker, hardware, software]: [&impl ToString; 3]) {
+        self.info.maker = maker.to_string();
+        self.info.hardware = hardware.to_string();
+        self.info.software = software.to_string();
+        if self.stage == Stage::Known {
+            self.news.push_back(News::Changed(self.info.clone(), None));
+        }
+    }
+
+    fn changed(&mut self, gone: bool, port: PortInfo) {
+        let number = port.number;
+        if gone {
+            self.info.ports.retain(|known| known.number != number);
+        } else {
+            self.port(port);
+        }
+        if self.stage == Stage::Known {
+            self.info.ports.sort_by_key(|port| port.number);
+            self.news.push_back(News::Changed(self.info.clone(), Some(number)));
+        }
+    }
+
+    fn port(&mut self, port: PortInfo) {
+        match self.info.ports.iter().position(|known| known.number == port.number) {
+            Some(place) => self.info.ports[place] = port,
+            None if self.info.ports.len() < MOST_PORTS => self.info.ports.push(port),
+            None => self.connection.close(),
+        }
+    }
+
+    fn ask(&mut self, v10: v10::statistics::Asked, v13: v13::multipart::Asked) -> Result<u32, NotTold> {
+        let mut sent = 0;
+        self.say(|version, xid, bytes| {
+            sent = xid;
+            Ok(match version {
+                Version::V10 => {
+                    let flags = v10::statistics::StatisticsFlags(0);
+                    let request = v10::statistics::StatisticsRequest { flags, body: v10 };
+                    v10::Message { xid, body: v10::Body::StatisticsRequest(request) }.emit_into(bytes)
+                }
+                Version::V13 => {
+                    let flags = v13::multipart::MultipartFlags(0);
+                    let request = v13::multipart::MultipartRequest { flags, body: v13 };
+                    v13::Message { xid, body: v13::Body::MultipartRequest(request) }.emit_into(bytes)
+                }
+            }?)
+        })?;
+        Ok(sent)
+    }
+
+    fn say(
+        &mut self,
+        emit: impl FnOnce(Version, u32, &mut Vec<u8>) -> Result<(), NotSaid>,
+    ) -> Result<(), NotTold> {
+        let (version, mut unsaid) = (self.version, None);
+        let sent = self.connection.send_with(|xid, bytes| {
+            emit(version, xid, bytes).map_err(|why| {
+                unsaid = Some(why);
+                TooLong
+            })
+        });
+        match (unsaid, sent) {
+            (Some(why), _) => Err(why.into()),
+            (None, sent) => Ok(sent.map(drop)?),
+        }
+    }
+}
+
+/// Why a switch was not told something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotTold {
+    /// There are no words for it.
+    #[error(transparent)]
+    Unsaid(#[from] NotSaid),
+    /// The connection does not take it.
+    #[error(transparent)]
+    Unsent(#[from] NotSent),
+}
+
+fn of_v10(port: &v10::Port) -> PortInfo {
+    let down = port.config.contains(v10::port::PortConfig::PORT_DOWN)
+        || port.state.contains(v10::port::PortState::LINK_DOWN);
+    PortInfo {
+        number: port.number.into(),
+        name: port.name.to_string(),
+        address: port.address.0,
+        up: !down,
+        speed: None,
+    }
+}
+
+fn of_v13(port: &v13::Port) -> PortInfo {
+    let down = port.config.contains(v13::port::PortConfig::PORT_DOWN)
+        || port.state.contains(v13::port::PortState::LINK_DOWN);
+    PortInfo {
+        number: port.number.into(),
+        name: port.name.to_string(),
+        address: port.address.0,
+        up: !down,
+        speed: (port.current_speed != 0).then_some(port.current_speed),
+    }
+}

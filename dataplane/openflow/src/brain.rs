@@ -1,0 +1,135 @@
+//! The control runtime behind its lock: batches and news go in, tasks are run by whoever brought them, commands come out.
+
+use plait_control_openflow::{Commands, News, Switchboard};
+use plait_control_runtime::{
+    Action, Content, Driver, Finished, Name, NotTaken, Report, Runtime, Task, ViewId,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The runtime and the driver of switches.
+pub struct Brain {
+    inner: Mutex<Inner>,
+    driver: Name,
+    /// When the runtime has something to do, in nanoseconds; the greatest number is never.
+    due: AtomicU64,
+}
+
+pub struct Inner {
+    pub runtime: Runtime,
+    pub switchboard: Switchboard,
+}
+
+/// What came of a step.
+#[derive(Default)]
+pub struct Outcome {
+    tasks: Vec<Task>,
+    /// Commands, in the order in which they were committed.
+    pub commands: Vec<Arc<Commands>>,
+}
+
+impl Brain {
+    /// A brain of a runtime to which applications were added.
+    ///
+    /// # Errors
+    /// Another driver of its name, or one that writes its views, is there.
+    pub fn new(mut runtime: Runtime) -> Result<Self, plait_control_runtime::Refused> {
+        let switchboard = Switchboard::default();
+        let driver = switchboard.name();
+        let signature = switchboard.signature();
+        for port in &signature.outputs {
+            runtime.grant(&driver, &port.view.name);
+        }
+        runtime.add_driver(&driver, signature)?;
+        Ok(Self { inner: Mutex::new(Inner { runtime, switchboard }), driver, due: AtomicU64::new(0) })
+    }
+
+    /// The runtime, for those who look.
+    pub fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When [`time`](Self::time) is due.
+    pub fn due(&self) -> Option<Duration> {
+        let due = self.due.load(Ordering::Relaxed);
+        (due != u64::MAX).then(|| Duration::from_nanos(due))
+    }
+
+    /// Hands over what was read.
+    ///
+    /// # Errors
+    /// As many batches wait as may.
+    pub fn batch(
+        &self,
+        now: Duration,
+        view: ViewId,
+        content: Content,
+        to: &mut Outcome,
+    ) -> Result<(), NotTaken> {
+        let mut inner = self.lock();
+        inner.runtime.handle_views(now, &self.driver, vec![(view, content)])?;
+        self.drain(&mut inner, to);
+        Ok(())
+    }
+
+    /// Tells what happened to a switch. What no application has room for is not told to it; what is known of switches is
+    /// always kept.
+    pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
+        let mut inner = self.lock();
+        let Inner { runtime, switchboard } = &mut *inner;
+        for change in switchboard.observe((datapath, news), &runtime.state()) {
+            if let Err(fault) = runtime.handle_views(now, &self.driver, vec![change]) {
+                tracing::warn!(%fault, datapath = %format_args!("{datapath:016x}"), "an event of a switch was lost");
+            }
+        }
+        self.drain(&mut inner, to);
+    }
+
+    /// Lets time pass.
+    pub fn time(&self, now: Duration, to: &mut Outcome) {
+        let mut inner = self.lock();
+        inner.runtime.handle_timeout(now);
+        self.drain(&mut inner, to);
+    }
+
+    /// Changes what there is.
+    pub fn change<T>(&self, to: &mut Outcome, change: impl FnOnce(&mut Runtime) -> T) -> T {
+        let mut inner = self.lock();
+        let changed = change(&mut inner.runtime);
+        self.drain(&mut inner, to);
+        changed
+    }
+
+    /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
+    /// processor's cache (thesis section 4.2.2.5).
+    pub fn work(&self, clock: impl Fn() -> Duration, to: &mut Outcome) {
+        while let Some(task) = to.tasks.pop() {
+            let finished: Finished = task.run();
+            let mut inner = self.lock();
+            inner.runtime.handle_finished(clock(), finished);
+            self.drain(&mut inner, to);
+        }
+    }
+
+    fn drain(&self, inner: &mut Inner, to: &mut Outcome) {
+        while let Some(action) = inner.runtime.poll_action() {
+            match action {
+                Action::Start(task) => to.tasks.push(task),
+                Action::Push(push) => to.commands.extend(push.now.read::<Commands>()),
+                Action::Report(Report::Failed { dag, application, failure, .. }) => {
+                    tracing::warn!(%dag, %application, %failure, "an application failed");
+                }
+                Action::Report(Report::Dropped { dag, view }) => {
+                    tracing::warn!(%dag, %view, "a batch was lost");
+                }
+                Action::Report(_) => {}
+            }
+        }
+        let due = inner
+            .runtime
+            .poll_timeout()
+            .map_or(u64::MAX, |due| due.as_nanos().try_into().unwrap_or(u64::MAX));
+        self.due.store(due, Ordering::Relaxed);
+    }
+}

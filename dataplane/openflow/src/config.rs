@@ -1,0 +1,110 @@
+//! What a controller is told at its start, and the presets of the thesis's rivals.
+
+use plait_control_openflow::{Batching, Design, connection};
+use std::time::Duration;
+
+/// How a controller works. What is true by default is the thesis's preferred design; everything can be switched off to
+/// see what it brings.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Threads. Choice: one for each processor, at most eight by default; who measures says how many.
+    pub workers: usize,
+    /// Whether each keeps to a processor of its own.
+    pub pin: bool,
+    /// Who serves whom.
+    pub design: Design,
+    /// Which worker has a switch where the design has that.
+    pub partition: Partition,
+    /// How many requests at once.
+    pub batching: Batching,
+    /// Requests that a batch never exceeds by more than one read.
+    pub most_batch: usize,
+    /// Whether each read is a batch, whatever is in it.
+    pub batch_per_read: bool,
+    /// Bytes that are read from a switch at once, at least a header.
+    pub read: usize,
+    /// Whether sockets that nothing waits in are passed by.
+    pub idleness: Idleness,
+    /// Whether all of a batch for one switch is sent at once.
+    pub output_batching: bool,
+    /// Whether a worker uses the room of a batch again.
+    pub pools: bool,
+    /// Whether workers without work sleep, and wake when there is some for them.
+    pub scale: bool,
+    /// From one measurement of rates to the next, in the dynamic partition. Choice: a second, in which a switch of 1000
+    /// requests a second is measured within 3 %.
+    pub repartition: Duration,
+    /// Connections; more are refused.
+    pub most_connections: usize,
+    /// What each connection is told.
+    pub connection: connection::Config,
+}
+
+/// Which worker has a switch in the static partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Partition {
+    /// As many switches for each.
+    #[default]
+    Even,
+    /// By a hash of the socket's descriptor, as Beacon does.
+    Descriptor,
+}
+
+/// Who finds out where something waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idleness {
+    /// Nobody: every socket is read in every round.
+    Unknown,
+    /// One worker at a time, so many times in a round of its own; 1 is the thesis's.
+    OnePoller(u32),
+    /// Every worker, once in a round.
+    AllPoll,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+        Self {
+            workers: processors.min(8),
+            pin: true,
+            design: Design::RoundRobin,
+            partition: Partition::Even,
+            batching: Batching::Adaptive(Duration::from_millis(3)),
+            most_batch: 8192,
+            batch_per_read: false,
+            read: 2048,
+            idleness: Idleness::OnePoller(1),
+            output_batching: true,
+            pools: true,
+            scale: true,
+            repartition: Duration::from_secs(1),
+            most_connections: 16_384,
+            connection: connection::Config::default(),
+        }
+    }
+}
+
+impl Config {
+    /// As NOX: static partition, 512 KiB a read, each read a batch (thesis section 4.3).
+    pub fn nox() -> Self {
+        Self {
+            design: Design::StaticPartition,
+            batching: Batching::Static(usize::MAX),
+            batch_per_read: true,
+            read: 512 << 10,
+            ..Self::default()
+        }
+    }
+
+    /// As Beacon: partition by a hash of descriptors, static batches of one read of 64 KiB.
+    pub fn beacon() -> Self {
+        Self {
+            design: Design::StaticPartition,
+            partition: Partition::Descriptor,
+            batching: Batching::Static(usize::MAX),
+            batch_per_read: true,
+            read: 64 << 10,
+            ..Self::default()
+        }
+    }
+}

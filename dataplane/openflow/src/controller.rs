@@ -1,0 +1,219 @@
+//! A controller that runs: where it listens, who is connected, what is known.
+
+use crate::Config;
+use crate::brain::{Brain, Outcome};
+use crate::outbox::Outbox;
+use crate::poller::Poller;
+use crate::shared::Shared;
+use crate::statistics::{Counters, Statistics};
+use crate::worker::Worker;
+use plait_control_openflow::{NotTold, SwitchInfo, Switches};
+use plait_control_runtime::{Refused, Runtime, Snapshot, View};
+use plait_model_wire::openflow::{Message, v10, v13};
+use rustix::thread::CpuSet;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A controller that runs. It stops when it is dropped; switches keep the flows that they have.
+pub struct Controller {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+/// Why no controller runs.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    /// It cannot listen there.
+    #[error("no controller can listen on {address}: {fault}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        fault: io::Error,
+    },
+    /// The system refused what it needs.
+    #[error("no controller can be started: {0}")]
+    System(#[from] io::Error),
+    /// The runtime has another driver of switches.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+/// Why a switch did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// It is not connected.
+    #[error("no switch {0:016x} is connected")]
+    Unknown(u64),
+    /// It was not asked.
+    #[error(transparent)]
+    NotTold(#[from] NotTold),
+    /// It is slow, or gone.
+    #[error("the switch did not answer in {0:?}")]
+    Slow(Duration),
+}
+
+impl Controller {
+    /// Starts a controller for the switches that connect to `address`, with a runtime to which applications were added.
+    ///
+    /// # Errors
+    /// [`NotStarted`].
+    pub fn start(address: SocketAddr, config: Config, runtime: Runtime) -> Result<Self, NotStarted> {
+        let listener = TcpListener::bind(address).map_err(|fault| NotStarted::Listen { address, fault })?;
+        let config = Config { workers: config.workers.max(1), ..config };
+        let shared = Arc::new(Shared::new(config, Brain::new(runtime)?, Poller::new(listener)?));
+        let processors = processors();
+        let mut controller = Self { shared, workers: Vec::new() };
+        for number in 0..controller.shared.config.workers {
+            let shared = controller.shared.clone();
+            let processor =
+                shared.config.pin.then(|| processors.get(number % processors.len().max(1)).copied());
+            let worker = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+                if let Some(processor) = processor.flatten() {
+                    let mut only = CpuSet::new();
+                    only.set(processor);
+                    // Where it runs is a matter of speed only.
+                    let _ = rustix::thread::sched_setaffinity(None, &only);
+                }
+                Worker::new(&shared, number).run();
+            })?;
+            controller.workers.push(worker);
+        }
+        Ok(controller)
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.shared.poller.address()
+    }
+
+    /// The latest state of all views.
+    pub fn state(&self) -> Snapshot {
+        self.shared.brain.lock().runtime.state()
+    }
+
+    /// The control runtime, whose lock every batch waits for: be quick.
+    pub fn look<T>(&self, look: impl FnOnce(&Runtime) -> T) -> T {
+        look(&self.shared.brain.lock().runtime)
+    }
+
+    /// Changes applications or DAGs, or sets one off.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Runtime) -> T) -> T {
+        let mut outcome = Outcome::default();
+        let changed = self.shared.brain.change(&mut outcome, change);
+        self.finish(outcome);
+        changed
+    }
+
+    /// Switches that are or were connected.
+    pub fn switches(&self) -> BTreeMap<u64, Arc<SwitchInfo>> {
+        let known = self.state().content(&Switches::id()).and_then(|content| content.read::<Switches>().ok());
+        let known = known.iter().flat_map(|switches| switches.known.iter());
+        known.map(|(datapath, info)| (*datapath, info.clone())).collect()
+    }
+
+    /// Asks a switch for all its flows.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn flows(&self, datapath: u64, patience: Duration) -> Result<Vec<Message>, NoAnswer> {
+        let slot = *self.shared.routes().get(&datapath).ok_or(NoAnswer::Unknown(datapath))?;
+        let (sender, receiver) = mpsc::channel();
+        let place = &self.shared.slots[slot as usize];
+        let xid = {
+            let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
+            let link = held.as_mut().ok_or(NoAnswer::Unknown(datapath))?;
+            let xid = link.session.ask_flows()?;
+            // Before it can answer.
+            self.waiting().insert((slot, xid), sender);
+            link.flush();
+            xid
+        };
+        let mut parts = Vec::new();
+        let answer = loop {
+            match receiver.recv_timeout(patience) {
+                Ok(part) => {
+                    let last = !more(&part);
+                    parts.push(part);
+                    if last {
+                        break Ok(parts);
+                    }
+                }
+                Err(_) => break Err(NoAnswer::Slow(patience)),
+            }
+        };
+        self.waiting().remove(&(slot, xid));
+        answer
+    }
+
+    /// What each worker has counted.
+    pub fn statistics(&self) -> Vec<Statistics> {
+        self.shared.counters.iter().map(Counters::read).collect()
+    }
+
+    /// Requests that each connected switch has made.
+    pub fn requests(&self) -> BTreeMap<u64, u64> {
+        let routes = self.shared.routes();
+        let of = |slot: &u32| self.shared.slots[*slot as usize].requests.load(Ordering::Relaxed);
+        routes.iter().map(|(datapath, slot)| (*datapath, of(slot))).collect()
+    }
+
+    /// Connections, and those that were refused for want of room.
+    pub fn connections(&self) -> (usize, u64) {
+        (self.shared.members().len(), self.shared.refused.load(Ordering::Relaxed))
+    }
+
+    fn finish(&self, mut outcome: Outcome) {
+        let shared = &self.shared;
+        shared.brain.work(|| shared.now(), &mut outcome);
+        let counters = Counters::default();
+        Outbox::new(shared.slots.len()).send(shared, &outcome.commands, &counters);
+        shared.poller.ring();
+    }
+
+    fn waiting(
+        &self,
+    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<(u32, u32), mpsc::Sender<Message>>> {
+        self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.poller.ring();
+        for worker in self.workers.drain(..) {
+            worker.thread().unpark();
+            // A worker that panicked has said so.
+            let _ = worker.join();
+            self.shared.poller.ring();
+        }
+    }
+}
+
+/// Whether a reply has more parts.
+fn more(message: &Message) -> bool {
+    match message {
+        Message::V10(v10::Message { body: v10::Body::StatisticsReply(reply), .. }) => {
+            reply.flags.contains(v10::statistics::StatisticsFlags::MORE)
+        }
+        Message::V13(v13::Message { body: v13::Body::MultipartReply(reply), .. }) => {
+            reply.flags.contains(v13::multipart::MultipartFlags::MORE)
+        }
+        _ => false,
+    }
+}
+
+/// Processors that this process may run on.
+fn processors() -> Vec<usize> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect()
+}

@@ -1,0 +1,84 @@
+//! A switch's socket and session, and the lock before both.
+
+use plait_control_openflow::Session;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+
+/// A place for a switch. It outlives switches, so that workers share nothing but an array.
+#[derive(Debug, Default)]
+pub struct Slot {
+    /// The link, if there is one. Whoever reads or writes holds it; nobody waits for it but at the end of a batch.
+    pub link: Mutex<Option<Link>>,
+    /// Whether something may wait in the socket. It is taken back before a read, and set by whoever polls, so that what
+    /// arrives after a read is never forgotten.
+    pub ready: AtomicBool,
+    /// Requests that it has made, for the dynamic partition and for people.
+    pub requests: AtomicU64,
+    /// Its worker, where the design has one.
+    pub worker: AtomicUsize,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Link {
+    pub stream: TcpStream,
+    pub session: Session,
+    /// Set when the connection is to end as soon as its output is written.
+    pub ending: bool,
+}
+
+/// How a read or a write went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Went {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing, for now.
+    Later,
+    /// Nothing, for ever.
+    Ended,
+}
+
+impl Link {
+    /// Reads once.
+    pub fn read(&mut self, into: &mut [u8]) -> Went {
+        went((&self.stream).read(into))
+    }
+
+    /// Writes what waits, as far as the socket takes it.
+    pub fn flush(&mut self) -> Went {
+        let mut sum = 0;
+        while let Some(output) = self.session.connection.poll_transmit() {
+            let length = output.len();
+            match went((&self.stream).write(output)) {
+                Went::Bytes(count) => {
+                    self.session.connection.transmitted(count);
+                    sum += count;
+                    if count < length {
+                        break;
+                    }
+                }
+                Went::Later => break,
+                Went::Ended => return Went::Ended,
+            }
+        }
+        Went::Bytes(sum)
+    }
+
+    /// Whether nothing waits to be written.
+    pub fn is_flushed(&self) -> bool {
+        self.session.connection.poll_transmit().is_none()
+    }
+}
+
+fn went(result: io::Result<usize>) -> Went {
+    match result {
+        Ok(0) => Went::Ended,
+        Ok(count) => Went::Bytes(count),
+        Err(fault) if matches!(fault.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            Went::Later
+        }
+        Err(_) => Went::Ended,
+    }
+}

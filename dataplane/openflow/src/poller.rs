@@ -1,0 +1,107 @@
+//! Where something waits: one epoll for all sockets, asked by one worker at a time.
+
+use crate::shared::Shared;
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::time::Timespec;
+use std::io;
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const LISTENER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
+
+/// The epoll, the listener, and a bell that ends a wait.
+///
+/// Sockets are edge-triggered: each arrival is told once, however long nobody reads.
+pub struct Poller {
+    epoll: OwnedFd,
+    bell: OwnedFd,
+    listener: TcpListener,
+    /// Whoever holds it polls.
+    turn: Mutex<()>,
+}
+
+impl Poller {
+    /// # Errors
+    /// The system's.
+    pub fn new(listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN)?;
+        Ok(Self { epoll, bell, listener, turn: Mutex::new(()) })
+    }
+
+    /// Where switches connect to.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn address(&self) -> io::Result<std::net::SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Watches a socket.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn add(&self, stream: &impl AsFd, slot: u32) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(&self.epoll, stream, EventData::new_u64(slot.into()), flags)?)
+    }
+
+    /// Ends a wait.
+    pub fn ring(&self) {
+        // The bell's count cannot be full: whoever hears it takes all of it.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// Marks slots in which something waits, and takes new connections in. Waits for the first for so long at most. How
+    /// many slots there were; nothing if another worker polls. `events` is room for as many as are told at once.
+    pub fn poll(&self, shared: &Shared, wait: Duration, events: &mut Vec<Event>) -> Option<usize> {
+        let _turn = self.turn.try_lock().ok()?;
+        events.clear();
+        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
+        // Whatever goes wrong, an interrupting signal most likely, the next poll tells.
+        let _ = epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout));
+        let mut found = 0;
+        for event in events.iter() {
+            match event.data.u64() {
+                LISTENER => self.accept(shared),
+                BELL => {
+                    let _ = rustix::io::read(&self.bell, &mut [0u8; 8]);
+                }
+                slot => {
+                    shared.slots[slot as usize].ready.store(true, Ordering::Release);
+                    found += 1;
+                }
+            }
+        }
+        Some(found)
+    }
+
+    fn accept(&self, shared: &Shared) {
+        // A bounded number, since others wait; the listener is level-triggered and tells again.
+        for _ in 0..64 {
+            let (stream, address) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(fault) if fault.kind() == io::ErrorKind::WouldBlock => return,
+                Err(fault) => {
+                    // Out of descriptors, most likely: the listener would tell again at once.
+                    tracing::warn!(%fault, "a connection could not be taken");
+                    return std::thread::sleep(Duration::from_millis(10));
+                }
+            };
+            if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok()
+                && !shared.admit(stream, address.to_string())
+            {
+                tracing::warn!(%address, "a switch was refused: there is no room for more connections");
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What workers share: slots, who is in them, and where switches are.
+
+use crate::brain::Brain;
+use crate::link::{Link, Slot};
+use crate::poller::Poller;
+use crate::statistics::Counters;
+use crate::{Config, Partition};
+use plait_control_openflow::{Design, PacketIns, Session, dynamic_partition, static_partition};
+use plait_model_wire::openflow::Message;
+use std::collections::HashMap;
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// What workers share.
+pub struct Shared {
+    pub config: Config,
+    pub brain: Brain,
+    pub slots: Box<[Slot]>,
+    pub poller: Poller,
+    pub counters: Box<[Counters]>,
+    pub stop: AtomicBool,
+    /// Changes whenever somebody comes, goes, or changes workers.
+    pub generation: AtomicU64,
+    /// Requests that one worker has read and any may take, in the design that has that.
+    pub queue: Mutex<PacketIns>,
+    /// Those that sleep.
+    pub sleepers: Mutex<Vec<(usize, Thread)>>,
+    /// Answers that somebody waits for, by slot and transaction.
+    pub waiting: Mutex<HashMap<(u32, u32), Sender<Message>>>,
+    began: Instant,
+    members: RwLock<Arc<Vec<u32>>>,
+    routes: RwLock<HashMap<u64, u32>>,
+    free: Mutex<Vec<u32>>,
+    measured: Mutex<Measured>,
+    /// Connections that were refused for want of room.
+    pub refused: AtomicU64,
+}
+
+/// Rates, for the dynamic partition.
+struct Measured {
+    at: Duration,
+    requests: Vec<u64>,
+}
+
+impl Shared {
+    pub fn new(config: Config, brain: Brain, poller: Poller) -> Self {
+        let slots: Box<[Slot]> = (0..config.most_connections).map(|_| Slot::default()).collect();
+        Self {
+            counters: (0..config.workers).map(|_| Counters::default()).collect(),
+            stop: AtomicBool::new(false),
+            generation: AtomicU64::new(1),
+            queue: Mutex::default(),
+            sleepers: Mutex::default(),
+            waiting: Mutex::default(),
+            began: Instant::now(),
+            members: RwLock::default(),
+            routes: RwLock::default(),
+            free: Mutex::new((0..slots.len() as u32).rev().collect()),
+            measured: Mutex::new(Measured { at: Duration::ZERO, requests: vec![0; slots.len()] }),
+            refused: AtomicU64::new(0),
+            config,
+            brain,
+            slots,
+            poller,
+        }
+    }
+
+    /// Time since the beginning.
+    pub fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Slots that are taken, in the order in which they were.
+    pub fn members(&self) -> Arc<Vec<u32>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The slot of each switch that is known.
+    pub fn routes(&self) -> RwLockReadGuard<'_, HashMap<u64, u32>> {
+        self.routes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a connection in. False if there is no room.
+    pub fn admit(&self, stream: TcpStream, address: String) -> bool {
+        let Some(slot) = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return false;
+        };
+        let session = Session::new(self.config.connection.clone(), address, self.now());
+        let place = &self.slots[slot as usize];
+        place.requests.store(0, Ordering::Relaxed);
+        if self.poller.add(&stream, slot).is_err() {
+            self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+            return false;
+        }
+        let descriptor = stream.as_raw_fd();
+        let mut link = Link { stream, session, ending: false };
+        link.flush();
+        *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
+        place.ready.store(true, Ordering::Release);
+        self.change(|members| members.push(slot));
+        let worker = match self.config.partition {
+            Partition::Descriptor => descriptor as usize % self.config.workers,
+            Partition::Even => {
+                let members = self.members();
+                let least = static_partition(members.len(), self.config.workers);
+                least[members.len() - 1]
+            }
+        };
+        place.worker.store(worker, Ordering::Relaxed);
+        self.generation.fetch_add(1, Ordering::Release);
+        true
+    }
+
+    /// Lets a slot go whose link was taken out.
+    pub fn leave(&self, slot: u32) {
+        self.change(|members| members.retain(|member| *member != slot));
+        self.generation.fetch_add(1, Ordering::Release);
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| *of != slot);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    }
+
+    /// A switch is known, in this slot. The one that it was in before, if there is one: the newer connection counts.
+    pub fn found(&self, datapath: u64, slot: u32) -> Option<u32> {
+        self.routes.write().unwrap_or_else(PoisonError::into_inner).insert(datapath, slot)
+    }
+
+    /// Forgets where a switch is, if it is in this slot.
+    pub fn lost(&self, datapath: u64, slot: u32) -> bool {
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        let own = routes.get(&datapath) == Some(&slot);
+        if own {
+            routes.remove(&datapath);
+        }
+        own
+    }
+
+    /// Measures rates and shares switches anew, if it is time.
+    pub fn repartition(&self) {
+        let now = self.now();
+        let Ok(mut measured) = self.measured.try_lock() else { return };
+        let elapsed = now.saturating_sub(measured.at);
+        if self.config.design != Design::DynamicPartition || elapsed < self.config.repartition {
+            return;
+        }
+        measured.at = now;
+        let members = self.members();
+        let mut rate = |slot: &u32| {
+            let (slot, requests) =
+                (*slot as usize, self.slots[*slot as usize].requests.load(Ordering::Relaxed));
+            let before = std::mem::replace(&mut measured.requests[slot], requests);
+            requests.saturating_sub(before) as f64 / elapsed.as_secs_f64()
+        };
+        let rates: Vec<f64> = members.iter().map(&mut rate).collect();
+        for (slot, worker) in members.iter().zip(dynamic_partition(&rates, self.config.workers)) {
+            self.slots[*slot as usize].worker.store(worker, Ordering::Relaxed);
+        }
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Wakes one that sleeps: this one if it is given, any otherwise.
+    pub fn wake(&self, whom: Option<usize>) {
+        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match whom {
+            Some(worker) => sleepers.iter().position(|(sleeper, _)| *sleeper == worker),
+            None => sleepers.len().checked_sub(1),
+        };
+        if let Some(found) = found {
+            sleepers.swap_remove(found).1.unpark();
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {
+        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut members));
+    }
+}

@@ -1,0 +1,74 @@
+//! What workers count.
+
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// Counts of a worker, which it alone changes.
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters { $(pub $name: AtomicU64,)+ }
+
+        /// What a worker has counted, or all of them together.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+        pub struct Statistics { $($(#[$doc])* pub $name: u64,)+ }
+
+        impl Counters {
+            pub fn read(&self) -> Statistics {
+                Statistics { $($name: self.$name.load(Ordering::Relaxed),)+ }
+            }
+        }
+
+        impl std::ops::AddAssign for Statistics {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name += other.$name;)+
+            }
+        }
+    };
+}
+
+counters! {
+    /// Packet-ins that were taken.
+    requests,
+    /// Of these, probes of links.
+    probes,
+    /// Batches.
+    batches,
+    /// Of these, full ones.
+    full_batches,
+    /// Nanoseconds from a batch's hand-over to its last output.
+    processing,
+    /// Messages to switches.
+    messages,
+    /// Writes to sockets.
+    writes,
+    /// Reads from sockets.
+    reads,
+    /// Rounds.
+    rounds,
+    /// Switches that another worker held.
+    skips,
+    /// Of these, those that were tried again.
+    revisits,
+    /// Outputs that another worker's hold put off.
+    output_skips,
+    /// Outputs that had to wait for a lock in the end.
+    lock_waits,
+    /// Polls.
+    polls,
+    /// Times that it slept.
+    sleeps,
+    /// Commands for switches that are not there, or that their version has no words for.
+    undone,
+    /// Messages that could not be read.
+    malformed,
+    /// The threshold of a batch, as it is now.
+    threshold,
+}
+
+impl Counters {
+    pub fn add(counter: &AtomicU64, count: u64) {
+        // One thread writes: no locked instruction is needed.
+        counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+    }
+}
