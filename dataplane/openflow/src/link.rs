@@ -14,6 +14,8 @@ pub struct Slot {
     /// Whether something may wait in the socket. It is taken back before a read, and set by whoever polls, so that what
     /// arrives after a read is never forgotten.
     pub ready: AtomicBool,
+    /// Whether the other end has ended: that is told once, and may come with the last bytes.
+    pub ended: AtomicBool,
     /// Requests that it has made, for the dynamic partition and for people.
     pub requests: AtomicU64,
     /// Its worker, where the design has one.

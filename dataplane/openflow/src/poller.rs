@@ -71,12 +71,16 @@ impl Poller {
         let _ = epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout));
         let mut found = 0;
         for event in events.iter() {
-            match event.data.u64() {
+            let Event { flags, data } = *event;
+            match data.u64() {
                 LISTENER => self.accept(shared),
                 BELL => {
                     let _ = rustix::io::read(&self.bell, &mut [0u8; 8]);
                 }
                 slot => {
+                    if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
+                        shared.slots[slot as usize].ended.store(true, Ordering::Release);
+                    }
                     shared.slots[slot as usize].ready.store(true, Ordering::Release);
                     found += 1;
                 }

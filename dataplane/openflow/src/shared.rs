@@ -94,6 +94,7 @@ impl Shared {
         let session = Session::new(self.config.connection.clone(), address, self.now());
         let place = &self.slots[slot as usize];
         place.requests.store(0, Ordering::Relaxed);
+        place.ended.store(false, Ordering::Release);
         if self.poller.add(&stream, slot).is_err() {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;

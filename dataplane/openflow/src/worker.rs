@@ -162,7 +162,7 @@ impl<'a> Worker<'a> {
             Went::Later => return Tried::Empty,
             Went::Ended => return self.leave(slot, held.take()),
         };
-        if count == self.buffer.len() {
+        if count == self.buffer.len() || place.ended.load(Ordering::Acquire) {
             place.ready.store(true, Ordering::Release);
         }
         let datapath = link.session.datapath();
