@@ -91,7 +91,7 @@ impl Actions {
         &self.0
     }
 
-    pub(crate) fn v10(&self) -> Option<Vec<v10::Action>> {
+    pub(crate) fn v10(&self) -> Option<SmallVec<[v10::Action; 2]>> {
         self.0.iter().map(|action| action.v10()).collect()
     }
 

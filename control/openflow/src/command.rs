@@ -223,14 +223,14 @@ impl Flow {
             Version::V10 => {
                 let flow_match = self.fields.v10().ok_or(NotSaid::Version)?;
                 let actions = self.actions.v10().ok_or(NotSaid::Version)?;
-                let mut flow = v10::FlowMod::add(flow_match, self.priority, actions);
+                let mut flow = v10::FlowMod::add(flow_match, self.priority, Vec::new());
                 flow.command = v10::flow_mod::FlowModCommand(command.into());
                 (flow.cookie, flow.buffer) = (self.cookie, buffer);
                 (flow.idle_timeout, flow.hard_timeout) = (self.idle_timeout, self.hard_timeout);
                 if self.tell_removal {
                     flow.flags = v10::flow_mod::FlowModFlags::SEND_FLOW_REM;
                 }
-                flow.emit_into(xid, bytes)?;
+                flow.emit_with(&actions, xid, bytes)?;
             }
             Version::V13 => {
                 let actions = self.actions.v13();

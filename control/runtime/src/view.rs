@@ -2,9 +2,10 @@
 
 use crate::{Mismatch, Type, Value, ViewId, Wit};
 use serde::{Deserialize, Serialize};
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// What becomes of a view's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -104,8 +105,8 @@ impl Content {
     /// Whether it is of a type. Cost: for a Rust value its schema's size, for another its own.
     pub fn check(&self, due: &Type) -> Result<(), Mismatch> {
         match &*self.0 {
-            Form::Native { schema, .. } => match schema() {
-                found if found == *due => Ok(()),
+            Form::Native { value, schema, .. } => match known_schema((**value).type_id(), *schema) {
+                found if found == due => Ok(()),
                 found => Err(Mismatch {
                     place: String::new(),
                     expected: due.to_string(),
@@ -128,6 +129,17 @@ impl Content {
             _ => false,
         }
     }
+}
+
+/// The schema of a Rust type, which is made once and kept: it is asked for with every batch of a stream.
+fn known_schema(of: TypeId, schema: fn() -> Type) -> &'static Type {
+    static KNOWN: RwLock<BTreeMap<TypeId, &'static Type>> = RwLock::new(BTreeMap::new());
+    if let Some(known) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(&of) {
+        return known;
+    }
+    // A program has so many types and no more: what is never let go is bounded.
+    let fresh: &'static Type = Box::leak(Box::new(schema()));
+    KNOWN.write().unwrap_or_else(PoisonError::into_inner).entry(of).or_insert(fresh)
 }
 
 impl fmt::Debug for Content {

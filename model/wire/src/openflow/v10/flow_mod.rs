@@ -187,4 +187,15 @@ impl FlowMod {
     pub fn emit_into(&self, xid: u32, bytes: &mut Vec<u8>) -> Result<(), TooLong> {
         Writer::message(bytes, VERSION, KIND, xid, |to| self.write(to))
     }
+
+    /// The same with further actions, which are borrowed: a change without any needs no allocation.
+    ///
+    /// # Errors
+    /// [`TooLong`]; `bytes` is as it was.
+    pub fn emit_with(&self, actions: &[Action], xid: u32, bytes: &mut Vec<u8>) -> Result<(), TooLong> {
+        Writer::message(bytes, VERSION, KIND, xid, |to| {
+            self.write(to);
+            Action::write_all(actions, to);
+        })
+    }
 }
