@@ -1,5 +1,6 @@
 //! What a controller is told at its start, and the presets of the thesis's rivals.
 
+use crate::Security;
 use plait_control_openflow::{Batching, Design, connection};
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub struct Config {
     pub most_connections: usize,
     /// What each connection is told.
     pub connection: connection::Config,
+    /// TLS, with which a switch must show a certificate; without it anybody who can connect is a switch.
+    pub security: Option<Security>,
 }
 
 /// Which worker has a switch in the static partition.
@@ -80,6 +83,7 @@ impl Default for Config {
             repartition: Duration::from_secs(1),
             most_connections: 16_384,
             connection: connection::Config::default(),
+            security: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A switch's socket and session, and the lock before both.
 
+use crate::stream::Stream;
 use plait_control_openflow::Session;
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
@@ -25,7 +25,7 @@ pub struct Slot {
 /// A connection.
 #[derive(Debug)]
 pub struct Link {
-    pub stream: TcpStream,
+    pub stream: Stream,
     pub session: Session,
     /// Set when the connection is to end as soon as its output is written.
     pub ending: bool,
@@ -45,15 +45,21 @@ pub enum Went {
 impl Link {
     /// Reads once.
     pub fn read(&mut self, into: &mut [u8]) -> Went {
-        went((&self.stream).read(into))
+        went(self.stream.read(into))
     }
 
     /// Writes what waits, as far as the socket takes it.
     pub fn flush(&mut self) -> Went {
         let mut sum = 0;
+        // What was encrypted before goes first.
+        if let Err(fault) = self.stream.push()
+            && went(Err(fault)) == Went::Ended
+        {
+            return Went::Ended;
+        }
         while let Some(output) = self.session.connection.poll_transmit() {
             let length = output.len();
-            match went((&self.stream).write(output)) {
+            match went(self.stream.write(output)) {
                 Went::Bytes(count) => {
                     self.session.connection.transmitted(count);
                     sum += count;
@@ -70,7 +76,7 @@ impl Link {
 
     /// Whether nothing waits to be written.
     pub fn is_flushed(&self) -> bool {
-        self.session.connection.poll_transmit().is_none()
+        self.session.connection.poll_transmit().is_none() && !self.stream.holds_output()
     }
 }
 

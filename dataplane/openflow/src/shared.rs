@@ -4,6 +4,7 @@ use crate::brain::Brain;
 use crate::link::{Link, Slot};
 use crate::poller::Poller;
 use crate::statistics::Counters;
+use crate::stream::Stream;
 use crate::{Config, Partition};
 use plait_control_openflow::{Design, PacketIns, Session, dynamic_partition, static_partition};
 use plait_model_wire::openflow::Message;
@@ -100,6 +101,17 @@ impl Shared {
             return false;
         }
         let descriptor = stream.as_raw_fd();
+        let stream = match &self.config.security {
+            None => Stream::Plain(stream),
+            Some(security) => match security.accept(stream) {
+                Ok(stream) => stream,
+                Err(why) => {
+                    tracing::warn!(%why, "a switch was refused");
+                    self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+                    return false;
+                }
+            },
+        };
         let mut link = Link { stream, session, ending: false };
         link.flush();
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);

@@ -159,10 +159,12 @@ impl<'a> Worker<'a> {
         Counters::add(&self.counters.reads, 1);
         let count = match link.read(&mut self.buffer) {
             Went::Bytes(count) => count,
+            // A handshake's answer, for one.
+            Went::Later if link.stream.push().is_err() => return self.leave(slot, held.take()),
             Went::Later => return Tried::Empty,
             Went::Ended => return self.leave(slot, held.take()),
         };
-        if count == self.buffer.len() || place.ended.load(Ordering::Acquire) {
+        if count == self.buffer.len() || link.stream.may_hold_input() || place.ended.load(Ordering::Acquire) {
             place.ready.store(true, Ordering::Release);
         }
         let datapath = link.session.datapath();

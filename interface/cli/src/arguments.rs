@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod controller;
 mod file;
 mod link;
 mod overlay;
@@ -10,6 +11,9 @@ mod run;
 mod shell;
 mod testbed;
 
+pub use controller::{
+    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset,
+};
 pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
@@ -62,6 +66,10 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Print completions for a shell
     #[command(after_help = "Example:\n  plait completions bash > /etc/bash_completion.d/plait")]
     Completions(CompletionArguments),
+    /// Look at the control runtime of a controller: applications, DAGs, conflicts
+    Control(ControlArguments),
+    /// Run an OpenFlow controller, and ask one that runs
+    Controller(ControllerArguments),
     /// Say what this machine can and cannot do, and what follows
     #[command(after_help = "Example:\n  plait doctor --json")]
     Doctor,

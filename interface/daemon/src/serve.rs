@@ -35,13 +35,14 @@ pub fn socket(name: &str) -> PathBuf {
     folder.join(format!("{name}.sock"))
 }
 
-/// Serves at `path` until `until` ends, then removes the socket.
+/// Serves at `path` until `until` ends, then removes the socket. `ready` is called when it can be asked.
 ///
 /// # Errors
 /// [`NotServed`].
 pub fn serve(
     router: Router,
     path: &Path,
+    ready: impl FnOnce(),
     until: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), NotServed> {
     let at = |path: &Path| {
@@ -71,6 +72,7 @@ pub fn serve(
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(at(path))?;
     let served = executor.block_on(async {
         let listener = tokio::net::UnixListener::from_std(listener)?;
+        ready();
         axum::serve(listener, router).with_graceful_shutdown(until).await
     });
     let _ = fs::remove_file(path);

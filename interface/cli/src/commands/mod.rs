@@ -4,6 +4,7 @@ pub mod apply;
 pub mod capture;
 pub mod compare;
 pub mod complete;
+pub mod controller;
 pub mod doctor;
 pub mod down;
 pub mod exec;

@@ -1,0 +1,254 @@
+//! `plait controller` and `plait control`.
+
+use crate::arguments::{
+    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset,
+};
+use crate::output::{Failure, Output, table};
+use plait_control_forwarding::{LearningSwitch, Set, learning_switch};
+use plait_control_openflow::Batching;
+use plait_control_runtime::Runtime;
+use plait_dataplane_openflow::{Config, Controller, Idleness};
+use plait_interface_daemon::{NotAsked, NotServed, ask, router, serve, socket};
+use plait_testbed_runtime::kernel::process::block_signals;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let socket = socket(&named(&arguments.choice.name)?);
+    match arguments.command {
+        ControllerCommand::Run(arguments) => return run(&arguments, &socket, output),
+        ControllerCommand::Switches => {
+            let found = asked(&socket, "/v1/switches")?;
+            output.result(&found, || switches(&found))?;
+        }
+        ControllerCommand::Flows { datapath } => {
+            let found = asked(&socket, &format!("/v1/switches/{}/flows", segment(&datapath)?))?;
+            output.result(&found, || flows(&found))?;
+        }
+        ControllerCommand::Topology => view(&socket, "topology@1", output)?,
+        ControllerCommand::Stats { metrics: true } => {
+            let page = String::from_utf8_lossy(&ask(&socket, "/metrics")?).into_owned();
+            output.result(&json!({ "metrics": page }), || page.clone())?;
+        }
+        ControllerCommand::Stats { metrics: false } => {
+            let found = asked(&socket, "/v1/statistics")?;
+            output.result(&found, || statistics(&found))?;
+        }
+        ControllerCommand::Views { view: Some(name) } => view(&socket, &segment(&name)?, output)?,
+        ControllerCommand::Views { view: None } => {
+            let found = asked(&socket, "/v1/views")?;
+            output.result(&found, || views(&found))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn control(arguments: ControlArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let socket = socket(&named(&arguments.choice.name)?);
+    let ControlCommand::Graph { dot } = arguments.command;
+    let what = if output.is_json() { "json" } else if dot { "dot" } else { "text" };
+    let answer = ask(&socket, &format!("/v1/graph?as={what}"))?;
+    let value = serde_json::from_slice(&answer).unwrap_or(Value::Null);
+    output.result(&value, || String::from_utf8_lossy(&answer).into_owned())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Result<ExitCode, Failure> {
+    // Before any thread is started: all of them leave signals to this one.
+    let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
+    let config = config(arguments);
+    let mut runtime = Runtime::new(Default::default());
+    let mut set = Set::default();
+    for app in &arguments.app {
+        set = set.and(applications(*app, arguments, config.workers));
+    }
+    set.add_to(&mut runtime, Duration::ZERO).map_err(|why| Failure::new(why.to_string()))?;
+    let controller = Controller::start(arguments.listen, config, runtime).map_err(|why| Failure::new(why.to_string()))?;
+    let address = controller.address()?;
+    let controller = Arc::new(controller);
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let api = {
+        let (router, socket) = (router(controller.clone()), socket.to_owned());
+        let (began, begun) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let served = serve(router, &socket, || drop(began), async {
+                let _ = ended.await;
+            });
+            served.map_err(|why| why.to_string())
+        });
+        // It has begun, or failed to.
+        let _ = begun.recv();
+        thread
+    };
+    if api.is_finished() {
+        let why = api.join().ok().and_then(Result::err);
+        return Err(Failure::new(why.unwrap_or_else(|| "the northbound API could not be served".to_owned())));
+    }
+    output.note(&format!("a controller listens on {address}; ask it by `plait controller switches`; Ctrl-C ends it"));
+    stopped()?;
+    let _ = end.send(());
+    let _ = api.join();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn applications(app: App, arguments: &ControllerRunArguments, workers: usize) -> Set {
+    match app {
+        App::LearningSwitch => learning_switch(&LearningSwitch {
+            idle_timeout: arguments.idle_timeout,
+            instances: workers,
+            ..LearningSwitch::default()
+        }),
+    }
+}
+
+fn config(arguments: &ControllerRunArguments) -> Config {
+    let mut config = match arguments.preset {
+        None => Config { design: arguments.design.into(), ..Config::default() },
+        Some(Preset::Nox) => Config::nox(),
+        Some(Preset::Beacon) => Config::beacon(),
+    };
+    if arguments.preset.is_none() {
+        config.batching = match arguments.batch {
+            Some(requests) => Batching::Static(requests),
+            None => Batching::Adaptive(arguments.batch_bound.duration()),
+        };
+    }
+    config.workers = arguments.workers.unwrap_or(config.workers).max(1);
+    config.pin = !arguments.no_pin;
+    config.output_batching = !arguments.no_output_batching;
+    config.pools = !arguments.no_pools;
+    if arguments.no_idleness_map {
+        config.idleness = Idleness::Unknown;
+    }
+    config
+}
+
+/// A name that is a file's: nothing else may be reached by it.
+fn named(name: &str) -> Result<String, Failure> {
+    let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
+        return Err(Failure::usage(format!("{name:?} is no name of a controller: letters, digits, - and _ make one")));
+    }
+    Ok(name.to_owned())
+}
+
+/// A part of a path as it was typed.
+fn segment(text: &str) -> Result<String, Failure> {
+    let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '@' | ':');
+    if text.is_empty() || !text.chars().all(good) {
+        return Err(Failure::usage(format!("{text:?} names nothing: letters, digits, - and @ do")));
+    }
+    Ok(text.replace(':', ""))
+}
+
+fn asked(socket: &Path, what: &str) -> Result<Value, Failure> {
+    serde_json::from_slice(&ask(socket, what)?).map_err(|why| Failure::new(why.to_string()))
+}
+
+fn view(socket: &Path, name: &str, output: &Output) -> Result<(), Failure> {
+    let found = asked(socket, &format!("/v1/views/{name}"))?;
+    output.result(&found, || format!("{found:#}\n"))
+}
+
+fn switches(found: &Value) -> String {
+    let heads = ["DATAPATH", "VERSION", "STATE", "PORTS", "REQUESTS", "FROM", "SOFTWARE"];
+    let row = |switch: &Value| {
+        let ports = switch["ports"].as_array().map_or(0, Vec::len);
+        vec![
+            text(&switch["datapath"]),
+            text(&switch["version"]),
+            if switch["connected"] == true { "connected".to_owned() } else { "gone".to_owned() },
+            ports.to_string(),
+            text(&switch["requests"]),
+            text(&switch["address"]),
+            text(&switch["software"]),
+        ]
+    };
+    rows(&heads, found, row)
+}
+
+fn flows(found: &Value) -> String {
+    let heads = ["TABLE", "PRIORITY", "PACKETS", "BYTES", "AGE", "IDLE", "MATCH", "ACTIONS"];
+    let row = |flow: &Value| {
+        let fields = flow["match"].as_object().into_iter().flatten();
+        let fields: Vec<String> = fields.map(|(name, value)| format!("{name}={}", text(value))).collect();
+        let actions = flow["actions"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+        vec![
+            text(&flow["table"]),
+            text(&flow["priority"]),
+            text(&flow["packets"]),
+            text(&flow["bytes"]),
+            format!("{:.1} s", flow["age_seconds"].as_f64().unwrap_or_default()),
+            format!("{} s", text(&flow["idle_timeout"])),
+            if fields.is_empty() { "any".to_owned() } else { fields.join(",") },
+            if actions.is_empty() { "drop".to_owned() } else { actions.join(",") },
+        ]
+    };
+    rows(&heads, found, row)
+}
+
+fn statistics(found: &Value) -> String {
+    let heads = ["WORKER", "REQUESTS", "BATCHES", "THRESHOLD", "NS/REQUEST", "MESSAGES", "WRITES", "SKIPS", "SLEEPS"];
+    let workers = found["workers"].as_array().cloned().unwrap_or_default();
+    let numbered: Vec<Value> = workers
+        .into_iter()
+        .enumerate()
+        .map(|(number, mut worker)| {
+            worker["number"] = json!(number);
+            worker
+        })
+        .collect();
+    let row = |worker: &Value| {
+        let requests = worker["requests"].as_u64().unwrap_or_default();
+        let each = worker["processing"].as_u64().unwrap_or_default().checked_div(requests);
+        let mut cells = vec![text(&worker["number"]), requests.to_string(), text(&worker["batches"])];
+        cells.push(text(&worker["threshold"]));
+        cells.push(each.map_or("-".to_owned(), |each| each.to_string()));
+        cells.extend(["messages", "writes", "skips", "sleeps"].map(|name| text(&worker[name])));
+        cells
+    };
+    let connections = format!("{} connections, {} refused\n", found["connections"], found["refused"]);
+    rows(&heads, &Value::Array(numbered), row) + &connections
+}
+
+fn views(found: &Value) -> String {
+    let heads = ["VIEW", "KIND", "WRITTEN BY", "READ BY"];
+    let joined = |list: &Value| {
+        let names: Vec<String> = list.as_array().into_iter().flatten().map(text).collect();
+        if names.is_empty() { "-".to_owned() } else { names.join(", ") }
+    };
+    let row = |view: &Value| {
+        vec![text(&view["view"]), text(&view["kind"]), joined(&view["writers"]), joined(&view["readers"])]
+    };
+    rows(&heads, found, row)
+}
+
+fn rows(heads: &[&str], found: &Value, row: impl Fn(&Value) -> Vec<String>) -> String {
+    let mut all = vec![heads.iter().map(|head| (*head).to_owned()).collect()];
+    all.extend(found.as_array().into_iter().flatten().map(row));
+    table(&all)
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl From<NotAsked> for Failure {
+    fn from(why: NotAsked) -> Self {
+        Self::new(why.to_string())
+    }
+}
+
+impl From<NotServed> for Failure {
+    fn from(why: NotServed) -> Self {
+        Self::new(why.to_string())
+    }
+}
