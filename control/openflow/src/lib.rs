@@ -14,7 +14,7 @@
 //! 1. [`Connection`] – one switch: versions, liveness, roles, barriers, and what may be held of it,
 //! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load,
 //! 3. [`Rounds`] – whose turn it is: four designs, of which [`max_min()`] says how fair they are,
-//! 4. [`PacketIns`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
+//! 4. [`PacketIns`], [`Probes`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`].
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
@@ -41,7 +41,7 @@ pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
 pub use distribute::{Design, Rounds, Tried, dynamic_partition, static_partition};
 pub use fields::Fields;
 pub use max_min::max_min;
-pub use packet_ins::{PacketIn, PacketIns};
+pub use packet_ins::{PacketIn, PacketIns, Probes};
 pub use port::Port;
 pub use switches::{FlowRemoved, PortInfo, SwitchEvent, SwitchEvents, SwitchInfo, Switches};
 pub use version::{Refusal, Version};
