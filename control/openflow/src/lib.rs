@@ -14,7 +14,7 @@
 //! 1. [`Connection`] – one switch: versions, liveness, roles, barriers, and what may be held of it,
 //! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load,
 //! 3. [`Rounds`] – whose turn it is: four designs, of which [`max_min()`] says how fair they are,
-//! 4. [`PacketIns`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
+//! 4. [`PacketIns`], [`Probes`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
 //! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches.
 //!

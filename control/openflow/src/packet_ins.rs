@@ -221,20 +221,10 @@ impl View for PacketIns {
     const KIND: Kind = Kind::Stream;
 }
 
-struct Whole {
-    switch: u64,
-    version: u8,
-    in_port: Port,
-    buffer: Option<u32>,
-    reason: u8,
-    table: u8,
-    cookie: u64,
-    total_length: u16,
-    frame: Vec<u8>,
-}
-wit!(struct Whole { switch, version, in_port, buffer, reason, table, cookie, total_length, frame });
-
-/// Packet-ins that are probes of links, LLDP's: the stream `probes`, so that requests for flows do not wait behind them.
+/// Packet-ins that hold link layer discovery (EtherType 0x88cc), which are not among the others: the stream `probes`.
+///
+/// Choice: a stream of their own, so that what finds links is set off by nothing else, and its single instance never
+/// stands in the way of requests.
 #[derive(Debug, Clone, Default)]
 pub struct Probes(pub PacketIns);
 
@@ -262,3 +252,16 @@ impl View for Probes {
     const NAME: &'static str = "probes";
     const KIND: Kind = Kind::Stream;
 }
+
+struct Whole {
+    switch: u64,
+    version: u8,
+    in_port: Port,
+    buffer: Option<u32>,
+    reason: u8,
+    table: u8,
+    cookie: u64,
+    total_length: u16,
+    frame: Vec<u8>,
+}
+wit!(struct Whole { switch, version, in_port, buffer, reason, table, cookie, total_length, frame });

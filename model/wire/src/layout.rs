@@ -81,6 +81,7 @@ pub fn headers_in_c() -> String {
     use crate::*;
     [
         ethernet::Header::in_c(),
+        arp::Header::in_c(),
         ipv4::Header::in_c(),
         ipv6::Header::in_c(),
         udp::Header::in_c(),
@@ -94,6 +95,7 @@ pub fn headers_in_c() -> String {
         mpls::Header::in_c(),
         ovstack::Header::in_c(),
         icmp::Header::in_c(),
+        neighbor::Header::in_c(),
         too_big::Header::in_c(),
     ]
     .join("\n")

@@ -13,14 +13,15 @@
 //! | carried by | protocols |
 //! |---|---|
 //! | a link | [`ethernet`] |
-//! | Ethernet | [`ipv4`], [`ipv6`], [`mpls`] |
-//! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], IP again |
+//! | Ethernet | [`ipv4`], [`ipv6`], [`arp`], [`lldp`], [`mpls`] |
+//! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], [`neighbor`], IP again |
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
 //! | ovstack | [`too_big`], or what its application says |
 //! | TCP | [`openflow`], whose messages are many: a folder, with its own page |
 
 #![forbid(unsafe_code)]
 
+pub mod arp;
 pub mod checksum;
 pub mod ethernet;
 pub mod geneve;
@@ -30,8 +31,10 @@ pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
 pub mod layout;
+pub mod lldp;
 mod malformed;
 pub mod mpls;
+pub mod neighbor;
 pub mod nsh;
 pub mod number;
 pub mod nvgre;

@@ -8,10 +8,16 @@ pub mod ether_type {
     pub const ARP: u16 = 0x0806;
     /// A whole Ethernet frame, in GRE and Geneve ("Trans Ether Bridging").
     pub const ETHERNET: u16 = 0x6558;
+    /// A VLAN tag of IEEE 802.1Q.
+    pub const VLAN: u16 = 0x8100;
     /// IPv6.
     pub const IPV6: u16 = 0x86dd;
     /// A stack of MPLS labels.
     pub const MPLS: u16 = 0x8847;
+    /// A VLAN tag of a provider, before another one.
+    pub const PROVIDER_VLAN: u16 = 0x88a8;
+    /// Link layer discovery.
+    pub const LLDP: u16 = 0x88cc;
     /// A network service header.
     pub const NSH: u16 = 0x894f;
 }
@@ -32,6 +38,8 @@ pub mod protocol {
     pub const GRE: u8 = 47;
     /// ICMP for IPv6.
     pub const ICMPV6: u8 = 58;
+    /// SCTP.
+    pub const SCTP: u8 = 132;
     /// MPLS in IP, RFC 4023.
     pub const MPLS: u8 = 137;
 }

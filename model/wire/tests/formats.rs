@@ -3,6 +3,7 @@
 
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::icmp::TooBig;
+use plait_model_wire::neighbor::Neighbor;
 use plait_model_wire::nsh::Metadata;
 use plait_model_wire::ovstack::NodeId;
 use plait_model_wire::*;
@@ -36,6 +37,55 @@ proptest! {
         let frame = ethernet::Frame::parse(&bytes).unwrap();
         prop_assert_eq!((ethernet::Repr::of(&frame), frame.payload()), (repr, &payload[..]));
         cut(&bytes, 14, |bytes| ethernet::Frame::parse(bytes).map(drop));
+    }
+
+    #[test]
+    fn arp_is_what_was_said(operation: u16, macs: ([u8; 6], [u8; 6]), addresses: (u32, u32), padding in payload()) {
+        let sender = (Mac(macs.0), addresses.0.into());
+        let repr = arp::Repr { operation, sender, target: (Mac(macs.1), addresses.1.into()) };
+        let mut bytes = packet(&repr, &padding);
+        prop_assert_eq!(arp::Repr::of(&arp::Packet::parse(&bytes).unwrap()), repr);
+        cut(&bytes, 28, |bytes| arp::Packet::parse(bytes).map(drop));
+        // Of other networks' addresses nothing is understood.
+        for place in 0..6 {
+            bytes[place] ^= 0x20;
+            prop_assert!(arp::Packet::parse(&bytes).is_err());
+            bytes[place] ^= 0x20;
+        }
+    }
+
+    #[test]
+    fn neighbours_are_what_was_said(
+        asks: bool, target: u128, mac: Option<[u8; 6]>, flags: (bool, bool, bool), ends: (u128, u128),
+        wrong: prop::sample::Index,
+    ) {
+        let (target, mac) = (target.into(), mac.map(Mac));
+        let says = match (asks, flags) {
+            (true, _) => Neighbor::Solicitation { target, source: mac },
+            (_, (router, solicited, overrides)) =>
+                Neighbor::Advertisement { target, mac, router, solicited, overrides },
+        };
+        let (source, destination) = (ends.0.into(), ends.1.into());
+        let mut bytes = packet(&says.between(source, destination), &[]);
+        prop_assert_eq!(Neighbor::of(&bytes, source, destination, 255), Ok(says));
+        prop_assert!(Neighbor::of(&bytes, source, destination, 254).is_err(), "from another link");
+        cut(&bytes, bytes.len(), |bytes| Neighbor::of(bytes, source, destination, 255).map(drop));
+        let wrong = wrong.index(bytes.len());
+        bytes[wrong] ^= 0x10;
+        prop_assert!(Neighbor::of(&bytes, source, destination, 255).is_err());
+    }
+
+    #[test]
+    fn lldp_is_what_was_said(
+        chassis: (u8, [u8; 8]), port: (u8, [u8; 4]), time_to_live: u16,
+        own in proptest::collection::vec((any::<[u8; 3]>(), 0u8.., payload()), 0..4), padding in payload(),
+    ) {
+        let repr = lldp::Repr {
+            chassis: (chassis.0, chassis.1.to_vec()), port: (port.0, port.1.to_vec()), time_to_live, organisational: own,
+        };
+        let bytes = packet(&repr, &padding);
+        prop_assert_eq!(lldp::Repr::of(&lldp::Packet::parse(&bytes).unwrap()), repr);
+        cut(&bytes, bytes.len() - padding.len(), |bytes| lldp::Packet::parse(bytes).map(drop));
     }
 
     #[test]
@@ -262,6 +312,9 @@ proptest! {
             let _ = mpls::Label::parse(&bytes).map(|label| mpls::Repr::of(&label));
             let _ = ovstack::Packet::parse(&bytes).map(|packet| ovstack::Repr::of(&packet));
             let _ = too_big::Repr::parse(&bytes);
+            let _ = arp::Packet::parse(&bytes).map(|packet| arp::Repr::of(&packet));
+            let _ = lldp::Packet::parse(&bytes).map(|packet| lldp::Repr::of(&packet));
+            let _ = Neighbor::of(&bytes, Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, 255);
             let _ = (TooBig::of(&bytes, four, four).is_ok(), TooBig::of(&bytes, six, six).is_ok());
         }
     }

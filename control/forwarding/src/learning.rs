@@ -1,0 +1,240 @@
+//! A learning switch: every switch a bridge of its own (thesis §4.2.1).
+
+use crate::access::{AccessList, Verdict, access_lists};
+use crate::frame::{Parsed, is_attachment, is_station};
+use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
+use crate::stations::{Learned, Seen, Stations};
+use crate::{Set, welcome};
+use plait_control_openflow::{
+    Actions, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, SwitchEvent, SwitchEvents, Switches,
+    Version,
+};
+use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
+use plait_model_wire::ethernet::{self, Mac};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How a learning switch behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LearningSwitch {
+    /// After how many seconds without a packet a flow goes. Choice: 60, as ovs-testcontroller has it; a flow that never
+    /// goes outlives its stations.
+    pub idle_timeout: u16,
+    /// After how many seconds a flow goes that drops what came by the port to which it belongs. Choice: 10, since no
+    /// output says where the station was, by which such a flow would be found when that moves.
+    pub drop_timeout: u16,
+    /// How many stations of a switch are known at most. Choice: 16384, as many as a common hardware switch.
+    pub stations: usize,
+    /// Bytes of a packet without a flow that the controller gets. Choice: 128, OpenFlow's own; it is enough for every
+    /// field of a match.
+    pub miss_length: u16,
+    /// How many batches are worked on at once.
+    pub instances: usize,
+}
+
+impl Default for LearningSwitch {
+    fn default() -> Self {
+        Self { idle_timeout: 60, drop_timeout: 10, stations: 16384, miss_length: 128, instances: 8 }
+    }
+}
+
+/// The applications of a learning switch that obeys access lists.
+///
+/// ```text
+///  packet-ins ─► switch-packets ─┬─► commands          switch-events ─► forget ─► stations
+///   stations ──►  (instances)    └─► learned ─► learn ─► stations
+///                                                 └────► commands: flows to where a station was go
+/// ```
+pub fn learning_switch(config: &LearningSwitch) -> Set {
+    let (switching, learning) = (config.clone(), config.clone());
+    let many = Policy { instances: config.instances, ..Policy::default() };
+    Set::default()
+        .with(
+            Manifest::new("switch-packets")
+                .reads("~packet-ins@1")
+                .reads("stations@1?")
+                .reads("access-list@1?")
+                .writes("~commands@1?")
+                .writes("~learned@1?")
+                .parallel(),
+            native(move |(batch, stations, access): (_, Option<Arc<_>>, Option<Arc<_>>)| {
+                let (commands, learned) =
+                    switch_packets(&switching, &batch, stations.as_deref(), access.as_deref());
+                Ok((some(commands), Perhaps((!learned.list.is_empty()).then_some(learned))))
+            }),
+        )
+        .with(
+            Manifest::new("learn")
+                .reads("~learned@1")
+                .reads("stations@1?")
+                .reads("switches@1?")
+                .writes("stations@1?")
+                .writes("~commands@1?"),
+            native(move |(learned, stations, switches)| learn(&learning, learned, stations, switches)),
+        )
+        .with(
+            Manifest::new("forget")
+                .reads("~switch-events@1")
+                .reads("switches@1")
+                .reads("stations@1?")
+                .writes("stations@1?"),
+            native(|(events, switches, stations)| forget(events, switches, stations)),
+        )
+        .dag(Dag::chain("switch-packets", &["switch-packets"]).on("packet-ins@1").policy(many))
+        .dag(Dag::chain("learn", &["learn"]).on("learned@1"))
+        .dag(Dag::chain("forget", &["forget"]).on("switch-events@1"))
+        .and(welcome(config.miss_length))
+        .and(access_lists())
+}
+
+/// What becomes of a batch of packets, and what is learned of it.
+///
+/// A flow is for a port, a source and a destination, not for the destination alone: a source that shows up behind
+/// another port has no flow there, so that its first packet comes here and it is learned. It is installed at the switch
+/// that asks (thesis §4.2.1); every other switch asks for itself.
+///
+/// Cost: of a packet, a look-up of its switch and two of stations.
+pub fn switch_packets(
+    config: &LearningSwitch,
+    batch: &Arc<PacketIns>,
+    stations: Option<&Stations>,
+    access: Option<&AccessList>,
+) -> (Commands, Learned) {
+    let mut commands = Commands { list: Vec::with_capacity(batch.len()) };
+    let mut learned = Learned::default();
+    // What this batch has taught, which is not in `stations` yet.
+    let mut fresh: HashMap<(u64, Mac), Port> = HashMap::new();
+    let access = access.filter(|list| !list.rules.is_empty());
+    let mut known = [Known::default(); AT_ONCE];
+    for (place, packet) in batch.iter().enumerate() {
+        if place % AT_ONCE == 0 {
+            for (known, place) in known.iter_mut().zip(place..) {
+                *known = batch.get(place).map_or_else(Known::default, |packet| Known::of(&packet, stations));
+            }
+        }
+        let Known { source, destination, mut behind_source, mut to } = known[place % AT_ONCE];
+        let port = packet.in_port;
+        let for_bridges = matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, 0..=0x0f]);
+        let verdict = match access.map(|list| (list, Parsed::of(packet.frame))) {
+            Some((list, Ok(parsed))) => Verdict::of(Some(list), &packet, &parsed),
+            _ => Verdict::Free,
+        };
+        if !is_station(source) || !is_attachment(port) || for_bridges || verdict == Verdict::Denied {
+            release(&packet, &mut commands);
+            continue;
+        }
+        if !fresh.is_empty() {
+            behind_source = fresh.get(&(packet.switch, source)).copied().or(behind_source);
+            to = fresh.get(&(packet.switch, destination)).copied().or(to);
+        }
+        if behind_source != Some(port) {
+            fresh.insert((packet.switch, source), port);
+            learned.list.push(Seen {
+                switch: packet.switch,
+                version: packet.version.number(),
+                station: source.0,
+                port,
+            });
+        }
+        let Some(to) = to else {
+            commands.push(packet.switch, send(batch, place, &packet, Port::FLOOD));
+            continue;
+        };
+        let fields = Fields {
+            in_port: Some(port),
+            eth_src: Some(source.0),
+            eth_dst: Some(destination.0),
+            ..Fields::ANY
+        };
+        let (priority, fields) = match verdict {
+            Verdict::Permitted(priority) => match Parsed::of(packet.frame) {
+                Ok(parsed) => (priority, parsed.exactly(port, packet.version)),
+                Err(_) => continue,
+            },
+            _ => (FORWARDING, fields),
+        };
+        if to == port {
+            let drop =
+                Flow { hard_timeout: config.drop_timeout, ..Flow::add(priority, fields, Actions::drop()) };
+            commands.push(packet.switch, Command::Flow(Flow { buffer: packet.buffer, ..drop }));
+            continue;
+        }
+        if verdict != Verdict::Once {
+            let flow = Flow::add(priority, fields, Actions::output(to));
+            let (buffer, idle_timeout) = (packet.buffer, config.idle_timeout);
+            commands.push(packet.switch, Command::Flow(Flow { buffer, idle_timeout, ..flow }));
+        }
+        // With the flow, the switch sends what it keeps.
+        if packet.buffer.is_none() || verdict == Verdict::Once {
+            commands.push(packet.switch, send(batch, place, &packet, to));
+        }
+    }
+    (commands, learned)
+}
+
+/// How many packets are looked up before anything is done about them. Choice: 16, so that their look-ups, each of which
+/// waits for memory and for no other, overlap.
+const AT_ONCE: usize = 16;
+
+/// What is known of a packet. Of a frame that is none, the source is no station.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    source: Mac,
+    destination: Mac,
+    behind_source: Option<Port>,
+    to: Option<Port>,
+}
+
+impl Known {
+    #[inline]
+    fn of(packet: &PacketIn<'_>, stations: Option<&Stations>) -> Self {
+        let Ok(frame) = ethernet::Frame::parse(packet.frame) else { return Self::default() };
+        let (source, destination) = (frame.source(), frame.destination());
+        let table = stations.and_then(|stations| stations.of(packet.switch));
+        let behind = |station| table.and_then(|table| table.port(station));
+        Self { source, destination, behind_source: behind(source), to: behind(destination) }
+    }
+}
+
+/// Folds what instances learned into the state. Flows to where a station was are deleted.
+fn learn(
+    config: &LearningSwitch,
+    learned: Arc<Learned>,
+    stations: Option<Arc<Stations>>,
+    switches: Option<Arc<Switches>>,
+) -> Result<(Perhaps<Stations>, Perhaps<Commands>), Failure> {
+    let mut all = stations.map_or_else(Stations::default, |stations| (*stations).clone());
+    let (mut commands, mut changed) = (Commands::default(), false);
+    for Seen { switch, version, station, port } in &learned.list {
+        // It may have gone since the packet was sent, and what was forgotten must stay so.
+        if switches.as_ref().is_some_and(|switches| !is_up(switches, *switch, *port) && *port != Port::LOCAL)
+        {
+            continue;
+        }
+        changed = true;
+        let before = all.learn(*switch, Mac(*station), *port, config.stations);
+        if let (Some(before), Some(version)) = (before, Version::of(*version)) {
+            let to = Fields { eth_dst: Some(*station), ..Fields::ANY };
+            commands.list.extend(delete_leaving(version, to, before).map(|command| (*switch, command)));
+        }
+    }
+    Ok((Perhaps(changed.then_some(all)), some(commands)))
+}
+
+/// Forgets the stations of switches that are gone and of ports that are down.
+fn forget(
+    events: Arc<SwitchEvents>,
+    switches: Arc<Switches>,
+    stations: Option<Arc<Stations>>,
+) -> Result<(Perhaps<Stations>,), Failure> {
+    let Some(stations) = stations else { return Ok((Perhaps(None),)) };
+    let (mut all, mut changed) = ((*stations).clone(), false);
+    for (switch, event) in &events.list {
+        changed |= match event {
+            SwitchEvent::Gone(_) => all.forget_switch(*switch),
+            SwitchEvent::Port(port) if !is_up(&switches, *switch, *port) => all.forget_port(*switch, *port),
+            _ => false,
+        };
+    }
+    Ok((Perhaps(changed.then_some(all)),))
+}

@@ -1,0 +1,190 @@
+//! Where stations are: the state `stations`, and the stream `learned` that it grows from.
+
+use crate::frame::is_station;
+use crate::shards::{Shards, Station};
+use foldhash::fast::RandomState;
+use plait_control_openflow::Port;
+use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
+use plait_model_wire::ethernet::Mac;
+use rpds::{HashTrieMap, HashTrieMapSync, RedBlackTreeMapSync};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Of each switch, by which port it reaches which station. A copy costs nothing; two look-ups answer a request.
+#[derive(Debug, Clone)]
+pub struct Stations {
+    tables: HashTrieMapSync<u64, Arc<Table>, RandomState>,
+}
+
+/// The stations of one switch.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    stations: Shards,
+    /// Behind each port, in the order in which they were learned.
+    behind: RedBlackTreeMapSync<Port, RedBlackTreeMapSync<u64, u64>>,
+    /// How many were ever learned.
+    learned: u64,
+}
+
+impl Default for Stations {
+    fn default() -> Self {
+        Self { tables: HashTrieMap::new_with_hasher_and_ptr_kind(RandomState::default()) }
+    }
+}
+
+impl Stations {
+    /// The stations of a switch.
+    #[inline]
+    pub fn of(&self, switch: u64) -> Option<&Table> {
+        self.tables.get(&switch).map(|table| &**table)
+    }
+
+    /// How many stations of a switch are known.
+    pub fn count(&self, switch: u64) -> usize {
+        self.of(switch).map_or(0, |table| table.stations.count())
+    }
+
+    /// Learns that a station is behind a port. At most `most` stations of a switch are known, and no
+    /// group is one. Gives the port that it was
+    /// behind, if that was another one; nothing changes if it is known to be there.
+    ///
+    /// Choice: where there is no room, the port with the most stations loses the one that it learned first. So a flood
+    /// of addresses costs the stations of the port that it comes by, and no other port's.
+    pub fn learn(&mut self, switch: u64, station: Mac, port: Port, most: usize) -> Option<Port> {
+        if !is_station(station) {
+            return None;
+        }
+        let key = number(station);
+        let mut table = self.of(switch).cloned().unwrap_or_default();
+        let before = table.stations.get(key);
+        if before.is_some_and(|known| known.port == port) {
+            return None;
+        }
+        if let Some(known) = before {
+            table.remove(key, known);
+        }
+        while table.stations.count() >= most.max(1) {
+            let crowded = table.behind.iter().max_by_key(|(_, stations)| stations.size());
+            let first = crowded.and_then(|(port, stations)| Some((*port, stations.first()?)));
+            let Some((port, (learned, key))) = first else { break };
+            let (learned, key) = (*learned, *key);
+            table.remove(key, Station { port, learned });
+        }
+        let learned = table.learned;
+        table.learned += 1;
+        table.stations.insert(key, Station { port, learned });
+        let mut stations = table.behind.get(&port).cloned().unwrap_or_else(RedBlackTreeMapSync::new_sync);
+        stations.insert_mut(learned, key);
+        table.behind.insert_mut(port, stations);
+        self.tables.insert_mut(switch, Arc::new(table));
+        before.map(|known| known.port)
+    }
+
+    /// Forgets all of a switch. Says whether there was anything.
+    pub fn forget_switch(&mut self, switch: u64) -> bool {
+        self.tables.remove_mut(&switch)
+    }
+
+    /// Forgets all behind a port. Says whether there was anything.
+    pub fn forget_port(&mut self, switch: u64, port: Port) -> bool {
+        let Some(mut table) = self.of(switch).cloned() else { return false };
+        let Some(stations) = table.behind.get(&port).cloned() else { return false };
+        for key in stations.values() {
+            table.stations.remove(*key);
+        }
+        table.behind.remove_mut(&port);
+        self.tables.insert_mut(switch, Arc::new(table));
+        true
+    }
+}
+
+impl Table {
+    /// The port by which the switch reaches a station.
+    #[inline]
+    pub fn port(&self, station: Mac) -> Option<Port> {
+        self.stations.get(number(station)).map(|station| station.port)
+    }
+
+    fn remove(&mut self, key: u64, known: Station) {
+        self.stations.remove(key);
+        let Some(mut stations) = self.behind.get(&known.port).cloned() else { return };
+        stations.remove_mut(&known.learned);
+        if stations.is_empty() {
+            self.behind.remove_mut(&known.port);
+        } else {
+            self.behind.insert_mut(known.port, stations);
+        }
+    }
+}
+
+/// An address as a number, which is hashed in one step.
+#[inline]
+fn number(Mac([a, b, c, d, e, f]): Mac) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+fn address(number: u64) -> [u8; 6] {
+    let [_, _, a, b, c, d, e, f] = number.to_be_bytes();
+    [a, b, c, d, e, f]
+}
+
+type Plain = Vec<(u64, Vec<([u8; 6], Port)>)>;
+
+/// `list<tuple<switch, list<tuple<address, port>>>>`, stations in the order in which they were learned.
+impl Wit for Stations {
+    fn schema() -> Type {
+        Plain::schema()
+    }
+    fn to_value(&self) -> Value {
+        let table = |table: &Table| {
+            let all: BTreeMap<u64, ([u8; 6], Port)> = table
+                .stations
+                .iter()
+                .map(|(key, station)| (station.learned, (address(key), station.port)))
+                .collect();
+            all.into_values().collect::<Vec<_>>()
+        };
+        let all: BTreeMap<u64, _> = self.tables.iter().map(|(switch, own)| (*switch, table(own))).collect();
+        all.into_iter().collect::<Plain>().to_value()
+    }
+    fn from_value(value: &Value) -> Result<Self, Mismatch> {
+        let mut all = Self::default();
+        for (switch, stations) in Plain::from_value(value)? {
+            for (station, port) in stations {
+                all.learn(switch, Mac(station), port, usize::MAX);
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl View for Stations {
+    const NAME: &'static str = "stations";
+}
+
+/// Stations that are new or that moved, each once: the stream `learned`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// What was seen, in order.
+    pub list: Vec<Seen>,
+}
+wit!(struct Learned { list });
+
+impl View for Learned {
+    const NAME: &'static str = "learned";
+    const KIND: Kind = Kind::Stream;
+}
+
+/// A station was seen behind a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// By which switch.
+    pub switch: u64,
+    /// The switch's version as headers have it.
+    pub version: u8,
+    /// The station.
+    pub station: [u8; 6],
+    /// Behind this port.
+    pub port: Port,
+}
+wit!(struct Seen { switch, version, station, port });
