@@ -47,7 +47,9 @@ impl Default for LearningSwitch {
 /// ```
 pub fn learning_switch(config: &LearningSwitch) -> Set {
     let (switching, learning) = (config.clone(), config.clone());
-    let many = Policy { instances: config.instances, ..Policy::default() };
+    // Choice: as many batches wait as are worked on. Who reads is slowed down by more, and so switches are; a queue would
+    // hold what they sent until their answers come as one burst.
+    let many = Policy { instances: config.instances, queue: config.instances, ..Policy::default() };
     Set::default()
         .with(
             Manifest::new("switch-packets")

@@ -37,10 +37,10 @@ impl Security {
     /// # Errors
     /// [`NotSecure`]. No message holds a key.
     pub fn load(key: &Path, certificate: &Path, authorities: &Path) -> Result<Self, NotSecure> {
-        let at = |path: &Path, why: &dyn ToString| NotSecure::File { path: path.to_owned(), why: why.to_string() };
+        let at =
+            |path: &Path, why: &dyn ToString| NotSecure::File { path: path.to_owned(), why: why.to_string() };
         let chain = |path: &Path| -> Result<Vec<CertificateDer<'static>>, NotSecure> {
-            let read: Result<Vec<_>, _> =
-                CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+            let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
             match read {
                 Ok(found) if found.is_empty() => Err(at(path, &"it holds no certificate in PEM")),
                 Ok(found) => Ok(found),

@@ -28,6 +28,9 @@ use std::time::Duration;
 const HOUSEKEEPING: Duration = Duration::from_millis(200);
 /// How long a worker sleeps that another one is to wake. Choice: it looks by itself as often as this.
 const NAP: Duration = Duration::from_millis(100);
+/// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
+/// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
+const UNREAD: usize = 1 << 18;
 /// Batches whose room may be in use at once; more are let go.
 const POOL: usize = 64;
 
@@ -153,7 +156,7 @@ impl<'a> Worker<'a> {
         if link.flush() == Went::Ended || (link.ending && link.is_flushed()) {
             return self.leave(slot, held.take());
         }
-        if link.ending {
+        if link.ending || link.session.connection.waiting() > UNREAD {
             return Tried::Empty;
         }
         Counters::add(&self.counters.reads, 1);

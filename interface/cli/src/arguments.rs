@@ -12,7 +12,8 @@ mod shell;
 mod testbed;
 
 pub use controller::{
-    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset,
+    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments,
+    Preset,
 };
 pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,

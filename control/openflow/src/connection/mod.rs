@@ -217,6 +217,11 @@ impl Connection {
         self.role
     }
 
+    /// Bytes of output that wait.
+    pub fn waiting(&self) -> usize {
+        self.output.len() - self.written
+    }
+
     /// Bytes that are held: of a message that has not come wholly, of output and of events.
     pub fn held(&self) -> usize {
         self.partial.len() + self.output.len() + self.events_cost

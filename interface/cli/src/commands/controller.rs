@@ -1,7 +1,8 @@
 //! `plait controller` and `plait control`.
 
 use crate::arguments::{
-    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset,
+    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments,
+    Preset,
 };
 use crate::output::{Failure, Output, table};
 use plait_control_forwarding::{LearningSwitch, Set, learning_switch};
@@ -50,7 +51,13 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
 pub fn control(arguments: ControlArguments, output: &Output) -> Result<ExitCode, Failure> {
     let socket = socket(&named(&arguments.choice.name)?);
     let ControlCommand::Graph { dot } = arguments.command;
-    let what = if output.is_json() { "json" } else if dot { "dot" } else { "text" };
+    let what = if output.is_json() {
+        "json"
+    } else if dot {
+        "dot"
+    } else {
+        "text"
+    };
     let answer = ask(&socket, &format!("/v1/graph?as={what}"))?;
     let value = serde_json::from_slice(&answer).unwrap_or(Value::Null);
     output.result(&value, || String::from_utf8_lossy(&answer).into_owned())?;
@@ -67,13 +74,14 @@ fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Re
         set = set.and(applications(*app, arguments, config.workers));
     }
     set.add_to(&mut runtime, Duration::ZERO).map_err(|why| Failure::new(why.to_string()))?;
-    let controller = Controller::start(arguments.listen, config, runtime).map_err(|why| Failure::new(why.to_string()))?;
+    let controller =
+        Controller::start(arguments.listen, config, runtime).map_err(|why| Failure::new(why.to_string()))?;
     let address = controller.address()?;
     let controller = Arc::new(controller);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let api = {
         let (router, socket) = (router(controller.clone()), socket.to_owned());
-        let (began, begun) = std::sync::mpsc::channel();
+        let (began, begun) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let served = serve(router, &socket, || drop(began), async {
                 let _ = ended.await;
@@ -88,7 +96,9 @@ fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Re
         let why = api.join().ok().and_then(Result::err);
         return Err(Failure::new(why.unwrap_or_else(|| "the northbound API could not be served".to_owned())));
     }
-    output.note(&format!("a controller listens on {address}; ask it by `plait controller switches`; Ctrl-C ends it"));
+    output.note(&format!(
+        "a controller listens on {address}; ask it by `plait controller switches`; Ctrl-C ends it"
+    ));
     stopped()?;
     let _ = end.send(());
     let _ = api.join();
@@ -114,7 +124,7 @@ fn config(arguments: &ControllerRunArguments) -> Config {
     if arguments.preset.is_none() {
         config.batching = match arguments.batch {
             Some(requests) => Batching::Static(requests),
-            None => Batching::Adaptive(arguments.batch_bound.duration()),
+            None => Batching::Adaptive(arguments.batch_bound.into()),
         };
     }
     config.workers = arguments.workers.unwrap_or(config.workers).max(1);
@@ -131,7 +141,9 @@ fn config(arguments: &ControllerRunArguments) -> Config {
 fn named(name: &str) -> Result<String, Failure> {
     let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
-        return Err(Failure::usage(format!("{name:?} is no name of a controller: letters, digits, - and _ make one")));
+        return Err(Failure::usage(format!(
+            "{name:?} is no name of a controller: letters, digits, - and _ make one"
+        )));
     }
     Ok(name.to_owned())
 }
@@ -192,7 +204,8 @@ fn flows(found: &Value) -> String {
 }
 
 fn statistics(found: &Value) -> String {
-    let heads = ["WORKER", "REQUESTS", "BATCHES", "THRESHOLD", "NS/REQUEST", "MESSAGES", "WRITES", "SKIPS", "SLEEPS"];
+    let heads =
+        ["WORKER", "REQUESTS", "BATCHES", "THRESHOLD", "NS/REQUEST", "MESSAGES", "WRITES", "SKIPS", "SLEEPS"];
     let workers = found["workers"].as_array().cloned().unwrap_or_default();
     let numbered: Vec<Value> = workers
         .into_iter()
