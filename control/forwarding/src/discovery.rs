@@ -131,6 +131,9 @@ fn probe_all(
     Ok((probing, some(commands)))
 }
 
+/// What there is another set of.
+type Changed = (Perhaps<Heard>, Perhaps<Links>, Perhaps<Settled>);
+
 /// Forgets links that missed too many rounds, and counts ports that were probed for long enough.
 fn age(
     config: &Discovery,
@@ -138,7 +141,7 @@ fn age(
     heard: Option<Arc<Heard>>,
     links: Option<Arc<Links>>,
     settled: Option<Arc<Settled>>,
-) -> Result<(Perhaps<Heard>, Perhaps<Links>, Perhaps<Settled>), Failure> {
+) -> Result<Changed, Failure> {
     let late = |round: u64| round.saturating_add(config.missed) < probing.round;
     let (mut fresh, mut changed) = (None, None);
     if let Some(heard) = heard.filter(|heard| heard.last.values().any(|round| late(*round))) {
