@@ -227,7 +227,9 @@ fn on_change(
         if !gone.is_empty() {
             commands.push(*switch, Command::Barrier);
             // What was deleted may have been more than rules and flows that forward.
-            commands.list.extend(crate::welcome::flows(version).map(|flow| (*switch, Command::Flow(flow))));
+            let deleted = |flow: &Flow| gone.iter().any(|rule| includes(&rule.fields, &flow.fields));
+            let again = crate::welcome::flows(version).filter(deleted);
+            commands.list.extend(again.map(|flow| (*switch, Command::Flow(flow))));
         }
         commands.list.extend(said.iter().map(|rule| (*switch, Command::Flow(rule.flow(version)))));
     }

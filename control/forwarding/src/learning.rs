@@ -3,11 +3,11 @@
 use crate::access::{AccessList, Verdict, access_lists};
 use crate::frame::{Parsed, is_attachment, is_station};
 use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
-use crate::stations::{Learned, Seen, Stations};
+use crate::stations::{Learned, Seen, Stations, Table};
 use crate::{Set, welcome};
 use plait_control_openflow::{
-    Actions, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, SwitchEvent, SwitchEvents, Switches,
-    Version,
+    Actions, Change, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, SwitchEvent, SwitchEvents,
+    Switches, Version,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
 use plait_model_wire::ethernet::{self, Mac};
@@ -95,7 +95,10 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
 /// another port has no flow there, so that its first packet comes here and it is learned. It is installed at the switch
 /// that asks (thesis §4.2.1); every other switch asks for itself.
 ///
-/// Cost: of a packet, a look-up of its switch and two of stations.
+/// Choice: a station is known by its address alone, in whatever VLAN it is ("shared learning", IEEE 802.1Q annex F), as
+/// flows are.
+///
+/// Cost: of a packet, a look-up of its switch, unless that of the packet before is the same, and two of stations.
 pub fn switch_packets(
     config: &LearningSwitch,
     batch: &Arc<PacketIns>,
@@ -108,10 +111,18 @@ pub fn switch_packets(
     let mut fresh: HashMap<(u64, Mac), Port> = HashMap::new();
     let access = access.filter(|list| !list.rules.is_empty());
     let mut known = [Known::default(); AT_ONCE];
+    let mut table = None;
     for (place, packet) in batch.iter().enumerate() {
         if place % AT_ONCE == 0 {
             for (known, place) in known.iter_mut().zip(place..) {
-                *known = batch.get(place).map_or_else(Known::default, |packet| Known::of(&packet, stations));
+                let Some(packet) = batch.get(place) else { break };
+                // Packets of a switch come one after the other, as they were read.
+                let own = match table {
+                    Some((switch, own)) if switch == packet.switch => own,
+                    _ => stations.and_then(|stations| stations.of(packet.switch)),
+                };
+                table = Some((packet.switch, own));
+                *known = Known::of(&packet, own);
             }
         }
         let Known { source, destination, mut behind_source, mut to } = known[place % AT_ONCE];
@@ -155,19 +166,28 @@ pub fn switch_packets(
             },
             _ => (FORWARDING, fields),
         };
-        if to == port {
-            let drop =
-                Flow { hard_timeout: config.drop_timeout, ..Flow::add(priority, fields, Actions::drop()) };
-            commands.push(packet.switch, Command::Flow(Flow { buffer: packet.buffer, ..drop }));
-            continue;
-        }
-        if verdict != Verdict::Once {
-            let flow = Flow::add(priority, fields, Actions::output(to));
-            let (buffer, idle_timeout) = (packet.buffer, config.idle_timeout);
-            commands.push(packet.switch, Command::Flow(Flow { buffer, idle_timeout, ..flow }));
+        if to == port || verdict != Verdict::Once {
+            let (actions, idle_timeout, hard_timeout) = match to == port {
+                true => (Actions::drop(), 0, config.drop_timeout),
+                false => (Actions::output(to), config.idle_timeout, 0),
+            };
+            // In one piece, and not from that of `Flow::add`, which is copied twice then.
+            let flow = Flow {
+                change: Change::Add,
+                table: 0,
+                priority,
+                cookie: 0,
+                idle_timeout,
+                hard_timeout,
+                buffer: packet.buffer,
+                tell_removal: false,
+                fields,
+                actions,
+            };
+            commands.list.push((packet.switch, Command::Flow(flow)));
         }
         // With the flow, the switch sends what it keeps.
-        if packet.buffer.is_none() || verdict == Verdict::Once {
+        if to != port && (packet.buffer.is_none() || verdict == Verdict::Once) {
             commands.push(packet.switch, send(batch, place, &packet, to));
         }
     }
@@ -189,10 +209,9 @@ struct Known {
 
 impl Known {
     #[inline]
-    fn of(packet: &PacketIn<'_>, stations: Option<&Stations>) -> Self {
+    fn of(packet: &PacketIn<'_>, table: Option<&Table>) -> Self {
         let Ok(frame) = ethernet::Frame::parse(packet.frame) else { return Self::default() };
         let (source, destination) = (frame.source(), frame.destination());
-        let table = stations.and_then(|stations| stations.of(packet.switch));
         let behind = |station| table.and_then(|table| table.port(station));
         Self { source, destination, behind_source: behind(source), to: behind(destination) }
     }

@@ -1,18 +1,51 @@
-//! The OpenFlow controller's applications: functions from views to views, for both versions alike. Nothing here has a
-//! socket, a thread or a clock.
+//! The OpenFlow controller's applications: functions from views to views, the same for both versions. Nothing here has a
+//! socket, a thread or a clock; [`Set::add_to`] puts them into a control runtime.
+//!
+//! Read in this order:
+//!
+//! 1. [`learning_switch()`]: every switch a bridge of its own, and [`Stations`], its state. It is the hot path;
+//! 2. [`discovery()`]: [`links::Links`] from probes that nobody forges;
+//! 3. [`routes()`]: [`Routes`], all shortest ways between switches, and the ports behind which hosts are;
+//! 4. [`hosts()`]: [`Hosts`], where they are and which addresses they have;
+//! 5. [`routing()`]: a way for each flow, by all of the above;
+//! 6. [`proxy()`] and [`floods()`]: who asks for an address is answered, and what is for all reaches each host once;
+//! 7. [`access`]: access lists, which switches and applications obey;
+//! 8. [`welcome()`]: what a switch is told first; [`topology()`]: what people see.
+//!
+//! Those that packet-ins set off run in many instances, and write streams only; what they learn is folded into state by
+//! an application of one instance, while which the others wait (crate `plait-control-runtime`, "Many workers").
+//!
+//! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
+//! University 2011, section 4.2.1.
 #![forbid(unsafe_code)]
 
 pub mod access;
+mod discovery;
+mod floods;
 mod frame;
+mod hosts;
 mod learning;
+pub mod links;
 mod outgoing;
+mod probe;
+mod proxy;
+mod route_flow;
+mod routes;
 mod set;
 mod shards;
 mod stations;
+mod topology;
 mod welcome;
 
 pub use access::access_lists;
+pub use discovery::{Discovery, discovery};
+pub use floods::{Flood, Flooded, Floods, floods};
+pub use hosts::{Host, HostBounds, Hosts, Sighting, Sightings, hosts};
 pub use learning::{LearningSwitch, learning_switch, switch_packets};
+pub use proxy::proxy;
+pub use route_flow::{Routing, routing};
+pub use routes::{Hop, Routes, routes};
 pub use set::Set;
 pub use stations::{Learned, Seen, Stations, Table};
+pub use topology::{Topology, TopologyHost, TopologyPort, TopologySwitch, topology};
 pub use welcome::welcome;

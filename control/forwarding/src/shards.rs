@@ -24,6 +24,7 @@ pub(crate) struct Shards {
 type Shard = Arc<[Slot]>;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
 struct Slot {
     /// 0 is none; no station has that number.
     key: u64,
@@ -32,6 +33,7 @@ struct Slot {
 
 /// Where a station is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Station {
     /// Behind this port.
     pub port: Port,

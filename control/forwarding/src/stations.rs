@@ -55,7 +55,11 @@ impl Stations {
             return None;
         }
         let key = number(station);
-        let mut table = self.of(switch).cloned().unwrap_or_default();
+        if !self.tables.contains_key(&switch) {
+            self.tables.insert_mut(switch, Arc::default());
+        }
+        // What a copy of this holds, too, is copied when it is changed first.
+        let table = Arc::make_mut(self.tables.get_mut(&switch)?);
         let before = table.stations.get(key);
         if before.is_some_and(|known| known.port == port) {
             return None;
@@ -76,7 +80,6 @@ impl Stations {
         let mut stations = table.behind.get(&port).cloned().unwrap_or_else(RedBlackTreeMapSync::new_sync);
         stations.insert_mut(learned, key);
         table.behind.insert_mut(port, stations);
-        self.tables.insert_mut(switch, Arc::new(table));
         before.map(|known| known.port)
     }
 

@@ -73,7 +73,9 @@ fn a_flood_of_addresses_keeps_the_table_bounded_and_costs_only_its_own_port() {
     let config = LearningSwitch { stations: 50, ..LearningSwitch::default() };
     let mut net = Net::new(learning_switch(&config));
     net.add_switches([1], false);
-    (0..3).for_each(|_| drop(net.host(1)));
+    for _ in 0..3 {
+        net.host(1);
+    }
     net.connect();
     net.all_reach_all();
     for station in 0u16..1000 {
@@ -175,7 +177,9 @@ fn a_switch_that_connects_later_has_the_access_list() {
     let mut net = Net::new(learning_switch(&LearningSwitch::default()));
     net.add_switches([1, 2], false);
     net.link(1, 2);
-    (1..=2).for_each(|switch| drop(net.host(switch)));
+    for switch in 1..=2 {
+        net.host(switch);
+    }
     let all = Fields { eth_type: Some(0x0800), ..Fields::ANY };
     net.connect();
     net.set_access(AccessList { rules: vec![rule(9, Access::Deny, all)] });

@@ -167,3 +167,10 @@ impl Host {
         }
     }
 }
+
+impl Host {
+    /// Its addresses.
+    pub fn clone_ends(&self) -> (Mac, Ipv4Addr) {
+        (self.mac, self.ip)
+    }
+}

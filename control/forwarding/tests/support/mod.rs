@@ -32,7 +32,7 @@ pub struct Net {
     pub hosts: Vec<Host>,
     /// Frames on their way, each with the end that it arrives at.
     pub wire: VecDeque<(End, Vec<u8>)>,
-    requests: Vec<(u64, u32, Option<u32>, u16, Vec<u8>)>,
+    requests: Vec<(u64, switch::Request)>,
     /// Frames that arrived anywhere, and packet-ins.
     pub moved: u64,
     pub packet_ins: u64,
@@ -211,9 +211,7 @@ impl Net {
                         }
                     }
                 }
-                switch::Out::Controller { port, buffer, total, frame } => {
-                    self.requests.push((number, port, buffer, total, frame));
-                }
+                switch::Out::Controller(request) => self.requests.push((number, request)),
             }
         }
     }
@@ -243,7 +241,7 @@ impl Net {
                 return;
             }
             let (mut packets, mut probes) = (PacketIns::default(), PacketIns::default());
-            for (number, port, buffer, total, frame) in requests {
+            for (number, switch::Request { port, buffer, total, frame }) in requests {
                 let switch = &self.switches[&number];
                 if !switch.connected || self.deaf {
                     continue;

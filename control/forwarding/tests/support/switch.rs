@@ -29,7 +29,15 @@ pub struct Entry {
 
 pub enum Out {
     Port(u32, Vec<u8>),
-    Controller { port: u32, buffer: Option<u32>, total: u16, frame: Vec<u8> },
+    Controller(Request),
+}
+
+/// What a packet-in says.
+pub struct Request {
+    pub port: u32,
+    pub buffer: Option<u32>,
+    pub total: u16,
+    pub frame: Vec<u8>,
 }
 
 impl Switch {
@@ -84,21 +92,21 @@ impl Switch {
                 self.apply(&actions, port, frame)
             }
             None if self.version == Version::V10 => {
-                vec![self.to_controller(port, self.miss_length, frame)]
+                vec![self.tell_controller(port, self.miss_length, frame)]
             }
             None => Vec::new(),
         }
     }
 
-    fn to_controller(&mut self, port: u32, length: u16, frame: Vec<u8>) -> Out {
+    fn tell_controller(&mut self, port: u32, length: u16, frame: Vec<u8>) -> Out {
         let total = frame.len() as u16;
         if length == 0xffff || !self.keeps {
-            return Out::Controller { port, buffer: None, total, frame };
+            return Out::Controller(Request { port, buffer: None, total, frame });
         }
         self.buffers += 1;
         let first = frame[..frame.len().min(length.into())].to_vec();
         self.kept.insert(self.buffers, (port, frame));
-        Out::Controller { port, buffer: Some(self.buffers), total, frame: first }
+        Out::Controller(Request { port, buffer: Some(self.buffers), total, frame: first })
     }
 
     fn apply(&mut self, actions: &Actions, in_port: u32, frame: Vec<u8>) -> Vec<Out> {
@@ -119,7 +127,7 @@ impl Switch {
                 }
                 Action::Output(_) => {}
                 Action::Controller(length) => {
-                    let to = self.to_controller(in_port, *length, frame.clone());
+                    let to = self.tell_controller(in_port, *length, frame.clone());
                     out.push(to);
                 }
                 other => panic!("this switch cannot {other:?}"),
@@ -188,7 +196,7 @@ impl Switch {
                 v13::Body::SetConfig(config) => self.miss_length = config.miss_send_length,
                 v13::Body::FlowMod(flow) => {
                     assert_eq!(flow.command, v13::flow_mod::FlowModCommand::DELETE);
-                    let to = match &flow.flow_match.fields()[..] {
+                    let to = match flow.flow_match.fields() {
                         [] => None,
                         [Oxm::EthDst(to)] => Some(to.value.0),
                         other => panic!("{other:?}"),

@@ -1,0 +1,181 @@
+//! A way for each flow, set up when its first packet comes (thesis §4.2.1): `RouteFlowApp`.
+
+use crate::Set;
+use crate::access::{AccessList, Verdict, access_lists};
+use crate::discovery::{Discovery, discovery};
+use crate::floods::{Floods, floods};
+use crate::frame::{Parsed, is_station};
+use crate::hosts::{Host, HostBounds, Hosts, hosts, neighbor};
+use crate::outgoing::{FORWARDING, release, send, send_bytes, some};
+use crate::proxy::{Question, proxy};
+use crate::routes::{Routes, routes};
+use crate::topology::topology;
+use crate::welcome;
+use foldhash::quality::FixedState;
+use plait_control_openflow::{
+    Actions, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, Switches, Version,
+};
+use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
+use plait_model_wire::number::ether_type;
+use std::collections::HashSet;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// How packets find their way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routing {
+    /// How links are found.
+    pub discovery: Discovery,
+    /// How many hosts are known.
+    pub hosts: HostBounds,
+    /// After how many seconds without a packet a flow goes. Choice: 60, as of a learning switch.
+    pub idle_timeout: u16,
+    /// How many packets for all a port may send in a round of probes. Choice: 200, far more than hosts ask for that are
+    /// in order, and few enough that a loop outside of the network cannot fill it.
+    pub floods: u32,
+    /// How many batches are worked on at once.
+    pub instances: usize,
+}
+
+impl Routing {
+    /// With a key that authenticates probes.
+    pub fn new(key: [u8; 32]) -> Self {
+        let (discovery, hosts) = (Discovery::new(key), HostBounds::default());
+        Self { discovery, hosts, idle_timeout: 60, floods: 200, instances: 8 }
+    }
+}
+
+/// All applications of a routed network.
+///
+/// ```text
+///  probes ─► discovery ─► links ─► routes ──┐
+///  packet-ins ─┬─► sight ─► sightings ─► hosts
+///              ├─► proxy ──────┬──► commands   (who has an address?)
+///              └─► route-flow ─┴─► floods ─► floods ─► commands
+/// ```
+pub fn routing(config: &Routing) -> Set {
+    let many = Policy { instances: config.instances, ..Policy::default() };
+    let idle_timeout = config.idle_timeout;
+    Set::default()
+        .with(
+            Manifest::new("route-flow")
+                .reads("~packet-ins@1")
+                .reads("routes@1")
+                .reads("hosts@1?")
+                .reads("switches@1")
+                .reads("access-list@1?")
+                .writes("~commands@1?")
+                .writes("~floods@1?")
+                .parallel(),
+            native(move |(batch, routes, hosts, switches, access)| {
+                route_flow(idle_timeout, batch, routes, hosts, switches, access)
+            }),
+        )
+        .dag(Dag::chain("route-flow", &["route-flow"]).on("packet-ins@1").policy(many))
+        .and(discovery(&config.discovery))
+        .and(routes())
+        .and(hosts(config.hosts, config.instances))
+        .and(proxy(config.instances))
+        .and(floods(config.floods))
+        // Packets are sent on by other switches than that which has them, so that none keeps any.
+        .and(welcome(0xffff))
+        .and(access_lists())
+        .and(topology())
+}
+
+fn route_flow(
+    idle_timeout: u16,
+    batch: Arc<PacketIns>,
+    routes: Arc<Routes>,
+    hosts: Option<Arc<Hosts>>,
+    switches: Arc<Switches>,
+    access: Option<Arc<AccessList>>,
+) -> Result<(Perhaps<Commands>, Perhaps<Floods>), Failure> {
+    let (mut commands, mut floods) = (Commands::default(), Floods::default());
+    // Of a flow whose packets come in one batch the way is set up once.
+    let mut done: HashSet<(u64, Fields)> = HashSet::new();
+    for (place, packet) in batch.iter().enumerate() {
+        let parsed = match Parsed::of(packet.frame) {
+            Ok(parsed) if Question::of(&parsed).is_some() => continue,
+            Ok(parsed) if is_station(parsed.source) && !parsed.is_for_bridges() => parsed,
+            _ => {
+                release(&packet, &mut commands);
+                continue;
+            }
+        };
+        let edge = routes.is_edge(packet.switch, packet.in_port);
+        let verdict = Verdict::of(access.as_deref(), &packet, &parsed);
+        if verdict == Verdict::Denied || !(edge || routes.is_link(packet.switch, packet.in_port)) {
+            release(&packet, &mut commands);
+            continue;
+        }
+        let single = !parsed.destination.is_group();
+        let host = hosts.as_ref().filter(|_| single).and_then(|hosts| hosts.host(parsed.destination));
+        let Some(host) = host else {
+            // What comes over a link was sent to one who is no more; what is for all never comes by one.
+            if edge {
+                floods.push(&packet);
+            }
+            release(&packet, &mut commands);
+            continue;
+        };
+        // Choice: what resolves addresses is delivered where it belongs, without flows for one packet.
+        let resolves = parsed.ether_type == ether_type::ARP || neighbor(&parsed).is_some();
+        if resolves || verdict == Verdict::Once {
+            let whole = packet.frame.len() >= usize::from(packet.total_length);
+            let elsewhere = (host.switch, host.port) != (packet.switch, packet.in_port);
+            if whole && elsewhere && routes.joined(packet.switch, host.switch) {
+                commands.push(host.switch, send_bytes(packet.frame.to_vec(), Actions::output(host.port)));
+            }
+            release(&packet, &mut commands);
+            continue;
+        }
+        let Some(way) = way(&routes, &parsed, &packet, host) else {
+            release(&packet, &mut commands);
+            continue;
+        };
+        let priority = if let Verdict::Permitted(priority) = verdict { priority } else { FORWARDING };
+        if done.insert((packet.switch, parsed.exactly(packet.in_port, Version::V13))) {
+            // From the last switch to the first, so that the packet meets flows wherever it comes (thesis §4.2.1).
+            for (switch, in_port, out) in way.iter().rev() {
+                let info = switches.known.get(switch).filter(|info| info.connected);
+                let Some(version) = info.and_then(|info| Version::of(info.version)) else { continue };
+                let flow = Flow::add(priority, parsed.exactly(*in_port, version), Actions::output(*out));
+                let (cookie, idle_timeout) = (routes.epoch, idle_timeout);
+                commands.push(*switch, Command::Flow(Flow { cookie, idle_timeout, ..flow }));
+            }
+        }
+        if let Some((_, _, out)) = way.first() {
+            commands.push(packet.switch, send(&batch, place, &packet, *out));
+        }
+    }
+    Ok((some(commands), floods.some()))
+}
+
+/// The switches from where a packet is to its host, each with the port that it comes by and the one that it leaves by.
+/// Of equally short ways the flow's hash chooses, anew at each switch, so that what one switch parts the next does not
+/// leave together.
+fn way(
+    routes: &Routes,
+    parsed: &Parsed<'_>,
+    packet: &PacketIn<'_>,
+    host: &Host,
+) -> Option<Vec<(u64, Port, Port)>> {
+    let flow = parsed.exactly(Port::ANY, Version::V13);
+    let (mut at, mut in_port) = (packet.switch, packet.in_port);
+    let mut way = Vec::with_capacity(6);
+    // A packet leaves by the port that it came by only if it is said so.
+    let back = |in_port, out| if in_port == out { Port::IN_PORT } else { out };
+    while at != host.switch {
+        let count = routes.hops(at, host.switch).count() as u64;
+        let choice = FixedState::with_seed(at).hash_one(flow).checked_rem(count)?;
+        let hop = routes.hops(at, host.switch).nth(choice as usize)?;
+        way.push((at, in_port, back(in_port, hop.out)));
+        (at, in_port) = (hop.to, hop.in_port);
+    }
+    if way.is_empty() && host.port == in_port {
+        return None;
+    }
+    way.push((at, in_port, back(in_port, host.port)));
+    Some(way)
+}

@@ -1,0 +1,409 @@
+//! What a routed network does, packet by packet.
+
+mod support;
+
+use plait_control_forwarding::access::{Access, AccessList, Rule};
+use plait_control_forwarding::links::Links;
+use plait_control_forwarding::{Hosts, Routes, Routing, Topology, routing};
+use plait_control_openflow::*;
+use plait_control_runtime::{Action as Do, Content, Task, View, Wit};
+use plait_model_wire::ethernet::Mac;
+use plait_model_wire::{arp, push};
+use proptest::prelude::*;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use support::{DRIVER, End, Net, fat_tree, frame, name, ring};
+
+const KEY: [u8; 32] = [7; 32];
+const SETTLED: Duration = Duration::from_secs(4);
+
+fn config() -> Routing {
+    Routing::new(KEY)
+}
+
+/// A network whose links are known.
+fn settled(mut net: Net) -> Net {
+    net.connect();
+    net.pass(SETTLED);
+    net
+}
+
+fn tree() -> Net {
+    settled(fat_tree(routing(&config())))
+}
+
+fn circle() -> Net {
+    settled(ring(routing(&config()), 5))
+}
+
+fn links(net: &Net) -> BTreeSet<(End, End)> {
+    let found = net.view::<Links>().map_or_else(Vec::new, |links| links.list.clone());
+    found.iter().map(|link| ((link.from, link.from_port.0), (link.to, link.to_port.0))).collect()
+}
+
+fn real(net: &Net) -> BTreeSet<(End, End)> {
+    net.links.iter().map(|(a, b)| (*a, *b)).collect()
+}
+
+#[test]
+fn every_link_is_found_and_nothing_else() {
+    for net in [tree(), circle()] {
+        assert_eq!(links(&net), real(&net));
+    }
+}
+
+#[test]
+fn all_hosts_of_a_fat_tree_and_of_a_ring_reach_each_other() {
+    for mut net in [tree(), circle()] {
+        net.all_reach_all();
+        let before = net.packet_ins;
+        net.all_reach_all();
+        assert_eq!(net.packet_ins, before, "every flow has its way");
+        for (from, to) in [(0, 3), (3, 0), (2, 4)] {
+            assert!(net.ping6(from, to), "{from} reaches {to} by IPv6");
+        }
+    }
+}
+
+#[test]
+fn a_broadcast_meets_every_host_once_whatever_loops_there_are() {
+    for mut net in [tree(), circle()] {
+        let mut once = vec![1; net.hosts.len()];
+        once[0] = 0;
+        assert_eq!(net.broadcast(0), once);
+    }
+}
+
+#[test]
+fn nothing_goes_round_before_links_are_known() {
+    let mut net = ring(routing(&config()), 5);
+    net.connect();
+    assert_eq!(net.broadcast(0), [0; 5], "no port is known to have hosts behind it");
+    net.pass(SETTLED);
+    assert_eq!(net.broadcast(0), [0, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_link_dies_and_traffic_recovers_at_once_and_again_when_it_comes_back() {
+    for mut net in [tree(), circle()] {
+        net.all_reach_all();
+        let end = *net.links.keys().next().unwrap();
+        net.set_link(end, false);
+        assert!(!links(&net).iter().any(|(from, _)| *from == end));
+        net.all_reach_all();
+        net.set_link(end, true);
+        assert_eq!(links(&net), real(&net), "it is found before the next round");
+        net.pass(SETTLED);
+        net.all_reach_all();
+    }
+}
+
+#[test]
+fn a_link_that_dies_without_a_word_is_missed_after_some_rounds() {
+    let mut net = circle();
+    net.all_reach_all();
+    let end = *net.links.keys().next().unwrap();
+    let other = net.links.remove(&end).unwrap();
+    net.links.remove(&other);
+    net.pass(Duration::from_secs(2));
+    assert!(links(&net).contains(&(end, other)), "it may miss some");
+    net.pass(Duration::from_secs(3));
+    assert_eq!(links(&net), real(&net));
+    net.all_reach_all();
+}
+
+#[test]
+fn a_switch_dies_and_all_others_hosts_reach_each_other() {
+    let mut net = tree();
+    net.all_reach_all();
+    // A core switch, and one in the middle.
+    for number in [1, 101] {
+        net.kill(number);
+        net.all_reach_all();
+    }
+}
+
+#[test]
+fn a_host_that_moves_is_reached_where_it_is() {
+    let mut net = tree();
+    net.all_reach_all();
+    let place = net.host(208);
+    let at = net.hosts[place].at;
+    net.hosts.truncate(place);
+    net.set_port(at, true);
+    net.pass(SETTLED);
+    net.hosts[0].at = at;
+    let hello = net.hosts[0].ask(net.hosts[1].ip);
+    net.send(0, hello);
+    net.run();
+    let known = net.view::<Hosts>().unwrap();
+    assert_eq!(known.host(net.hosts[0].mac).map(|host| (host.switch, host.port.0)), Some(at));
+    for other in 1..16 {
+        assert!(net.ping(other, 0) && net.ping(0, other), "{other} and the one that moved");
+    }
+}
+
+#[test]
+fn flows_take_all_of_the_equally_short_ways() {
+    let mut net = tree();
+    net.all_reach_all();
+    let (from, to) = (net.hosts[0].clone_ends(), net.hosts[15].clone_ends());
+    for port in 0..64 {
+        let packet = net.hosts[0].udp(to.0, to.1, (1000 + port, 7));
+        net.send(0, packet);
+        net.run();
+    }
+    assert_eq!(net.hosts[15].heard.iter().filter(|frame| frame.len() == 242).count(), 64);
+    let udp = |entry: &&support::Entry| {
+        entry.flow.fields.eth_src == Some(from.0.0) && entry.flow.fields.protocol == Some(17)
+    };
+    let by_core: Vec<usize> =
+        (1..=4).map(|core| net.switches[&core].flows.iter().filter(udp).count()).collect();
+    assert_eq!(by_core.iter().sum::<usize>(), 64);
+    assert!(by_core.iter().all(|count| *count >= 6), "{by_core:?}");
+}
+
+#[test]
+fn questions_for_known_hosts_are_answered_without_them() {
+    let mut net = circle();
+    net.all_reach_all();
+    assert!(net.ping6(1, 3), "the third host's IPv6 address is known now");
+    let before: Vec<usize> = net.hosts.iter().map(|host| host.heard.len()).collect();
+    let ask = net.hosts[0].ask(net.hosts[3].ip);
+    net.send(0, ask);
+    let ask = net.hosts[0].solicit(net.hosts[3].ip6);
+    net.send(0, ask);
+    net.run();
+    let heard: Vec<usize> =
+        net.hosts.iter().zip(before).map(|(host, before)| host.heard.len() - before).collect();
+    assert_eq!(heard, [2, 0, 0, 0, 0]);
+    assert_eq!(net.hosts[0].neighbours6[&net.hosts[3].ip6], net.hosts[3].mac);
+    // Of an unknown one all are asked.
+    let ask = net.hosts[0].ask([10, 9, 9, 9].into());
+    let before: Vec<usize> = net.hosts.iter().map(|host| host.heard.len()).collect();
+    net.send(0, ask);
+    net.run();
+    let heard: Vec<usize> =
+        net.hosts.iter().zip(before).map(|(host, before)| host.heard.len() - before).collect();
+    assert_eq!(heard, [0, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_flood_of_hosts_and_of_broadcasts_is_bounded() {
+    let mut limits = config();
+    limits.hosts.port = 20;
+    limits.floods = 30;
+    let mut net = settled(ring(routing(&limits), 3));
+    net.all_reach_all();
+    net.pass(Duration::from_secs(1));
+    let before = net.hosts[1].heard.len();
+    for station in 0u16..500 {
+        let [high, low] = station.to_be_bytes();
+        let mac = Mac([2, 1, 0, 0, high, low]);
+        let mut says = Vec::new();
+        let address = [10, 1, high, low].into();
+        push(&mut says, &arp::Repr { operation: 1, sender: (mac, address), target: (mac, address) });
+        net.send(0, frame(Mac::BROADCAST, mac, 0x0806, &says));
+        net.run();
+    }
+    let hosts = net.view::<Hosts>().unwrap();
+    assert_eq!(hosts.count(), 20 + 2);
+    assert_eq!(net.hosts[1].heard.len() - before, 30);
+    assert!(net.ping(1, 2), "the others are still there");
+    net.pass(Duration::from_secs(1));
+    assert_eq!(net.broadcast(0), [0, 1, 1], "each round has its own");
+}
+
+#[test]
+fn a_probe_that_is_forged_or_old_makes_no_link() {
+    let mut strange = settled(ring(routing(&Routing::new([8; 32])), 3));
+    // Probes of a controller with another key, as its switches send them.
+    let forged = overheard(&mut strange);
+    let mut net = circle();
+    let genuine = overheard(&mut net);
+    assert!(!forged.is_empty() && !genuine.is_empty());
+    let before = links(&net);
+    for probe in &forged {
+        net.send(0, probe.clone());
+    }
+    net.run();
+    assert_eq!(links(&net), before);
+    // Genuine ones of which one bit is another, but for the time to live, which says nothing.
+    assert_eq!(genuine[0].len(), 68);
+    for place in (14..68).filter(|place| !(34..36).contains(place)) {
+        let mut probe = genuine[0].clone();
+        probe[place] ^= 1;
+        net.send(0, probe);
+    }
+    net.run();
+    assert_eq!(links(&net), before);
+    // A recording of long ago.
+    let mut net = circle();
+    let old = overheard(&mut net);
+    net.pass(Duration::from_secs(5));
+    old.iter().for_each(|probe| net.send(0, probe.clone()));
+    net.run();
+    assert_eq!(links(&net), real(&net));
+}
+
+/// What the second host hears of probes.
+fn overheard(net: &mut Net) -> Vec<Vec<u8>> {
+    net.hosts[1].heard.clear();
+    net.pass(Duration::from_secs(2));
+    net.hosts[1].heard.iter().filter(|frame| frame[12..14] == [0x88, 0xcc]).cloned().collect()
+}
+
+#[test]
+fn an_access_list_is_obeyed_on_all_ways() {
+    let mut net = tree();
+    net.all_reach_all();
+    let from_0 = Fields { eth_type: Some(0x0800), ipv4_src: Some((net.hosts[0].ip, 32)), ..Fields::ANY };
+    let to_5 = Fields { ipv4_dst: Some((net.hosts[5].ip, 32)), ..from_0 };
+    let deny = Rule { priority: 1, access: Access::Deny, fields: from_0 };
+    let permit = Rule { priority: 2, access: Access::Permit, fields: to_5 };
+    net.set_access(AccessList { rules: vec![deny, permit] });
+    for other in 1..16 {
+        assert_eq!(net.ping(0, other), other == 5, "{other}");
+    }
+    net.set_access(AccessList { rules: vec![deny] });
+    assert!(!net.ping(0, 5));
+    net.set_access(AccessList::default());
+    net.all_reach_all();
+}
+
+#[test]
+fn routes_that_change_stall_flows_until_they_have() {
+    let mut net = circle();
+    net.all_reach_all();
+    let end = *net.links.keys().next().unwrap();
+    let other = net.links[&end];
+    for (switch, port) in [end, other] {
+        net.switches.get_mut(&switch).unwrap().ports.insert(port, false);
+    }
+    let mut known = (*net.view::<Switches>().unwrap()).clone();
+    for (switch, _) in [end, other] {
+        known.known.insert_mut(switch, Arc::new(net.switches[&switch].info()));
+    }
+    let list = [end, other].map(|(switch, port)| (switch, SwitchEvent::Port(Port(port)))).to_vec();
+    let driver = name(DRIVER);
+    let runtime = &mut net.runtime;
+    let changes = vec![
+        (Switches::id(), Content::new(known)),
+        (SwitchEvents::id(), Content::new(SwitchEvents { list })),
+    ];
+    runtime.handle_views(net.now, &driver, changes).unwrap();
+    // Everything but the new routes is done.
+    let mut routes: Option<Task> = None;
+    let mut tasks: VecDeque<Task> = VecDeque::new();
+    let take = |runtime: &mut plait_control_runtime::Runtime, tasks: &mut VecDeque<Task>| {
+        while let Some(action) = runtime.poll_action() {
+            if let Do::Start(task) = action {
+                tasks.push_back(task);
+            }
+        }
+    };
+    take(runtime, &mut tasks);
+    while let Some(task) = tasks.pop_front() {
+        if task.dag().as_str() == "routes" {
+            routes = Some(task);
+        } else {
+            runtime.handle_finished(net.now, task.run());
+        }
+        take(runtime, &mut tasks);
+    }
+    let routes = routes.expect("a link that is gone changes routes");
+    // A flow's first packet comes, twice.
+    let packet = net.hosts[0].udp(net.hosts[2].mac, net.hosts[2].ip, (1, 2));
+    let at = net.hosts[0].at;
+    for _ in 0..2 {
+        let mut batch = PacketIns::default();
+        batch.push(&PacketIn {
+            switch: at.0,
+            version: net.switches[&at.0].version,
+            in_port: Port(at.1),
+            buffer: None,
+            reason: 0,
+            table: 0,
+            cookie: u64::MAX,
+            total_length: packet.len() as u16,
+            frame: &packet,
+        });
+        runtime.handle_views(net.now, &driver, vec![(PacketIns::id(), Content::new(batch))]).unwrap();
+    }
+    take(runtime, &mut tasks);
+    let flows =
+        |tasks: &VecDeque<Task>| tasks.iter().filter(|task| task.dag().as_str() == "route-flow").count();
+    assert_eq!(flows(&tasks), 0, "both wait for the routes");
+    runtime.handle_finished(net.now, routes.run());
+    take(runtime, &mut tasks);
+    // What else the routes set off changes hosts, for which flows wait, too.
+    while let Some(place) = tasks.iter().position(|task| task.dag().as_str() != "route-flow") {
+        let task = tasks.remove(place).unwrap();
+        runtime.handle_finished(net.now, task.run());
+        take(runtime, &mut tasks);
+    }
+    assert_eq!(flows(&tasks), 2, "and then run beside each other");
+}
+
+#[test]
+fn the_topology_is_there_to_be_read() {
+    let mut net = circle();
+    net.all_reach_all();
+    net.pass(Duration::from_secs(1));
+    let topology = net.view::<Topology>().unwrap();
+    assert_eq!((topology.switches.len(), topology.links.len(), topology.hosts.len()), (5, 10, 5));
+    let json = serde_json::to_value(&*topology).unwrap();
+    assert_eq!(json["switches"][0]["datapath"], "0000000000000001");
+    assert_eq!(json["hosts"][1]["addresses"][0], "10.0.0.2");
+    assert_eq!(json["hosts"][1]["switch"], "0000000000000002");
+    let from: BTreeSet<&str> =
+        json["links"].as_array().unwrap().iter().map(|link| link["from"].as_str().unwrap()).collect();
+    assert_eq!(from.len(), 5);
+}
+
+#[test]
+fn views_survive_their_translation() {
+    let mut net = tree();
+    net.all_reach_all();
+    let routes = net.view::<Routes>().unwrap();
+    let back = Routes::from_value(&routes.to_value()).unwrap();
+    let numbers: Vec<u64> = net.switches.keys().copied().collect();
+    for (from, to) in numbers.iter().flat_map(|from| numbers.iter().map(move |to| (*from, *to))) {
+        let hops = |routes: &Routes| routes.hops(from, to).collect::<Vec<_>>();
+        assert_eq!(hops(&back), hops(&routes));
+        assert!(routes.joined(from, to));
+    }
+    let hosts = net.view::<Hosts>().unwrap();
+    let back = Hosts::from_value(&hosts.to_value()).unwrap();
+    for host in &net.hosts {
+        let at =
+            |hosts: &Hosts| hosts.host(host.mac).map(|host| (host.switch, host.port, host.addresses.clone()));
+        assert_eq!(at(&back), at(&hosts));
+        assert_eq!(back.with_address(host.ip.into()).map(|host| host.mac), Some(host.mac));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_frame_makes_it_fail_or_finds_a_link(
+        frames in proptest::collection::vec((0usize..3, proptest::collection::vec(0u8.., 14..120), 0usize..5), 1..20),
+    ) {
+        let mut net = settled(ring(routing(&config()), 3));
+        let before = links(&net);
+        let ends: Vec<End> = net.hosts.drain(..).map(|host| host.at).collect();
+        for (host, mut bytes, kind) in frames {
+            let first: &[u8] = [
+                &[][..], &[0x08, 0x00, 0x45, 0], &[0x86, 0xdd, 0x60, 0], &[0x88, 0xcc, 0x02, 0x09, 0x07],
+                &[0x08, 0x06, 0, 1, 8, 0, 6, 4],
+            ][kind];
+            let room = bytes.len().min(12 + first.len());
+            bytes[12..room].copy_from_slice(&first[..room - 12]);
+            net.wire.push_back((ends[host], bytes));
+        }
+        net.run();
+        net.pass(Duration::from_secs(1));
+        prop_assert_eq!(links(&net), before);
+    }
+}
