@@ -4,6 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use plait_control_openflow::Design;
 use plait_model_quantity::TimeSpan;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Which controller is spoken to.
 #[derive(Args)]
@@ -25,7 +26,7 @@ pub struct ControllerArguments {
 pub enum ControllerCommand {
     /// Run an OpenFlow controller, for switches of 1.0 and 1.3
     #[command(
-        after_help = "Examples:\n  plait controller run --app learning-switch\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab"
+        after_help = "Examples:\n  plait controller run --app routing\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab"
     )]
     Run(Box<ControllerRunArguments>),
     /// Switches that are or were connected
@@ -59,9 +60,9 @@ pub enum ControllerCommand {
 
 #[derive(Args)]
 pub struct ControllerRunArguments {
-    /// What it does; several do it together
+    /// What it does
     #[arg(long, value_enum, default_value = "learning-switch")]
-    pub app: Vec<App>,
+    pub app: App,
     /// Where switches connect to
     #[arg(long, default_value = "127.0.0.1:6653")]
     pub listen: SocketAddr,
@@ -92,6 +93,15 @@ pub struct ControllerRunArguments {
     /// Read every socket in every round
     #[arg(long)]
     pub no_idleness_map: bool,
+    /// The controller's key in PEM, for TLS; without it anybody who can connect is a switch
+    #[arg(long, requires_all = ["certificate", "authorities"], value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Its certificate in PEM, with what leads to a root
+    #[arg(long, requires = "key", value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// Certificates in PEM of the authorities whose switches may connect
+    #[arg(long, requires = "key", value_name = "FILE")]
+    pub authorities: Option<PathBuf>,
     /// Seconds without a packet after which a flow goes
     #[arg(long, default_value_t = 60)]
     pub idle_timeout: u16,
@@ -99,8 +109,10 @@ pub struct ControllerRunArguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum App {
-    /// Stations are learned by the ports that they are heard on, switch by switch
+    /// Stations are learned by the ports that they are heard on, switch by switch; there must be no loop
     LearningSwitch,
+    /// Links and hosts are discovered, and each flow gets one of the shortest ways; loops are welcome
+    Routing,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,14 +5,16 @@ use crate::arguments::{
     Preset,
 };
 use crate::output::{Failure, Output, table};
-use plait_control_forwarding::{LearningSwitch, Set, learning_switch};
+use plait_control_forwarding::{LearningSwitch, Routing, Set, learning_switch, routing};
 use plait_control_openflow::Batching;
 use plait_control_runtime::Runtime;
-use plait_dataplane_openflow::{Config, Controller, Idleness};
+use plait_dataplane_openflow::{Config, Controller, Idleness, Security};
 use plait_interface_daemon::{NotAsked, NotServed, ask, router, serve, socket};
 use plait_testbed_runtime::kernel::process::block_signals;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -67,13 +69,11 @@ pub fn control(arguments: ControlArguments, output: &Output) -> Result<ExitCode,
 fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Result<ExitCode, Failure> {
     // Before any thread is started: all of them leave signals to this one.
     let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
-    let config = config(arguments);
+    let config = config(arguments)?;
     let mut runtime = Runtime::new(Default::default());
-    let mut set = Set::default();
-    for app in &arguments.app {
-        set = set.and(applications(*app, arguments, config.workers));
-    }
-    set.add_to(&mut runtime, Duration::ZERO).map_err(|why| Failure::new(why.to_string()))?;
+    applications(arguments, config.workers)?
+        .add_to(&mut runtime, Duration::ZERO)
+        .map_err(|why| Failure::new(why.to_string()))?;
     let controller =
         Controller::start(arguments.listen, config, runtime).map_err(|why| Failure::new(why.to_string()))?;
     let address = controller.address()?;
@@ -105,17 +105,22 @@ fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Re
     Ok(ExitCode::SUCCESS)
 }
 
-fn applications(app: App, arguments: &ControllerRunArguments, workers: usize) -> Set {
-    match app {
-        App::LearningSwitch => learning_switch(&LearningSwitch {
-            idle_timeout: arguments.idle_timeout,
-            instances: workers,
-            ..LearningSwitch::default()
-        }),
-    }
+fn applications(arguments: &ControllerRunArguments, workers: usize) -> Result<Set, Failure> {
+    let (idle_timeout, instances) = (arguments.idle_timeout, workers);
+    Ok(match arguments.app {
+        App::LearningSwitch => {
+            learning_switch(&LearningSwitch { idle_timeout, instances, ..LearningSwitch::default() })
+        }
+        App::Routing => {
+            // What authenticates probes of links is drawn anew each time, and known to nobody else.
+            let mut key = [0; 32];
+            File::open("/dev/urandom")?.read_exact(&mut key)?;
+            routing(&Routing { idle_timeout, instances, ..Routing::new(key) })
+        }
+    })
 }
 
-fn config(arguments: &ControllerRunArguments) -> Config {
+fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
     let mut config = match arguments.preset {
         None => Config { design: arguments.design.into(), ..Config::default() },
         Some(Preset::Nox) => Config::nox(),
@@ -134,7 +139,13 @@ fn config(arguments: &ControllerRunArguments) -> Config {
     if arguments.no_idleness_map {
         config.idleness = Idleness::Unknown;
     }
-    config
+    if let (Some(key), Some(certificate), Some(authorities)) =
+        (&arguments.key, &arguments.certificate, &arguments.authorities)
+    {
+        let security = Security::load(key, certificate, authorities);
+        config.security = Some(security.map_err(|why| Failure::new(why.to_string()))?);
+    }
+    Ok(config)
 }
 
 /// A name that is a file's: nothing else may be reached by it.

@@ -1,0 +1,207 @@
+//! The OpenFlow controller against the distribution's Open vSwitch: a fat tree and a ring of switches in user space, all
+//! in one node, hosts in nodes of their own.
+
+mod common;
+
+use common::{Person, Testbed, eventually, skip};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Bridges with the ports that join them, and the bridge of each host.
+struct Fabric {
+    bridges: usize,
+    /// Between bridges, each from 1.
+    links: Vec<(usize, usize)>,
+    hosts: Vec<usize>,
+}
+
+impl Fabric {
+    /// A fat tree of four pods: bridges 1 to 4 are the core, then two of aggregation and two of the edge in each pod.
+    fn fat_tree() -> Self {
+        let (mut links, mut hosts) = (Vec::new(), Vec::new());
+        for pod in 0..4 {
+            let (aggregation, edge) = (5 + pod * 4, 7 + pod * 4);
+            for which in 0..2 {
+                links.extend([(aggregation + which, 1 + which * 2), (aggregation + which, 2 + which * 2)]);
+                links.extend([(edge, aggregation + which), (edge + 1, aggregation + which)]);
+            }
+            hosts.extend([edge, edge, edge + 1, edge + 1]);
+        }
+        Self { bridges: 20, links, hosts }
+    }
+
+    fn ring(size: usize) -> Self {
+        let links = (1..=size).map(|bridge| (bridge, bridge % size + 1)).collect();
+        Self { bridges: size, links, hosts: (1..=size).collect() }
+    }
+
+    /// The network file. Hosts share a prefix, which Plait would not assign.
+    fn file(&self) -> String {
+        let mut text = "plait: 1\nname: fabric\nrouting: none\nnodes:\n  s: host\n".to_owned();
+        for host in 1..=self.hosts.len() {
+            let command = format!("ip address add 10.9.0.{host}/24 dev eth0");
+            let _ = writeln!(text, "  h{host}: {{commands: ['{command}']}}");
+        }
+        text.push_str("links:\n");
+        for host in 1..=self.hosts.len() {
+            let _ = writeln!(text, "  - {{endpoints: [s:eth{host}, h{host}:eth0]}}");
+        }
+        text
+    }
+
+    /// Starts the switches. Those of even numbers speak 1.0, the others 1.3.
+    fn start(&self) -> String {
+        let mut script = "set -e
+            export OVS_RUNDIR=/run/ovs OVS_DBDIR=/run/node OVS_LOGDIR=/run/node/log
+            mkdir -p $OVS_RUNDIR
+            ovsdb-tool create $OVS_DBDIR/conf.db /usr/share/openvswitch/vswitch.ovsschema
+            ovsdb-server $OVS_DBDIR/conf.db --remote=punix:$OVS_RUNDIR/db.sock --pidfile --detach --log-file --no-chdir
+            ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --no-wait init
+            ovs-vswitchd unix:$OVS_RUNDIR/db.sock --disable-system --pidfile --detach --log-file --no-chdir
+            ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=30"
+            .to_owned();
+        for bridge in 1..=self.bridges {
+            let protocol = if bridge % 2 == 0 { "OpenFlow10" } else { "OpenFlow13" };
+            let _ = write!(
+                script,
+                " -- add-br b{bridge} -- set bridge b{bridge} datapath_type=netdev fail-mode=secure \
+                 protocols={protocol} other-config:datapath-id={bridge:016x} other-config:disable-in-band=true \
+                 -- set-controller b{bridge} tcp:127.0.0.1:6653"
+            );
+        }
+        for (one, other) in &self.links {
+            for (here, there) in [(one, other), (other, one)] {
+                let _ = write!(
+                    script,
+                    " -- add-port b{here} p{here}-{there} -- set interface p{here}-{there} type=patch \
+                     options:peer=p{there}-{here}"
+                );
+            }
+        }
+        for (host, bridge) in self.hosts.iter().enumerate() {
+            let _ = write!(script, " -- add-port b{bridge} eth{}", host + 1);
+        }
+        script
+    }
+
+    fn up<'a>(&self, person: &'a Person) -> Testbed<'a> {
+        let testbed = person.up(&self.file());
+        testbed.shell("s", &self.start()).fine();
+        testbed
+    }
+
+    /// Whether every host reaches every other.
+    fn all_reach_all(&self, testbed: &Testbed) -> bool {
+        let addresses: Vec<String> = (1..=self.hosts.len()).map(|host| format!("10.9.0.{host}")).collect();
+        let line = format!("fping -q -c 1 -t 700 {} 2>/dev/null", addresses.join(" "));
+        let reach = |host| testbed.shell(&format!("h{host}"), &line).code() == Some(0);
+        (1..=self.hosts.len()).all(reach)
+    }
+}
+
+/// Starts a controller beside the switches.
+fn control(testbed: &Testbed, app: &str) {
+    let program = testbed.person.program().display();
+    let line =
+        format!("setsid {program} controller run --app {app} > /run/node/log/controller 2>&1 < /dev/null &");
+    testbed.shell("s", &line).fine();
+    assert!(eventually(|| ask(testbed, "switches").is_some()));
+}
+
+fn ask(testbed: &Testbed, what: &str) -> Option<Value> {
+    let program = testbed.person.program().display();
+    let ended = testbed.shell("s", &format!("{program} controller {what} --json"));
+    (ended.code() == Some(0)).then(|| ended.json())
+}
+
+/// Links that are known, each way for itself.
+fn links(testbed: &Testbed) -> usize {
+    let topology = ask(testbed, "topology");
+    topology.as_ref().and_then(|topology| topology["links"].as_array()).map_or(0, Vec::len)
+}
+
+fn missing() -> bool {
+    if !Path::new("/usr/sbin/ovs-vswitchd").exists() {
+        skip("Open vSwitch is not installed");
+        return true;
+    }
+    false
+}
+
+#[test]
+fn a_fat_tree_of_switches_is_discovered_routed_and_survives_links_switches_and_the_controller() {
+    let Some(person) = Person::root() else { return skip("switches in user space are tested as root") };
+    if missing() {
+        return;
+    }
+    let fabric = Fabric::fat_tree();
+    let testbed = fabric.up(&person);
+    control(&testbed, "routing");
+    assert!(eventually(|| links(&testbed) == 64), "{:?}", ask(&testbed, "topology"));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    let known = ask(&testbed, "topology").unwrap();
+    assert_eq!(known["hosts"].as_array().map(Vec::len), Some(16), "{known}");
+
+    // A link dies, and a switch of the core.
+    let vsctl =
+        |line: &str| testbed.shell("s", &format!("ovs-vsctl --db=unix:/run/ovs/db.sock {line}")).fine();
+    vsctl("del-port p7-5 -- del-port p5-7");
+    vsctl("del-br b1");
+    assert!(eventually(|| links(&testbed) == 64 - 2 - 8), "{}", links(&testbed));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    let switches = ask(&testbed, "switches").unwrap();
+    let gone = switches.as_array().unwrap().iter().filter(|switch| switch["connected"] == false).count();
+    assert_eq!(gone, 1);
+    // And the link is there again.
+    vsctl(
+        "add-port b7 p7-5 -- set interface p7-5 type=patch options:peer=p5-7 \
+         -- add-port b5 p5-7 -- set interface p5-7 type=patch options:peer=p7-5",
+    );
+    assert!(eventually(|| links(&testbed) == 64 - 8));
+
+    // What is established goes on without a controller, and while another one takes its place.
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    testbed.shell("h1", "ping -c 3 -i 0.1 -W 1 10.9.0.16").fine();
+    let ping = testbed.background("h1", "ping -q -c 60 -i 0.1 -W 1 10.9.0.16");
+    testbed.shell("s", "pkill -KILL -f 'controller run'").fine();
+    control(&testbed, "routing");
+    assert!(eventually(|| links(&testbed) == 64 - 8));
+    let pinged = ping.wait();
+    assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    testbed.down();
+}
+
+#[test]
+fn a_ring_of_switches_is_routed_without_a_loop_and_a_learning_switch_bridges_a_line() {
+    let Some(person) = Person::root() else { return skip("switches in user space are tested as root") };
+    if missing() {
+        return;
+    }
+    let fabric = Fabric::ring(5);
+    let testbed = fabric.up(&person);
+    control(&testbed, "routing");
+    assert!(eventually(|| links(&testbed) == 10), "{:?}", ask(&testbed, "topology"));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    let flows = ask(&testbed, "flows 0000000000000001").unwrap();
+    assert!(flows.as_array().unwrap().len() > 1, "{flows}");
+
+    // Cut open, the ring is a line, which a learning switch can serve.
+    testbed.shell("s", "pkill -TERM -f 'controller run'").fine();
+    assert!(eventually(|| ask(&testbed, "switches").is_none()));
+    let cut = "ovs-vsctl --db=unix:/run/ovs/db.sock del-port p1-5 -- del-port p5-1
+        for bridge in 1 2 3 4 5; do
+            ovs-ofctl -O OpenFlow10,OpenFlow13 del-flows unix:/run/ovs/b$bridge.mgmt
+        done";
+    testbed.shell("s", cut).fine();
+    control(&testbed, "learning-switch");
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    let statistics = ask(&testbed, "stats").unwrap();
+    let requests: u64 =
+        statistics["workers"].as_array().unwrap().iter().filter_map(|one| one["requests"].as_u64()).sum();
+    assert!(requests > 0, "{statistics}");
+    let graph = testbed.shell("s", &format!("{} control graph", person.program().display()));
+    assert!(graph.fine().stdout.contains("switch-packets"));
+    testbed.down();
+}
