@@ -2,6 +2,7 @@
 
 use crate::Set;
 use crate::frame::{Parsed, is_station};
+use crate::links::Probing;
 use crate::outgoing::{delete_leaving, some};
 use crate::routes::Routes;
 use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
@@ -58,6 +59,8 @@ pub struct Host {
     pub addresses: Vec<IpAddr>,
     /// How many sightings were folded before it was first seen there.
     seen: u64,
+    /// The round of probes in which it moved last, if it ever did.
+    moved: Option<u64>,
 }
 
 impl Default for Hosts {
@@ -92,24 +95,28 @@ impl Hosts {
         self.all.values().map(|host| &**host)
     }
 
-    /// Sees a host. Gives where it was, if that was elsewhere.
-    fn see(
-        &mut self,
-        mac: Mac,
-        at: (u64, Port),
-        address: Option<IpAddr>,
-        bounds: HostBounds,
-    ) -> Option<(u64, Port)> {
+    /// Sees a host in a round of probes. Gives where it was, if that was elsewhere.
+    ///
+    /// Choice: a host moves once a round at most. Each move is told to many switches, and whoever sends by two ports in
+    /// turn could have them told without end.
+    fn see(&mut self, seen: Seen, round: u64, bounds: HostBounds) -> Option<(u64, Port)> {
+        let Seen { mac, at, address } = seen;
         let known = self.all.get(&mac).cloned();
         let before = known.as_ref().map(|host| (host.switch, host.port)).filter(|before| *before != at);
         let mut host = match &known {
             Some(known) => (**known).clone(),
             None if self.all.size() >= bounds.all => return None,
-            None => Host { mac, switch: at.0, port: at.1, addresses: Vec::new(), seen: self.seen },
+            None => {
+                Host { mac, switch: at.0, port: at.1, addresses: Vec::new(), seen: self.seen, moved: None }
+            }
         };
         if known.is_none() || before.is_some() {
             if known.is_some() {
+                if host.moved == Some(round) {
+                    return None;
+                }
                 self.leave(&host);
+                host.moved = Some(round);
             }
             while let Some(crowd) = self.behind.get(&at).filter(|crowd| crowd.size() >= bounds.port.max(1)) {
                 let Some(first) = crowd.first().map(|(_, first)| *first) else { break };
@@ -185,14 +192,23 @@ impl Wit for Hosts {
         let mut hosts = Self::default();
         let bounds = HostBounds { port: usize::MAX, all: usize::MAX, addresses: usize::MAX };
         for Plain { mac, switch, port, ipv4, ipv6 } in Vec::<Plain>::from_value(value)? {
-            hosts.see(Mac(mac), (switch, port), None, bounds);
+            let (mac, at) = (Mac(mac), (switch, port));
+            hosts.see(Seen { mac, at, address: None }, 0, bounds);
             let addresses = ipv4.into_iter().map(IpAddr::from).chain(ipv6.into_iter().map(IpAddr::from));
             for address in addresses {
-                hosts.see(Mac(mac), (switch, port), Some(address), bounds);
+                hosts.see(Seen { mac, at, address: Some(address) }, 0, bounds);
             }
         }
         Ok(hosts)
     }
+}
+
+/// A host, where it is, and perhaps an address of it.
+#[derive(Clone, Copy)]
+struct Seen {
+    mac: Mac,
+    at: (u64, Port),
+    address: Option<IpAddr>,
 }
 
 struct Plain {
@@ -269,10 +285,11 @@ pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
                 .reads("hosts@1?")
                 .reads("routes@1")
                 .reads("switches@1")
+                .reads("probing@1")
                 .writes("hosts@1")
                 .writes("~commands@1?"),
-            native(move |(sightings, hosts, routes, switches)| {
-                fold(bounds, sightings, hosts, routes, switches)
+            native(move |(sightings, hosts, routes, switches, probing): (_, _, _, _, Arc<Probing>)| {
+                fold(bounds, sightings, hosts, routes, (switches, probing.round))
             }),
         )
         .with(
@@ -363,7 +380,7 @@ fn fold(
     sightings: Arc<Sightings>,
     hosts: Option<Arc<Hosts>>,
     routes: Arc<Routes>,
-    switches: Arc<Switches>,
+    (switches, round): (Arc<Switches>, u64),
 ) -> Result<(Hosts, Perhaps<Commands>), Failure> {
     let mut hosts = hosts.as_deref().cloned().unwrap_or_default();
     let mut commands = Commands::default();
@@ -373,7 +390,8 @@ fn fold(
             continue;
         }
         let address = ipv4.map(IpAddr::from).or(ipv6.map(IpAddr::from));
-        let Some(before) = hosts.see(Mac(*mac), (*switch, *port), address, bounds) else { continue };
+        let seen = Seen { mac: Mac(*mac), at: (*switch, *port), address };
+        let Some(before) = hosts.see(seen, round, bounds) else { continue };
         let to = Fields { eth_dst: Some(*mac), ..Fields::ANY };
         for (number, info) in switches.known.iter().filter(|(_, info)| info.connected) {
             let Some(version) = Version::of(info.version) else { continue };
