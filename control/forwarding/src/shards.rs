@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// on each other, where a trie of a thousand stations takes about five. A change copies the part that it is in,
 /// 6 KiB of a table of 16384 stations, once for each run that changes it.
 ///
-/// Choice: hashed by foldhash with seeds of the process's own, since addresses are chosen by whoever sends, and std's
-/// hasher takes longer than the rest of a look-up.
+/// Choice: hashed by foldhash with seeds of the process's own, since addresses are chosen by whoever sends; std's
+/// SipHash would do, and takes more steps.
 #[derive(Debug, Clone)]
 pub(crate) struct Shards {
     hasher: RandomState,
