@@ -75,4 +75,25 @@ fn main() {
         "bar learning-switch-request {best:.1} ns <= 150 {}",
         if best <= 150.0 { "ok" } else { "short" }
     );
+    // A flood: addresses that nobody has, into a table that is full.
+    let mut flooded = Stations::default();
+    let full = config.stations as u64;
+    for station in 0..full {
+        flooded.learn(0, mac(station), port(station), config.stations);
+    }
+    let mut best = f64::INFINITY;
+    for round in 1..20 {
+        // As each run begins: with a copy of what others read.
+        let mut next = flooded.clone();
+        let start = Instant::now();
+        for station in 0..BATCH {
+            next.learn(0, mac(full + round * BATCH + station), port(station), config.stations);
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / BATCH as f64);
+        flooded = next;
+    }
+    println!(
+        "bar learning-switch-flood {best:.0} ns <= 5000 {}",
+        if best <= 5000.0 { "ok" } else { "short" }
+    );
 }

@@ -191,6 +191,22 @@ fn a_switch_that_connects_later_has_the_access_list() {
     );
 }
 
+#[test]
+fn what_1_0_has_no_words_for_is_decided_by_the_controller() {
+    let mut net = row(true);
+    let echo = Fields { eth_type: Some(0x86dd), protocol: Some(58), source_port: Some(128), ..Fields::ANY };
+    // Of hosts of all three switches, of which that in the middle speaks 1.0.
+    let denied = [0, 2, 4].map(|host| Fields { ipv6_src: Some((net.hosts[host].ip6, 128)), ..echo });
+    net.set_access(AccessList { rules: denied.map(|fields| rule(1, Access::Deny, fields)).to_vec() });
+    for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))).filter(|(from, to)| from != to)
+    {
+        for _ in 0..2 {
+            assert_eq!(net.ping6(from, to), from % 2 == 1, "{from} to {to}");
+        }
+    }
+    assert!(net.switches.values().all(|switch| switch.kept.is_empty()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

@@ -145,6 +145,27 @@ fn a_host_that_moves_is_reached_where_it_is() {
 }
 
 #[test]
+fn a_host_that_is_in_two_places_moves_once_a_round() {
+    let mut net = circle();
+    net.all_reach_all();
+    let twin = frame(Mac::BROADCAST, net.hosts[0].mac, 0x9000, b"here");
+    let place = |net: &Net| net.view::<Hosts>().unwrap().host(net.hosts[0].mac).map(|host| host.switch);
+    let mut moves = 0;
+    for round in 0..5 {
+        let mut before = place(&net);
+        for turn in 0..20 {
+            net.send(2 * (turn % 2), twin.clone());
+            net.run();
+            moves += u32::from(before != place(&net));
+            before = place(&net);
+        }
+        assert!(moves <= round + 1, "{moves} moves in round {round}");
+        net.pass(Duration::from_secs(1));
+    }
+    assert!(moves >= 3, "{moves} moves in all");
+}
+
+#[test]
 fn flows_take_all_of_the_equally_short_ways() {
     let mut net = tree();
     net.all_reach_all();
