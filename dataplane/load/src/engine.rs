@@ -341,14 +341,20 @@ impl Worker {
             let mut now = time();
             if now >= duration {
                 end.get_or_init(Ticks::now);
-                let waits = |member: &Member| member.link.is_some() && member.source.waiting() > 0;
-                if now >= linger || !self.members.iter().any(waits) {
+                let waits = |member: &mut Member| {
+                    let waits = member.source.waiting() > 0 || member.source.next_due().is_some();
+                    member.link.is_some() && waits
+                };
+                if now >= linger || !self.members.iter_mut().any(waits) {
                     return;
                 }
             }
-            while let Some(Reverse((at, place))) = due.peek().copied()
-                && at <= now
-            {
+            // Once each at most, so that answers are read however much is due.
+            for _ in 0..due.len() {
+                let Some(Reverse((_, place))) = due.peek().copied().filter(|Reverse((at, _))| *at <= now)
+                else {
+                    break;
+                };
                 due.pop();
                 self.push(place, now, &mut due);
                 now = time();

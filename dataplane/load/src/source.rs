@@ -130,10 +130,8 @@ impl Source {
 
     /// Requests that are due, as far as there is room. How long after they were due they are made is told to `lag`.
     pub fn emit(&mut self, now: u64, out: &mut Vec<u8>, mut lag: impl FnMut(u64)) {
-        if now >= self.duration {
-            return;
-        }
         match self.offer {
+            // What was due before the end is sent after it too, where it could not be sooner.
             Offer::Open(_) => {
                 while out.len() < ROOM
                     && let Some(due) = self.pace.due().filter(|due| *due <= now && *due < self.duration)
@@ -143,6 +141,7 @@ impl Source {
                     self.send(now, due, out);
                 }
             }
+            _ if now >= self.duration => {}
             Offer::Window(window) => {
                 while self.waiting.count() < window && out.len() < ROOM {
                     self.send(now, now, out);
