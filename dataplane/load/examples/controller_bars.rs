@@ -19,7 +19,7 @@
 
 use plait_control_openflow::Version;
 use plait_dataplane_load::{Load, LoadError, NullResponder, Offer, Report, rates, run};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -107,23 +107,18 @@ struct Figures {
 }
 
 fn figures(name: &str, command: &str, asked: &Asked) -> Option<Figures> {
-    let controller = match Running::start(command) {
-        Ok(controller) => controller,
-        Err(why) => {
-            println!("# {name} does not run: {why}");
-            return None;
-        }
-    };
     let base = |offers: Vec<Offer>| Load {
         versions: vec![asked.version],
         duration: Duration::from_secs(asked.seconds),
-        ..Load::new(controller.address, offers)
+        ..Load::new(([127, 0, 0, 1], 0).into(), offers)
     };
     let measure = |what: &str, load: Load| -> Result<Report, LoadError> {
+        // A new one each time: what the last load has left is no load of this one.
+        let controller = Running::start(command)?;
         let began = controller.processor();
-        let report = run(&load)?.report();
+        let measured = run(&Load { controller: controller.address, ..load })?;
         let used = controller.processor() - began;
-        let answers = (report.answered * report.seconds).max(1.0);
+        let (report, answers) = (measured.report(), measured.latency.count().max(1) as f64);
         let show = |value: Option<f64>| value.map_or("never".to_owned(), |value| format!("{value:.0}"));
         println!(
             "# {name} {what}: {:.0} answered/s of {:.0} sent/s, {} unanswered, {} untold, \
@@ -190,7 +185,7 @@ impl Running {
             .spawn()?;
         let mut running = Self { child, address, _folder: folder };
         let until = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(address).is_err() {
+        while !listens(address.port()) {
             if let Some(status) = running.child.try_wait()? {
                 return Err(std::io::Error::other(format!("it ended: {status}")));
             }
@@ -217,6 +212,20 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether somebody listens at a port. Nobody is knocked at for it: ovs-testcontroller takes a connection that ends at once
+/// for a fault of its listener, and closes that.
+fn listens(port: u16) -> bool {
+    let port = format!(":{port:04X}");
+    let is_listener = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        matches!(fields[..], [_, local, _, "0A", ..] if local.ends_with(&port))
+    };
+    ["tcp", "tcp6"].iter().any(|kind| {
+        let path = format!("/proc/thread-self/net/{kind}");
+        std::fs::read_to_string(path).unwrap_or_default().lines().any(is_listener)
+    })
 }
 
 fn at_most(name: &str, value: f64, unit: &str, bound: f64) {

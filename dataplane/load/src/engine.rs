@@ -194,6 +194,8 @@ struct Member {
     place: u64,
     written: usize,
     is_blocked: bool,
+    /// Whether it stands among those that are due.
+    is_queued: bool,
     disconnected: Option<String>,
 }
 
@@ -265,6 +267,7 @@ impl Worker {
                 place: members.len() as u64,
                 written: 0,
                 is_blocked: false,
+                is_queued: true,
                 disconnected: None,
             });
         }
@@ -356,6 +359,7 @@ impl Worker {
                     break;
                 };
                 due.pop();
+                self.members[place].is_queued = false;
                 self.push(place, now, &mut due);
                 now = time();
             }
@@ -383,8 +387,10 @@ impl Worker {
         let member = &mut self.members[place];
         if member.link.is_some()
             && !member.is_blocked
+            && !member.is_queued
             && let Some(next) = member.source.next_due()
         {
+            member.is_queued = true;
             due.push(Reverse((next, place)));
         }
     }

@@ -13,6 +13,9 @@ const TOLD_AT_ONCE: usize = 8;
 /// they have done their own part of the handshake.
 const TELL_AGAIN: u64 = 200_000_000;
 
+/// Nanoseconds until a flood goes on without an answer: the controller may drop all that a connection took.
+const FLOOD_AGAIN: u64 = 1_000_000;
+
 /// How requests are offered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Offer {
@@ -165,19 +168,21 @@ impl Source {
         add(&mut self.counts.sent_by_second, now, 1);
     }
 
-    /// When the next request is due; of a closed loop, when patience is to be looked at.
+    /// When the next request is due; of a closed loop, when it is to be looked at though no answer came.
     pub fn next_due(&mut self) -> Option<u64> {
         let next = match self.offer {
             Offer::Open(_) => self.pace.due(),
             Offer::Window(_) => Some(self.swept + self.patience / 4),
-            Offer::Flood => None,
+            Offer::Flood => Some(self.swept + FLOOD_AGAIN),
         };
         next.filter(|next| *next < self.duration)
     }
 
     /// Lets go of what was waited for in vain, of a closed loop only: of an open one, what is late is late.
     pub fn sweep(&mut self, now: u64) {
-        if matches!(self.offer, Offer::Window(_)) && now >= self.swept + self.patience / 4 {
+        if self.offer == Offer::Flood {
+            self.swept = now;
+        } else if matches!(self.offer, Offer::Window(_)) && now >= self.swept + self.patience / 4 {
             self.swept = now;
             let lost = &mut self.counts.lost;
             self.waiting.expire(now.saturating_sub(self.patience), |_| *lost += 1);

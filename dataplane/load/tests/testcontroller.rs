@@ -44,13 +44,27 @@ fn with_controller(test: &str, act: impl FnOnce(std::net::SocketAddr) + Send) {
         let _running = Running(child);
         let address = ([127, 0, 0, 1], PORT).into();
         let until = Instant::now() + Duration::from_secs(5);
-        while std::net::TcpStream::connect(address).is_err() {
+        while !listens(PORT) {
             assert!(Instant::now() < until, "the controller does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         act(address);
     };
     namespace.run(inside).unwrap();
+}
+
+/// Whether somebody listens at a port. Nobody is knocked at for it: ovs-testcontroller takes a connection that ends at once
+/// for a fault of its listener, and closes that.
+fn listens(port: u16) -> bool {
+    let port = format!(":{port:04X}");
+    let is_listener = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        matches!(fields[..], [_, local, _, "0A", ..] if local.ends_with(&port))
+    };
+    ["tcp", "tcp6"].iter().any(|kind| {
+        let path = format!("/proc/thread-self/net/{kind}");
+        std::fs::read_to_string(path).unwrap_or_default().lines().any(is_listener)
+    })
 }
 
 #[test]
