@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control study-accuracy study-guests study-overlay-profile study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller study-accuracy study-guests study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,11 @@ bench-control: ## Say what the control runtime costs beside what it runs
 		$(RELEASE)/examples/componentize "$$built/core.wasm" least-delay.wit "$$built/least-delay.wasm" && \
 		$(RELEASE)/examples/control_bars "$$built/least-delay.wasm" manifest.json; \
 		status=$$?; rm -r "$$built"; exit $$status
+
+bench-controller: ## Hold controllers against a null responder and each other (CONTROLLERS="--controller 'NAME=COMMAND {port}'")
+	@setup/install build test bench
+	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
+	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1) $(CONTROLLERS)
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench

@@ -1,0 +1,239 @@
+//! Holds controllers against each other and against a null responder, under the same load on the same processors:
+//!
+//! ```text
+//! cargo run --release -p plait-dataplane-load --example controller_bars -- [--seconds N] [--switches N]
+//!     [--openflow 1.0|1.3] [--controller 'NAME=COMMAND {port}']…
+//! ```
+//!
+//! `{port}` is the port of 127.0.0.1 that the controller is to listen at. A null responder always runs, and
+//! ovs-testcontroller where it is installed. Each is loaded as cbench does (as much as is taken; then one request at a
+//! time), then by an open loop at 80 % of what it answered, skewed, with a probing switch. Lines that begin with `bar`
+//! hold the load itself against its own bar, and a controller named `plait` against the others of this run.
+//!
+//! os-ken since its release 4 has neither a command nor an application of its own: whoever wants it here starts
+//! `os_ken.base.app_manager` with a learning switch from a script, which is another `--controller`.
+//! libfluid's responders are public and are another `--controller` each, where they have been built.
+//!
+//! Open loops have one switch less and the prober in its place, since ovs-testcontroller takes 16 connections.
+#![allow(clippy::print_stdout)]
+
+use plait_control_openflow::Version;
+use plait_dataplane_load::{Load, LoadError, NullResponder, Offer, Report, rates, run};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const NULL: &str = "null";
+
+struct Asked {
+    seconds: u64,
+    switches: usize,
+    version: Version,
+    controllers: Vec<(String, String)>,
+}
+
+fn main() {
+    let mut asked = Asked { seconds: 3, switches: 16, version: Version::V10, controllers: Vec::new() };
+    let own = std::env::current_exe().map_or_else(|_| String::new(), |path| path.display().to_string());
+    asked.controllers.push((NULL.to_owned(), format!("{own} --null {{port}}")));
+    let testcontroller = "/usr/bin/ovs-testcontroller";
+    if std::path::Path::new(testcontroller).exists() {
+        asked.controllers.push(("ovs-testcontroller".to_owned(), format!("{testcontroller} ptcp:{{port}}")));
+    } else {
+        println!("# ovs-testcontroller is not installed: apt-get install openvswitch-testcontroller");
+    }
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().unwrap_or_default();
+        match argument.as_str() {
+            "--null" => null(value.parse().unwrap_or_else(|_| usage("--null takes a port"))),
+            "--seconds" => {
+                asked.seconds = value.parse().unwrap_or_else(|_| usage("--seconds takes a number"))
+            }
+            "--switches" => {
+                asked.switches = value.parse().unwrap_or_else(|_| usage("--switches takes a number"))
+            }
+            "--openflow" => asked.version = if value == "1.3" { Version::V13 } else { Version::V10 },
+            "--controller" => match value.split_once('=') {
+                Some((name, command)) => asked.controllers.push((name.to_owned(), command.to_owned())),
+                None => usage("--controller takes 'NAME=COMMAND {port}'"),
+            },
+            other => usage(&format!("what is {other}?")),
+        }
+    }
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("# Linux {}, {cpus} processors, OpenFlow {:?}", kernel.trim(), asked.version);
+    let measured: Vec<(String, Figures)> = asked
+        .controllers
+        .iter()
+        .filter_map(|(name, command)| Some((name.clone(), figures(name, command, &asked)?)))
+        .collect();
+    let of = |name: &str| measured.iter().find(|(named, _)| named == name).map(|(_, figures)| figures);
+    if let Some(null) = of(NULL) {
+        at_least("load-null-throughput", null.throughput / 1e6, "M/s", 3.0);
+    }
+    let Some(plait) = of("plait") else { return };
+    if let Some(null) = of(NULL) {
+        at_least("controller-of-null", plait.throughput / null.throughput, "x", 0.7);
+    }
+    if let Some(ovs) = of("ovs-testcontroller") {
+        at_least("controller-of-ovs-testcontroller", plait.throughput / ovs.throughput, "x", 20.0);
+        at_least("controller-latency-mode-of-ovs-testcontroller", plait.one / ovs.one, "x", 1.0);
+    }
+    at_most("controller-deviation", plait.deviation * 100.0, "%", 1.0);
+    at_most("controller-p99-at-80%", plait.p99 / 1000.0, "ms", 5.0);
+}
+
+fn usage(why: &str) -> ! {
+    eprintln!("{why}");
+    std::process::exit(2)
+}
+
+fn null(port: u16) -> ! {
+    match NullResponder::start(SocketAddr::from(([127, 0, 0, 1], port)), 1) {
+        Ok(_running) => loop {
+            std::thread::park();
+        },
+        Err(why) => usage(&why.to_string()),
+    }
+}
+
+struct Figures {
+    throughput: f64,
+    one: f64,
+    deviation: f64,
+    p99: f64,
+}
+
+fn figures(name: &str, command: &str, asked: &Asked) -> Option<Figures> {
+    let base = |offers: Vec<Offer>| Load {
+        versions: vec![asked.version],
+        duration: Duration::from_secs(asked.seconds),
+        ..Load::new(([127, 0, 0, 1], 0).into(), offers)
+    };
+    let measure = |what: &str, load: Load| -> Result<Report, LoadError> {
+        // A new one each time: what the last load has left is no load of this one.
+        let controller = Running::start(command)?;
+        let began = controller.processor();
+        let measured = run(&Load { controller: controller.address, ..load })?;
+        let used = controller.processor() - began;
+        let (report, answers) = (measured.report(), measured.latency.count().max(1) as f64);
+        let show = |value: Option<f64>| value.map_or("never".to_owned(), |value| format!("{value:.0}"));
+        println!(
+            "# {name} {what}: {:.0} answered/s of {:.0} sent/s, {} unanswered, {} untold, \
+             {} disconnected, p50 {} p99 {} us, made {} us late, worst deviation {:.2} %, \
+             {:.0} ns of processor an answer, steal {:.1} %",
+            report.answered,
+            report.sent,
+            report.unanswered,
+            report.untold,
+            report.disconnects,
+            show(report.latency.p50),
+            show(report.latency.p99),
+            report.lag.p99.map_or(0.0, f64::round),
+            report.worst_deviation * 100.0,
+            used.as_nanos() as f64 / answers,
+            report.hosts.first().map_or(0.0, |host| host.steal * 100.0),
+        );
+        if let Some(probe) = &report.probe {
+            println!("# {name} {what}: probing switch p50 {} us", show(probe.latency.p50));
+        }
+        Ok(report)
+    };
+    let all = || {
+        let flood = measure("as much as it takes", base(vec![Offer::Flood; asked.switches]))?;
+        let window = measure("windows of 64", base(vec![Offer::Window(64); asked.switches]))?;
+        let one = measure("one at a time", base(vec![Offer::Window(1)]))?;
+        let capacity = flood.answered.max(window.answered);
+        let offers = |factor| {
+            rates::skewed(asked.switches.max(2) - 1, capacity * factor, 1.0, 1)
+                .into_iter()
+                .map(Offer::Open)
+                .collect()
+        };
+        let busy = measure("at 80 %, skewed", Load { probe: Some(5.0), ..base(offers(0.8)) })?;
+        let over = measure("at 120 %, skewed", Load { probe: Some(5.0), ..base(offers(1.2)) })?;
+        Ok(Figures {
+            throughput: capacity,
+            one: one.answered,
+            deviation: over.worst_deviation,
+            p99: busy.latency_of_all.p99.unwrap_or(f64::INFINITY),
+        })
+    };
+    all().map_err(|why: LoadError| println!("# {name}: {why}")).ok()
+}
+
+/// A controller's process, ended with the value.
+struct Running {
+    child: Child,
+    address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+impl Running {
+    fn start(command: &str) -> std::io::Result<Self> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let folder = tempfile::tempdir()?;
+        let child = Command::new("sh")
+            .arg("-c")
+            .arg(format!("exec {}", command.replace("{port}", &address.port().to_string())))
+            .env("OVS_RUNDIR", folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut running = Self { child, address, _folder: folder };
+        let until = Instant::now() + Duration::from_secs(10);
+        while !listens(address.port()) {
+            if let Some(status) = running.child.try_wait()? {
+                return Err(std::io::Error::other(format!("it ended: {status}")));
+            }
+            if Instant::now() > until {
+                return Err(std::io::Error::other("it does not listen"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(running)
+    }
+
+    /// Processor time that it has used (proc(5), in ticks of 10 ms).
+    fn processor(&self) -> Duration {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let after = text.rsplit(')').next().unwrap_or_default();
+        let ticks: u64 = after.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
+        Duration::from_millis(ticks * 10)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether somebody listens at a port. Nobody is knocked at for it: ovs-testcontroller takes a connection that ends at once
+/// for a fault of its listener, and closes that.
+fn listens(port: u16) -> bool {
+    let port = format!(":{port:04X}");
+    let is_listener = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        matches!(fields[..], [_, local, _, "0A", ..] if local.ends_with(&port))
+    };
+    ["tcp", "tcp6"].iter().any(|kind| {
+        let path = format!("/proc/thread-self/net/{kind}");
+        std::fs::read_to_string(path).unwrap_or_default().lines().any(is_listener)
+    })
+}
+
+fn at_most(name: &str, value: f64, unit: &str, bound: f64) {
+    let verdict = if value <= bound { "ok" } else { "short" };
+    println!("bar {name} {value:.3} {unit} <= {bound} {verdict}");
+}
+
+fn at_least(name: &str, value: f64, unit: &str, bound: f64) {
+    let verdict = if value >= bound { "ok" } else { "short" };
+    println!("bar {name} {value:.3} {unit} >= {bound} {verdict}");
+}

@@ -1,0 +1,551 @@
+//! What moves bytes: a thread for some of the switches each, and epoll.
+//!
+//! ```text
+//!  connect ─ hello, features ─ every station told once ─┤all threads├─ requests ─ wait for the last answers ─ Measured
+//! ```
+
+use crate::latency::Latency;
+use crate::link::Link;
+use crate::pace::{Pace, Schedule};
+use crate::request::Template;
+use crate::result::{Host, Measured, SwitchMeasured};
+use crate::source::{Answer, Offer, Source};
+use crate::steal::Ticks;
+use crate::switch::Switch;
+use plait_control_openflow::Version;
+use rustix::event::{Timespec, epoll};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Bytes read at once.
+const READ: usize = 256 * 1024;
+/// The longest that epoll waits.
+const LONGEST_WAIT: u64 = 10_000_000;
+
+/// A load.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// The controller.
+    pub controller: SocketAddr,
+    /// How each switch offers; their number is the number of switches.
+    pub offers: Vec<Offer>,
+    /// Versions, which switches have in turn.
+    pub versions: Vec<Version>,
+    /// Requests a second of a switch more that probes, if one is wanted; the thesis has 5.
+    pub probe: Option<f64>,
+    /// What rates are multiplied by, and when.
+    pub schedule: Schedule,
+    /// How long requests are due.
+    pub duration: Duration,
+    /// How long the last answers are waited for.
+    pub linger: Duration,
+    /// How long connecting, the handshake and telling stations may take together.
+    pub warm_up: Duration,
+    /// After what time a closed loop gives a request up.
+    pub patience: Duration,
+    /// Stations of each switch, an even number: cbench's `-M`.
+    pub stations: u16,
+    /// Ports of each switch, an even number.
+    pub ports: u16,
+    /// Whether switches keep packets, so that requests have buffers.
+    pub buffered: bool,
+    /// Threads.
+    pub threads: usize,
+    /// Which of several processes this is: their switches and stations differ by it.
+    pub process: u8,
+    /// When requests begin, for several processes to begin together; without it, when all switches are ready.
+    pub start: Option<SystemTime>,
+}
+
+impl Load {
+    /// A load of some switches; 1.0, a thousand stations and ten seconds, one thread. Choice: cbench's own.
+    pub fn new(controller: SocketAddr, offers: Vec<Offer>) -> Self {
+        Self {
+            controller,
+            offers,
+            versions: vec![Version::V10],
+            probe: None,
+            schedule: Vec::new(),
+            duration: Duration::from_secs(10),
+            linger: Duration::from_secs(1),
+            warm_up: Duration::from_secs(10),
+            patience: Duration::from_secs(1),
+            stations: 1000,
+            ports: 4,
+            buffered: true,
+            threads: 1,
+            process: 0,
+            start: None,
+        }
+    }
+}
+
+/// A load that could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// What was asked for cannot be.
+    #[error("{0}")]
+    Asked(&'static str),
+    /// A switch could not connect.
+    #[error("switch {switch} cannot connect to {controller}: {error}")]
+    Connect {
+        /// Which.
+        switch: usize,
+        /// Where to.
+        controller: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+    /// No switch was answered before the time for it was up.
+    #[error("no switch was answered by {controller} within {limit:?}; the first one {why}")]
+    NotReady {
+        /// By whom.
+        controller: SocketAddr,
+        /// Within what.
+        limit: Duration,
+        /// What it lacked.
+        why: String,
+    },
+    /// The kernel refuses.
+    #[error("epoll: {0}")]
+    Kernel(#[from] io::Error),
+}
+
+/// Runs a load to its end.
+///
+/// # Errors
+/// [`LoadError`]. A controller that dies later is no error, but in what is measured.
+pub fn run(load: &Load) -> Result<Measured, LoadError> {
+    if load.offers.is_empty() || load.versions.is_empty() || load.threads == 0 {
+        return Err(LoadError::Asked("a load needs a switch, a version and a thread at least"));
+    }
+    if load.offers.len() >= usize::from(u16::MAX) {
+        return Err(LoadError::Asked("a process has at most 65534 switches: start several"));
+    }
+    if load.stations < 2 || load.stations % 2 == 1 || load.ports < 2 || load.ports % 2 == 1 {
+        return Err(LoadError::Asked("stations and ports are even numbers of 2 at least"));
+    }
+    let threads = load.threads.min(load.offers.len());
+    let shared = Shared {
+        ready: Barrier::new(threads),
+        begun: OnceLock::new(),
+        refusal: Mutex::new(None),
+        epoch: Instant::now(),
+    };
+    let mut measured = thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|index| {
+                scope.spawn({
+                    let shared = &shared;
+                    move || worker(load, index, threads, shared)
+                })
+            })
+            .collect();
+        let mut all = Measured::default();
+        for worker in running {
+            match worker.join() {
+                Ok(measured) => all.merge(measured),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    });
+    if let Some(refusal) = shared.refusal.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(refusal);
+    }
+    if let Some((_, ticks, end)) = shared.begun.get() {
+        let end = end.get().copied().unwrap_or_else(Ticks::now);
+        let (steal, busy) = end.since(*ticks);
+        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        measured.hosts.push(Host { name, steal, busy });
+    }
+    measured.switches.sort_by_key(|switch| switch.datapath);
+    Ok(measured)
+}
+
+struct Shared {
+    ready: Barrier,
+    begun: OnceLock<(Instant, Ticks, OnceLock<Ticks>)>,
+    refusal: Mutex<Option<LoadError>>,
+    epoch: Instant,
+}
+
+impl Shared {
+    fn refuse(&self, why: LoadError) {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    }
+
+    fn is_refused(&self) -> bool {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+/// A switch, its requests and its connection.
+struct Member {
+    switch: Switch,
+    source: Source,
+    link: Option<Link>,
+    is_probe: bool,
+    place: u64,
+    written: usize,
+    is_blocked: bool,
+    /// Whether it stands among those that are due.
+    is_queued: bool,
+    disconnected: Option<String>,
+}
+
+fn worker(load: &Load, index: usize, threads: usize, shared: &Shared) -> Measured {
+    let worker = Worker::connect(load, index, threads).and_then(|mut worker| {
+        worker.warm_up(load, shared.epoch)?;
+        Ok(worker)
+    });
+    let worker = worker.map_err(|why| shared.refuse(why)).ok();
+    shared.ready.wait();
+    let Some(mut worker) = worker.filter(|_| !shared.is_refused()) else { return Measured::default() };
+    let (start, _, end) = shared.begun.get_or_init(|| {
+        let ahead = load.start.and_then(|start| start.duration_since(SystemTime::now()).ok());
+        let start = Instant::now() + ahead.unwrap_or(Duration::from_millis(1));
+        (start, Ticks::now(), OnceLock::new())
+    });
+    worker.offer(load, *start, end);
+    worker.measured(load)
+}
+
+struct Worker {
+    members: Vec<Member>,
+    epoll: rustix::fd::OwnedFd,
+    buffer: Vec<u8>,
+    events: Vec<epoll::Event>,
+    latency: Latency,
+    probe_latency: Latency,
+    lag: Latency,
+}
+
+impl Worker {
+    fn connect(load: &Load, index: usize, threads: usize) -> Result<Self, LoadError> {
+        let until = Instant::now() + load.warm_up;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+        let mut members = Vec::new();
+        let probe = load.probe.map(Offer::Open);
+        let duration = load.duration.as_nanos() as u64;
+        for (number, offer) in load.offers.iter().chain(&probe).enumerate().skip(index).step_by(threads) {
+            let is_probe = number == load.offers.len();
+            let version = load.versions[number % load.versions.len()];
+            let place = number as u16;
+            let template = Template::new(version, load.process, place, load.ports, load.buffered)
+                .map_err(|_| LoadError::Asked("a packet-in is too long"))?;
+            let (rate, schedule) = match offer {
+                Offer::Open(rate) if is_probe => (*rate, &[][..]),
+                Offer::Open(rate) => (*rate, &load.schedule[..]),
+                Offer::Window(_) | Offer::Flood => (0.0, &[][..]),
+            };
+            // Choice: phases by the golden ratio, so that switches of one rate are due one after the other.
+            let phase = (number as f64 * 0.618_033_988_749_895).fract();
+            let pace = Pace::new(rate, phase, schedule);
+            let patience = load.patience.as_nanos() as u64;
+            let source = Source::new(template, *offer, pace, load.stations, duration, patience);
+            let datapath = u64::from(load.process) << 16 | (u64::from(place) + 1);
+            let limit = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            let controller = load.controller;
+            let link = Link::connect(controller, limit).map_err(|error| LoadError::Connect {
+                switch: number,
+                controller,
+                error,
+            })?;
+            let data = epoll::EventData::new_u64(members.len() as u64);
+            epoll::add(&epoll, &link, data, epoll::EventFlags::IN).map_err(io::Error::from)?;
+            members.push(Member {
+                switch: Switch::new(version, datapath, load.ports),
+                source,
+                link: Some(link),
+                is_probe,
+                place: members.len() as u64,
+                written: 0,
+                is_blocked: false,
+                is_queued: true,
+                disconnected: None,
+            });
+        }
+        // Refused only where there is no such setting: timers are then 50 us late.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        Ok(Self {
+            members,
+            epoll,
+            buffer: vec![0; READ],
+            events: Vec::with_capacity(256),
+            latency: Latency::default(),
+            probe_latency: Latency::default(),
+            lag: Latency::default(),
+        })
+    }
+
+    /// Until every switch has told every station, or time is up: it is no error if only some have.
+    fn warm_up(&mut self, load: &Load, epoch: Instant) -> Result<(), LoadError> {
+        let now = |epoch: Instant| epoch.elapsed().as_nanos() as u64;
+        loop {
+            let time = now(epoch);
+            for member in &mut self.members {
+                if member.switch.is_ready() && member.link.is_some() {
+                    member.source.tell(time, member.switch.output());
+                }
+                member.write(&self.epoll);
+            }
+            let is_done = |member: &Member| member.link.is_none() || member.source.is_told();
+            let told = |member: &Member| member.switch.is_ready() && member.source.is_told();
+            if self.members.iter().all(is_done) || time > load.warm_up.as_nanos() as u64 {
+                let first = &self.members[0];
+                if self.members.iter().any(told) {
+                    break;
+                }
+                let why = first.disconnected.clone().map_or_else(
+                    || {
+                        if first.switch.is_ready() { "waits for answers" } else { "waits for its handshake" }
+                            .to_owned()
+                    },
+                    |why| format!("was disconnected: {why}"),
+                );
+                return Err(LoadError::NotReady { controller: load.controller, limit: load.warm_up, why });
+            }
+            self.wait(LONGEST_WAIT)?;
+            for place in 0..self.events.len() {
+                let member = self.events[place].data.u64() as usize;
+                let member = &mut self.members[member];
+                let source = &mut member.source;
+                read(
+                    &mut member.link,
+                    &mut member.switch,
+                    &mut member.disconnected,
+                    &mut self.buffer,
+                    |named| {
+                        source.answer(named);
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, load: &Load, start: Instant, end: &OnceLock<Ticks>) {
+        thread::sleep(start.saturating_duration_since(Instant::now()));
+        let duration = load.duration.as_nanos() as u64;
+        let linger = duration + load.linger.as_nanos() as u64;
+        let time = || start.elapsed().as_nanos() as u64;
+        let mut due = BinaryHeap::new();
+        for (place, member) in self.members.iter_mut().enumerate() {
+            member.source.begin();
+            due.push(Reverse((0, place)));
+        }
+        loop {
+            let mut now = time();
+            if now >= duration {
+                end.get_or_init(Ticks::now);
+                let waits = |member: &mut Member| {
+                    let waits = member.source.waiting() > 0 || member.source.next_due().is_some();
+                    member.link.is_some() && waits
+                };
+                if now >= linger || !self.members.iter_mut().any(waits) {
+                    return;
+                }
+            }
+            // Once each at most, so that answers are read however much is due.
+            for _ in 0..due.len() {
+                let Some(Reverse((_, place))) = due.peek().copied().filter(|Reverse((at, _))| *at <= now)
+                else {
+                    break;
+                };
+                due.pop();
+                self.members[place].is_queued = false;
+                self.push(place, now, &mut due);
+                now = time();
+            }
+            let until = due.peek().map_or(LONGEST_WAIT, |Reverse((at, _))| at.saturating_sub(now));
+            if self.wait(until.min(LONGEST_WAIT)).is_err() {
+                return;
+            }
+            for event in 0..self.events.len() {
+                let place = self.events[event].data.u64() as usize;
+                let was_blocked = self.members[place].is_blocked;
+                self.hear(place, time());
+                // What is due of an open loop is in the heap, unless its connection took no more.
+                let member = &self.members[place];
+                if was_blocked || member.source.offered(0).0.is_none() {
+                    let now = time();
+                    if was_blocked { self.push(place, now, &mut due) } else { self.make(place, now) }
+                }
+            }
+        }
+    }
+
+    /// Makes what is due, and says when more will be.
+    fn push(&mut self, place: usize, now: u64, due: &mut BinaryHeap<Reverse<(u64, usize)>>) {
+        self.make(place, now);
+        let member = &mut self.members[place];
+        if member.link.is_some()
+            && !member.is_blocked
+            && !member.is_queued
+            && let Some(next) = member.source.next_due()
+        {
+            member.is_queued = true;
+            due.push(Reverse((next, place)));
+        }
+    }
+
+    fn make(&mut self, place: usize, now: u64) {
+        let member = &mut self.members[place];
+        if member.link.is_none() {
+            return;
+        }
+        member.source.sweep(now);
+        let lag = &mut self.lag;
+        let is_probe = member.is_probe;
+        if !member.is_blocked {
+            member.source.emit(now, member.switch.output(), |late| {
+                if !is_probe {
+                    lag.record(late);
+                }
+            });
+        }
+        member.write(&self.epoll);
+    }
+
+    fn hear(&mut self, place: usize, now: u64) {
+        let member = &mut self.members[place];
+        let latency = if member.is_probe { &mut self.probe_latency } else { &mut self.latency };
+        let (source, mut answers) = (&mut member.source, 0);
+        read(&mut member.link, &mut member.switch, &mut member.disconnected, &mut self.buffer, |named| {
+            if let Answer::Request(due) = source.answer(named) {
+                latency.record(now.saturating_sub(due));
+                answers += 1;
+            }
+        });
+        if answers > 0 {
+            source.count(now, answers);
+        }
+        member.write(&self.epoll);
+    }
+
+    fn wait(&mut self, nanoseconds: u64) -> io::Result<()> {
+        self.events.clear();
+        let timeout = Timespec { tv_sec: 0, tv_nsec: nanoseconds.min(999_999_999) as _ };
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    fn measured(self, load: &Load) -> Measured {
+        let duration = load.duration.as_nanos() as u64;
+        let switches = self.members.into_iter().map(|member| {
+            let (rate, offered) = member.source.offered(duration);
+            let seconds = duration.div_ceil(1_000_000_000);
+            let counts = &member.source.counts;
+            let offered_by_second = match rate {
+                None => counts.sent_by_second.clone(),
+                Some(_) => (0..seconds)
+                    .map(|second| {
+                        let until = |second: u64| member.source.offered(second * 1_000_000_000).1;
+                        (until(second + 1) - until(second)) as u32
+                    })
+                    .collect(),
+            };
+            SwitchMeasured {
+                datapath: member.switch.datapath(),
+                version: member.switch.version().number(),
+                is_probe: member.is_probe,
+                rate,
+                offered,
+                sent: counts.sent,
+                answered: counts.answered,
+                late: counts.late,
+                unanswered: offered.saturating_sub(counts.answered + counts.late),
+                more: counts.more,
+                unasked: counts.unasked,
+                untold: counts.untold,
+                errors: member.switch.errors(),
+                refused: member.switch.refused(),
+                offered_by_second,
+                sent_by_second: counts.sent_by_second.clone(),
+                answered_by_second: counts.answered_by_second.clone(),
+                disconnected: member.disconnected,
+            }
+        });
+        Measured {
+            duration,
+            switches: switches.collect(),
+            latency: self.latency,
+            lag: self.lag,
+            probe_latency: self.probe_latency,
+            hosts: Vec::new(),
+        }
+    }
+}
+
+impl Member {
+    /// Writes what there is; if not all of it is taken, epoll says when more is.
+    fn write(&mut self, epoll: &rustix::fd::OwnedFd) {
+        let Some(link) = &mut self.link else { return };
+        let output = self.switch.output();
+        while self.written < output.len() {
+            match link.write(&output[self.written..]) {
+                Ok(count) if count > 0 => self.written += count,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                other => {
+                    let why = other.map_or_else(|why| why.to_string(), |_| "nothing is taken".to_owned());
+                    self.disconnected.get_or_insert(why);
+                    self.link = None;
+                    return;
+                }
+            }
+        }
+        let is_blocked = self.written < output.len();
+        if !is_blocked {
+            output.clear();
+            self.written = 0;
+        }
+        if is_blocked != self.is_blocked {
+            self.is_blocked = is_blocked;
+            let flags = if is_blocked {
+                epoll::EventFlags::IN | epoll::EventFlags::OUT
+            } else {
+                epoll::EventFlags::IN
+            };
+            let data = epoll::EventData::new_u64(self.place);
+            if let Err(why) = epoll::modify(epoll, link, data, flags) {
+                self.disconnected.get_or_insert(why.to_string());
+                self.link = None;
+            }
+        }
+    }
+}
+
+/// Reads once, as much as there is room for: what is left is there the next time.
+#[inline]
+fn read(
+    link: &mut Option<Link>,
+    switch: &mut Switch,
+    disconnected: &mut Option<String>,
+    buffer: &mut [u8],
+    named: impl FnMut(crate::switch::Named),
+) {
+    let Some(connected) = link else { return };
+    let why = match connected.read(buffer) {
+        Ok(0) => "the controller ended the connection".to_owned(),
+        Ok(count) => {
+            switch.handle_input(&buffer[..count], named);
+            match switch.closed() {
+                Some(why) => why.to_owned(),
+                None => return,
+            }
+        }
+        Err(why) if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return,
+        Err(why) => why.to_string(),
+    };
+    disconnected.get_or_insert(why);
+    *link = None;
+}
