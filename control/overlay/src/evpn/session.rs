@@ -45,7 +45,7 @@ pub(super) struct Identity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Connect,
-    Send(Message),
+    Send(Vec<u8>),
     Close,
 }
 
@@ -256,7 +256,7 @@ impl Session {
     }
 
     pub fn send(&mut self, message: Message) {
-        self.steps.push_back(Step::Send(message));
+        self.steps.push_back(Step::Send(message.emit()));
     }
 
     pub fn step(&mut self) -> Option<Step> {

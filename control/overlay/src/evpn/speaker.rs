@@ -277,7 +277,7 @@ impl Speaker {
     pub fn poll_action(&mut self) -> Option<Action> {
         Some(match self.session.step()? {
             Step::Connect => Action::Connect,
-            Step::Send(message) => Action::Send(message.emit()),
+            Step::Send(bytes) => Action::Send(bytes),
             Step::Close => Action::Close,
         })
     }
