@@ -10,7 +10,7 @@
 
 mod common;
 
-use common::{Host, Person, Running, eventually, installed, skip};
+use common::{Host, Person, Running, Testbed, eventually, installed, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
@@ -210,4 +210,24 @@ fn frrs_evpn_drives_the_overlay_beside_a_vtep_of_the_kernels() {
     a.overlay("config evpn --delete");
     assert_eq!(a.json("node show"), serde_json::json!({}));
     assert!(eventually(|| said(&k, &of_a).is_empty() || !said(&k, &of_a).contains("192.0.2.1")));
+}
+
+#[test]
+fn the_examples_file_builds_both_kinds_of_vteps_and_their_hosts_reach_each_other() {
+    let Some(person) = Person::root() else { return };
+    if !Path::new("/usr/lib/frr/bgpd").exists() {
+        return skip("FRR is not installed");
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/overlay-evpn.yaml");
+    person.plait(&["up", file.to_str().unwrap(), "--name", "evpn"]).fine();
+    let testbed = Testbed { person: &person, name: "evpn".to_owned(), file };
+    for (from, to) in [("a", "10.99.0.100"), ("h", "10.99.0.1"), ("h", "10.99.0.2"), ("b", "a-ov0")] {
+        let answers = || testbed.exec(from, &["ping", "-c", "1", "-W", "1", to]).code() == Some(0);
+        assert!(
+            eventually(answers),
+            "{from} to {to}: {:?}",
+            testbed.exec("a", &["plait", "overlay", "evpn"])
+        );
+    }
+    testbed.down();
 }
