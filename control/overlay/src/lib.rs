@@ -19,12 +19,15 @@
 //!    as its [`Plane`] wants them. The plane can be changed at any time.
 //! 4. [`Inquiry`] – what one node asks another by those between them, where both cannot reach each other straight.
 //!
+//! 5. [`evpn`] – tables that an existing control plane fills: a speaker of BGP EVPN.
+//!
 //! [`Member`] has four kinds of methods, to be called in this order whenever something happened: `handle_*` for what
 //! arrived and for time that passed, then `poll_inquiry`, `poll_transmit` and `poll_operation` until they give nothing, then
 //! `poll_timeout` for when to come back.
 
 #![forbid(unsafe_code)]
 
+pub mod evpn;
 mod inquiry;
 mod matrix;
 mod member;

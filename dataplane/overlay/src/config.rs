@@ -193,6 +193,51 @@ impl Control {
     }
 }
 
+/// An existing control plane that fills LIB, RIB and FIB: a neighbour that speaks BGP EVPN (RFC 7432, RFC 8365), such as a
+/// route reflector.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evpn {
+    /// The neighbour's address.
+    pub neighbor: IpAddr,
+    /// This node's AS.
+    #[serde(rename = "as")]
+    pub as_number: u32,
+    /// The neighbour's; the same without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_as: Option<u32>,
+    /// Seconds of silence after which the neighbour is gone.
+    #[serde(default = "hold")]
+    pub hold: u16,
+}
+
+/// Choice: the nine seconds of FRR's profile for data centres, where overlays are at home.
+fn hold() -> u16 {
+    9
+}
+
+impl Evpn {
+    /// One with the defaults of everything else.
+    pub fn new(neighbor: IpAddr, as_number: u32) -> Self {
+        Self { neighbor, as_number, remote_as: None, hold: hold() }
+    }
+
+    /// Looks for what cannot be, also of the application that it fills.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn check(&self, application: &ApplicationConfig) -> Result<(), BadConfig> {
+        if self.as_number == 0 || self.remote_as == Some(0) {
+            return Err(BadConfig::As);
+        }
+        if self.hold < 3 {
+            return Err(BadConfig::Hold(self.hold));
+        }
+        let is_vxlan = application.encapsulation == Encapsulation::Vxlan && application.to.is_empty();
+        if is_vxlan && application.carries == Carries::Ethernet { Ok(()) } else { Err(BadConfig::NoVxlan) }
+    }
+}
+
 /// Why a configuration cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadConfig {
@@ -253,6 +298,18 @@ pub enum BadConfig {
         "a device needs `--offset` and `--length` where its application carries `bits`, and nowhere else"
     )]
     NeedsBits,
+    /// An AS that there is not.
+    #[error("0 is no AS: write a number from 1 to 4294967295")]
+    As,
+    /// A hold time that BGP does not know.
+    #[error("a hold time of {0} s cannot be: it is at least 3 s")]
+    Hold(u16),
+    /// EVPN of something else than VXLAN.
+    #[error(
+        "EVPN fills applications that carry ethernet in vxlan: say `plait overlay config application APP --encapsulation \
+         vxlan`, or take it away with `plait overlay config evpn --delete`"
+    )]
+    NoVxlan,
     /// An interval of nought.
     #[error("an interval of {0} ms cannot be: it is between 10 ms and an hour")]
     Interval(u64),

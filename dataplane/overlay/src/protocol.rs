@@ -1,10 +1,11 @@
 //! What an agent's socket speaks: a line of JSON for each request and reply.
 
 use crate::trace::{Trace, TraceRequest};
-use crate::{ApplicationConfig, Control, DeviceConfig, Identifier};
+use crate::{ApplicationConfig, Control, DeviceConfig, Evpn, Identifier};
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Version of the conversation. An agent answers its own and refuses others by name.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -45,6 +46,13 @@ pub enum Request {
         /// Who.
         control: Option<Control>,
     },
+    /// Says which existing control plane fills an application's tables; none without it, and what it told is taken away.
+    SetEvpn {
+        /// Whose.
+        application: Application,
+        /// Which.
+        evpn: Option<Evpn>,
+    },
     /// Says at which node an identifier is.
     FibAdd {
         /// The device.
@@ -68,6 +76,8 @@ pub enum Request {
     },
     /// The configuration.
     Config,
+    /// How sessions with existing control planes fare.
+    Evpn,
     /// Counters.
     Stats,
     /// Counters in Prometheus' text form.
@@ -95,6 +105,8 @@ pub enum Reply {
     Fib(Vec<FibRow>),
     /// The configuration.
     Config(Config),
+    /// Sessions.
+    Evpn(Vec<EvpnReport>),
     /// Counters.
     Stats(Stats),
     /// Counters as text.
@@ -134,6 +146,27 @@ pub struct Config {
     pub devices: Vec<DeviceConfig>,
     /// Who fills LIB and RIB.
     pub controls: BTreeMap<Application, Control>,
+    /// Existing control planes that fill all tables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evpn: BTreeMap<Application, Evpn>,
+}
+
+/// A session with an existing control plane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvpnReport {
+    /// Whose tables it fills.
+    pub application: Application,
+    /// The neighbour.
+    pub neighbor: IpAddr,
+    /// Where the session stands, by RFC 4271's names: `Established` when routes go both ways.
+    pub state: String,
+    /// Routes of the neighbour's that are for this data plane.
+    pub received: usize,
+    /// Routes of this node's.
+    pub announced: usize,
+    /// Why there is no session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
 }
 
 /// Counters.

@@ -36,10 +36,12 @@ fn every_request_stands_in_the_sample() {
         "set_device",
         "remove_device",
         "set_control",
+        "set_evpn",
         "fib_add",
         "fib_del",
         "fib_get",
         "config",
+        "evpn",
         "stats",
         "metrics",
         "trace",
@@ -59,10 +61,12 @@ fn every_request_stands_in_the_sample() {
         | Request::SetDevice(_)
         | Request::RemoveDevice { .. }
         | Request::SetControl { .. }
+        | Request::SetEvpn { .. }
         | Request::FibAdd { .. }
         | Request::FibDel { .. }
         | Request::FibGet { .. }
         | Request::Config
+        | Request::Evpn
         | Request::Stats
         | Request::Metrics
         | Request::Trace(_)

@@ -17,11 +17,12 @@
 //! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], [`neighbor`], IP again |
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
 //! | ovstack | [`too_big`], or what its application says |
-//! | TCP | [`openflow`], whose messages are many: a folder, with its own page |
+//! | TCP | [`bgp`] and [`openflow`], whose messages are many: a folder each, with its own page |
 
 #![forbid(unsafe_code)]
 
 pub mod arp;
+pub mod bgp;
 pub mod checksum;
 pub mod ethernet;
 pub mod geneve;

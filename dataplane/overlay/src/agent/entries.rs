@@ -1,11 +1,15 @@
-//! Identifiers that somebody says are at a node.
+//! Identifiers that somebody says are at a node: people, and existing control planes.
 
-use super::{Agent, AgentError};
+use super::journal::Line;
+use super::{Agent, AgentError, now};
 use crate::Identifier;
-use crate::config::Carries;
+use crate::config::{Carries, Evpn};
 use crate::protocol::Reply;
+use plait_control_overlay::evpn::{Change, Station};
 use plait_dataplane_reference::tables::{FibEntry, FibKey};
 use plait_model_overlay::{Application, NodeId};
+use plait_model_wire::ethernet::Mac;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Agent {
     pub(super) fn add_entry(
@@ -100,5 +104,115 @@ impl Agent {
         let (packets, bytes) = before.map_or((0, 0), |entry| (entry.packets, entry.bytes));
         self.tables.fib.set(&key, &FibEntry { node: node.0, path, heard: 0, reserved: 0, packets, bytes })?;
         Ok(1)
+    }
+
+    /// Starts, changes or ends a feed.
+    pub(super) fn drive_feed(
+        &mut self,
+        application: Application,
+        evpn: Option<&Evpn>,
+    ) -> Result<(), AgentError> {
+        let tables = self.overlay.tables(application).cloned().unwrap_or_default();
+        let station = |((device, identifier), node): (&(String, Identifier), &NodeId)| {
+            let live = self.devices.get(device).filter(|live| live.config.application == application)?;
+            let Identifier::Station(mac) = *identifier else { return None };
+            Some(((live.config.vni, Mac(mac)), *node))
+        };
+        let stations = self.told.iter().filter_map(station).collect();
+        for change in self.feeds.set(application, evpn, &tables, stations, now())? {
+            self.make(application, change)?;
+        }
+        Ok(())
+    }
+
+    /// What is announced of a feed's application follows its locator.
+    pub(super) fn move_vtep(&mut self, application: Application) -> Result<(), AgentError> {
+        let Some(evpn) = self.config.evpn.get(&application).cloned() else { return Ok(()) };
+        let tables = self.overlay.tables(application);
+        let own: Vec<_> = tables.into_iter().flat_map(|tables| tables.locators.keys().copied()).collect();
+        let Some(announced) = self.feeds.vtep(application) else {
+            // It had none, or several.
+            return if own.len() == 1 { self.drive_feed(application, Some(&evpn)) } else { Ok(()) };
+        };
+        match own[..] {
+            [vtep] if vtep == announced => Ok(()),
+            [_] => self.drive_feed(application, Some(&evpn)),
+            _ => {
+                tracing::warn!(%application, "EVPN announces nothing: the application has not one locator");
+                self.drive_feed(application, None)
+            }
+        }
+    }
+
+    /// Tells feeds of this node's stations, and does what they say.
+    pub(super) fn feed(&mut self) -> Result<(), AgentError> {
+        for application in self.config.evpn.keys().copied().collect::<Vec<_>>() {
+            let mut local: BTreeMap<u32, BTreeSet<Station>> = BTreeMap::new();
+            for live in self.devices.values().filter(|live| live.config.application == application) {
+                let stations = local.entry(live.config.vni).or_default();
+                if let Some(link) = self.underlay.links.get(&live.interface) {
+                    stations.insert(Station { mac: Mac(link.address), is_sticky: false });
+                }
+            }
+            self.feeds.local(application, local, now());
+        }
+        for (application, change) in self.feeds.run(now()) {
+            if let Err(error) = self.make(application, change) {
+                tracing::error!(%error, "the data plane does not follow a feed");
+            }
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, application: Application, change: Change) -> Result<(), AgentError> {
+        match change {
+            Change::Operation(operation) => match self.overlay.apply(&operation) {
+                Ok((_, Some(event))) => {
+                    self.note(&Line::Control(operation))?;
+                    self.follow(vec![event]).map(drop)
+                }
+                Ok((_, None)) => Ok(()),
+                Err(error) => {
+                    tracing::debug!(%error, "a feed takes away what is away");
+                    Ok(())
+                }
+            },
+            Change::Station { vni, mac, node } => self.tell_station(application, vni, mac, node),
+        }
+    }
+
+    /// Writes where a station is that a feed tells of. What somebody said by hand stays.
+    fn tell_station(
+        &mut self,
+        application: Application,
+        vni: u32,
+        Mac(mac): Mac,
+        node: Option<NodeId>,
+    ) -> Result<(), AgentError> {
+        let is_its = |live: &&super::Live| (live.config.application, live.config.vni) == (application, vni);
+        let Some(live) = self.devices.values().find(is_its) else { return Ok(()) };
+        let tenant = live.tenant;
+        let key = (live.config.name.clone(), Identifier::Station(mac));
+        let is_by_hand = self.entries.contains_key(&key);
+        let before = match node {
+            Some(node) => self.told.insert(key.clone(), node),
+            None => self.told.remove(&key),
+        };
+        if is_by_hand {
+            return Ok(());
+        }
+        if let Some(waiting) = before.and_then(|node| self.waiting.get_mut(&(application, node))) {
+            waiting.remove(&key);
+        }
+        match node {
+            Some(node) => {
+                self.waiting.entry((application, node)).or_default().insert(key.clone());
+                self.place_entry(&key, node).map(drop)
+            }
+            None => {
+                self.tables.fib.remove(&FibKey { tenant, identifier: key.1.bytes() })?;
+                Ok(())
+            }
+        }
     }
 }

@@ -114,6 +114,18 @@ pub enum AgentError {
     /// A control plane of a node without identity.
     #[error("this node has no identity in application {0}: use `plait overlay id set` first")]
     NoIdentity(Application),
+    /// A feed of an application that does not have one locator.
+    #[error(
+        "EVPN announces one address of this node: give application {0} one locator, no more and no less, with \
+         `plait overlay locator add` and `del`"
+    )]
+    Vtep(Application),
+    /// Two that would fill the same tables.
+    #[error(
+        "application {0} has a control plane already: end it first with `plait overlay config control none` or `plait \
+         overlay config evpn --delete`"
+    )]
+    Driven(Application),
     /// A key that others may read.
     #[error("{0} may be read by others: `chmod 600` it, and choose a new key")]
     OpenKey(PathBuf),

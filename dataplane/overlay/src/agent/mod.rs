@@ -8,6 +8,7 @@
 mod devices;
 mod entries;
 mod error;
+mod feeds;
 mod journal;
 mod members;
 mod places;
@@ -27,9 +28,10 @@ pub use start::{AgentOptions, remove};
 
 use crate::Identifier;
 use crate::compile::{Compiler, Full, Neighbour, QUIET, Write};
-use crate::config::{ApplicationConfig, Control};
+use crate::config::{ApplicationConfig, Control, Evpn};
 use crate::protocol::{Config, Reply, Request};
 use error::{at, doing};
+use feeds::Feeds;
 use journal::{Journal, Line};
 use members::Members;
 use plait_dataplane_bpf::{Attachment, Program};
@@ -52,6 +54,8 @@ pub struct Agent {
     entries: BTreeMap<(String, Identifier), NodeId>,
     /// The same by their nodes, whose paths they wait for.
     waiting: BTreeMap<(Application, NodeId), BTreeSet<(String, Identifier)>>,
+    /// Stations that existing control planes say are at a node, where nobody else says anything of them.
+    told: BTreeMap<(String, Identifier), NodeId>,
     compiler: Compiler,
     tables: Tables,
     underlay: Underlay,
@@ -61,6 +65,7 @@ pub struct Agent {
     /// Programs on the underlay's devices.
     on_underlay: BTreeMap<(u32, Program), Attachment>,
     members: Members,
+    feeds: Feeds,
     journal: Journal,
     /// Whether all of what a former life knew is in the tables, so that programs of the underlay's devices may read
     /// them.
@@ -115,6 +120,9 @@ impl Agent {
                 let changed = self.config.controls.get(&application) != control.as_ref();
                 if changed {
                     if let Some(control) = &control {
+                        if self.config.evpn.contains_key(&application) {
+                            return Err(AgentError::Driven(application));
+                        }
                         control.check()?;
                     }
                     self.drive(application, control.as_ref())?;
@@ -125,10 +133,12 @@ impl Agent {
                 }
                 Reply::Done { changed, writes: 0 }
             }
+            Request::SetEvpn { application, evpn } => self.set_evpn(application, evpn)?,
             Request::FibAdd { device, identifier, node } => self.add_entry(device, identifier, node)?,
             Request::FibDel { device, identifier } => self.remove_entry(device, identifier)?,
             Request::FibGet { device } => return self.fib(device.as_deref()),
             Request::Config => return Ok(Reply::Config(self.config.clone())),
+            Request::Evpn => return Ok(Reply::Evpn(self.feeds.report())),
             Request::Stats => return Ok(Reply::Stats(self.stats()?)),
             Request::Metrics => return Ok(Reply::Metrics(report::metrics(&self.stats()?))),
             // Without a loop that waits, what this node knows itself.
@@ -148,7 +158,7 @@ impl Agent {
 
     /// Writes the journal anew.
     fn write_journal(&mut self) -> Result<(), AgentError> {
-        let Config { applications, devices, controls } = self.config.clone();
+        let Config { applications, devices, controls, evpn } = self.config.clone();
         let requests =
             applications
                 .into_iter()
@@ -163,7 +173,11 @@ impl Agent {
                 .chain(controls.into_iter().map(|(application, control)| Request::SetControl {
                     application,
                     control: Some(control),
-                }));
+                }))
+                .chain(
+                    evpn.into_iter()
+                        .map(|(application, evpn)| Request::SetEvpn { application, evpn: Some(evpn) }),
+                );
         let path = self.places.journal();
         self.journal =
             Journal::write(&path, self.namespace, requests.map(Line::Request)).map_err(at(&path))?;
@@ -185,6 +199,7 @@ impl Agent {
             let (own, locators) = (tables.own, tables.locators.clone());
             self.members.locators(application, &locators);
             self.listen();
+            self.move_vtep(application)?;
             if own != before
                 && let Some(control) = self.config.controls.get(&application).cloned()
             {
@@ -279,6 +294,9 @@ impl Agent {
         config: ApplicationConfig,
     ) -> Result<Reply, AgentError> {
         config.check()?;
+        if let Some(evpn) = self.config.evpn.get(&application) {
+            evpn.check(&config)?;
+        }
         for device in self.config.devices.iter().filter(|device| device.application == application) {
             config.check_vni(device.vni)?;
         }
@@ -313,6 +331,27 @@ impl Agent {
         self.members.set(application, control, group, &tables, now())?;
         self.listen();
         Ok(())
+    }
+
+    /// Has an existing control plane fill an application's tables, or no more.
+    fn set_evpn(&mut self, application: Application, evpn: Option<Evpn>) -> Result<Reply, AgentError> {
+        if self.config.evpn.get(&application) == evpn.as_ref() {
+            return Ok(Reply::Done { changed: false, writes: 0 });
+        }
+        if let Some(evpn) = &evpn {
+            if self.config.controls.contains_key(&application) {
+                return Err(AgentError::Driven(application));
+            }
+            evpn.check(self.application(application)?)?;
+        }
+        self.drive_feed(application, evpn.as_ref())?;
+        match evpn {
+            Some(evpn) => self.config.evpn.insert(application, evpn),
+            None => self.config.evpn.remove(&application),
+        };
+        // Stations are learned no more, or again.
+        self.write_tenants()?;
+        Ok(Reply::Done { changed: true, writes: 0 })
     }
 
     // What happens by itself.
@@ -358,6 +397,7 @@ impl Agent {
             }
         }
         self.members.transmit();
+        self.feed()?;
         if self.again.is_some_and(|again| now() >= again) {
             self.again = None;
             self.compile_again()?;
@@ -386,7 +426,9 @@ impl Agent {
 
     /// When [`tick`](Self::tick) has something to do at the latest.
     fn timeout(&self) -> Duration {
-        let dues = [self.members.timeout(), self.again, self.trace_due()].into_iter().flatten();
+        let dues = [self.members.timeout(), self.feeds.timeout(), self.again, self.trace_due()]
+            .into_iter()
+            .flatten();
         dues.fold(self.swept + SWEEP, Duration::min).saturating_sub(now())
     }
 }

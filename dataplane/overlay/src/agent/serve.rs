@@ -123,6 +123,7 @@ impl Agent {
         }
         let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         waited.extend(self.members.sockets.values().map(|socket| readable(socket.as_fd() as BorrowedFd<'_>)));
+        waited.extend(self.feeds.waited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
         waited.extend(clients.iter().map(|client| {
             let write = if client.unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
             let read = if client.has_ended { PollFlags::empty() } else { PollFlags::IN };

@@ -1,12 +1,14 @@
 //! How an agent begins, with what a former one left, and how all of it is taken away.
 
 use super::error::{at, doing};
+use super::feeds::Feeds;
 use super::journal::{Journal, Line};
 use super::members::Members;
 use super::places::{Places, forget_names, lock, look_for_bpffs, make_folder, namespace, refuse_others};
 use super::tables::Tables;
 use super::underlay::{self, Underlay};
 use super::{Agent, AgentError, devices, now};
+use crate::Identifier;
 use crate::compile::{Compiler, Neighbour, Room};
 use crate::protocol::{Config, Request};
 use plait_dataplane_bpf::{Sizes, Table, names};
@@ -73,6 +75,7 @@ impl Agent {
             overlay: Overlay::default(),
             entries: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            told: BTreeMap::new(),
             compiler: Compiler::new(room),
             tables: Tables::load(sizes)?,
             underlay: Underlay::open().map_err(doing("netlink"))?,
@@ -80,6 +83,7 @@ impl Agent {
             starting: None,
             on_underlay: BTreeMap::new(),
             members: Members::default(),
+            feeds: Feeds::default(),
             journal,
             is_whole: false,
             again: None,
@@ -120,6 +124,12 @@ impl Agent {
                     match control {
                         Some(control) => self.config.controls.insert(application, control),
                         None => self.config.controls.remove(&application),
+                    };
+                }
+                Line::Request(Request::SetEvpn { application, evpn }) => {
+                    match evpn {
+                        Some(evpn) => self.config.evpn.insert(application, evpn),
+                        None => self.config.evpn.remove(&application),
                     };
                 }
                 Line::Request(Request::FibAdd { device, identifier, node }) => {
@@ -175,6 +185,15 @@ impl Agent {
                 && let Some(path) = self.compiler.path(application, NodeId(entry.node))
             {
                 let key = FibKey { tenant: live.tenant, ..key };
+                if entry.heard == 0 && self.config.evpn.contains_key(&application) {
+                    // A feed said it, which says so again, or nothing any more.
+                    let station = key.identifier[..6].try_into().expect("six bytes");
+                    let of = (live.config.name.clone(), Identifier::Station(station));
+                    if !self.entries.contains_key(&of) {
+                        self.waiting.entry((application, NodeId(entry.node))).or_default().insert(of.clone());
+                        self.told.insert(of, NodeId(entry.node));
+                    }
+                }
                 // What finds no room is learned again, or not.
                 if self.tables.fib.get(&key)?.is_none()
                     && let Err(error) = self.tables.fib.set(&key, &FibEntry { path, ..entry })
@@ -187,6 +206,12 @@ impl Agent {
         self.is_whole = true;
         self.attach()?;
         self.tables.programs.pin_tables(&self.places.layout())?;
+        for application in self.config.evpn.keys().copied().collect::<Vec<_>>() {
+            let evpn = self.config.evpn[&application].clone();
+            if let Err(error) = self.drive_feed(application, Some(&evpn)) {
+                tracing::error!(%application, %error, "the feed does not start");
+            }
+        }
         for application in self.config.controls.keys().copied().collect::<Vec<_>>() {
             let control = self.config.controls[&application].clone();
             if let Err(error) = self.drive(application, Some(&control)) {

@@ -6,8 +6,9 @@ use crate::Identifier;
 use crate::compile::Full;
 use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig};
 use crate::protocol::Reply;
+use plait_control_overlay::evpn;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
-use plait_dataplane_reference::tables::{Device, Tenant, VniKey, size};
+use plait_dataplane_reference::tables::{Device, Tenant, VniKey, driver, size};
 use plait_model_overlay::{Application, NodeId};
 use std::collections::BTreeSet;
 use std::io;
@@ -36,8 +37,9 @@ impl Agent {
         let DeviceConfig { application, vni, prefix, .. } = *device;
         let config = self.application(application)?;
         // Frames for stations that nobody knows go to the group, if there is a way to it.
-        let unknown = config
-            .group
+        let is_fed = self.config.evpn.contains_key(&application);
+        let group = if is_fed { Some(evpn::group_of(vni)) } else { config.group };
+        let unknown = group
             .filter(|_| config.carries.are_frames())
             .and_then(|group| Some((group.0, self.compiler.path(application, group)?)));
         let (unknown_node, unknown_path) = unknown.unwrap_or_default();
@@ -45,7 +47,8 @@ impl Agent {
             application: application.0.into(),
             vni,
             interface,
-            driver: config.carries.driver(),
+            // Where a feed says where stations are, what is heard teaches nothing, as bits do not.
+            driver: if is_fed { driver::BITS } else { config.carries.driver() },
             unknown_node,
             unknown_path,
             address: self.underlay.links.get(&interface).map_or([0; 6], |link| link.address),
@@ -187,6 +190,7 @@ impl Agent {
         let nodes: BTreeSet<NodeId> = self
             .entries
             .iter()
+            .chain(&self.told)
             .filter(|((device, _), _)| *device == config.name)
             .map(|(_, node)| *node)
             .collect();
@@ -202,13 +206,14 @@ impl Agent {
         }
         self.forget_device(name)?;
         self.config.devices.retain(|known| known.name != name);
+        self.told.retain(|(device, _), _| device != name);
+        for waiting in self.waiting.values_mut() {
+            waiting.retain(|(device, _)| device != name);
+        }
         let gone: Vec<(String, Identifier)> =
             self.entries.keys().filter(|(device, _)| device == name).cloned().collect();
         for key in gone {
             self.entries.remove(&key);
-            for waiting in self.waiting.values_mut() {
-                waiting.remove(&key);
-            }
         }
         Ok(Reply::Done { changed: true, writes: 0 })
     }

@@ -51,6 +51,9 @@ pub enum OverlayCommand {
     /// Say how applications and devices are, or change it
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// How sessions with neighbours that speak EVPN fare
+    #[command(after_help = "Example:\n  plait overlay evpn")]
+    Evpn,
     /// Where identifiers are: stations that were heard, networks that were configured
     #[command(subcommand)]
     Fib(FibCommand),
@@ -228,6 +231,28 @@ plait overlay config control delay --key overlay.key --seed 192.0.2.1\n  plait o
         /// Probe at most so many others
         #[arg(long)]
         neighbours: Option<usize>,
+    },
+    /// An existing control plane that fills all tables: a neighbour that speaks BGP EVPN
+    #[command(after_help = "Examples:\n  plait overlay config evpn --neighbor 192.0.2.9 --as 65000\n  \
+plait overlay config evpn --delete")]
+    Evpn {
+        #[command(flatten)]
+        app: App,
+        /// The neighbour's address
+        #[arg(long, required_unless_present = "delete", value_name = "ADDRESS")]
+        neighbor: Option<IpAddr>,
+        /// This node's AS
+        #[arg(long = "as", required_unless_present = "delete", value_name = "NUMBER")]
+        as_number: Option<u32>,
+        /// The neighbour's AS; the same without it
+        #[arg(long, value_name = "NUMBER")]
+        remote_as: Option<u32>,
+        /// Seconds of silence after which the neighbour is gone
+        #[arg(long, default_value_t = 9, value_name = "SECONDS")]
+        hold: u16,
+        /// Take it away, and all that it told
+        #[arg(long)]
+        delete: bool,
     },
     /// Say all
     #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay config show --json")]

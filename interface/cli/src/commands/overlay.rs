@@ -7,9 +7,9 @@ use crate::arguments::{
 use crate::commands::trace;
 use crate::output::{Failure, Output, table};
 use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
-use plait_dataplane_overlay::protocol::{Config, FibRow, Reply, Request, Stats};
+use plait_dataplane_overlay::protocol::{Config, EvpnReport, FibRow, Reply, Request, Stats};
 use plait_dataplane_overlay::trace::TraceRequest;
-use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig};
+use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig, Evpn};
 use plait_model_overlay::{Answer, Event, Locators, Operation};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -34,6 +34,7 @@ pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode,
             return trace::trace(&places, request, Duration::from_secs(seconds), output);
         }
         OverlayCommand::Config(command) => config(command)?,
+        OverlayCommand::Evpn => Request::Evpn,
         OverlayCommand::Fib(command) => match command {
             FibCommand::Add { device, identifier, node } => Request::FibAdd { device, identifier, node },
             FibCommand::Del { device, identifier } => Request::FibDel { device, identifier },
@@ -111,6 +112,12 @@ fn config(command: ConfigCommand) -> Result<Request, Failure> {
             let device = DeviceConfig::new(name, app.app, vni);
             Request::SetDevice(DeviceConfig { mtu, prefix, bits, ageing, ..device })
         }
+        ConfigCommand::Evpn { app, neighbor, as_number, remote_as, hold, delete } => {
+            let asked = neighbor.zip(as_number).filter(|_| !delete);
+            let evpn =
+                asked.map(|(neighbor, as_number)| Evpn { remote_as, hold, ..Evpn::new(neighbor, as_number) });
+            Request::SetEvpn { application: app.app, evpn }
+        }
         ConfigCommand::Control { plane: PlaneArgument::None, app, .. } => {
             Request::SetControl { application: app.app, control: None }
         }
@@ -156,6 +163,7 @@ pub fn say(reply: Reply, output: &Output) -> Result<(), Failure> {
         ),
         Reply::Answer(answer) => answer_text(answer),
         Reply::Fib(rows) => (json!(rows), fib(&rows)),
+        Reply::Evpn(sessions) => (json!(sessions), evpn_text(&sessions)),
         Reply::Config(config) => (json!(config), config_text(&config)),
         Reply::Stats(stats) => (json!(stats), stats_text(&stats)),
         Reply::Metrics(text) => (json!(text), text),
@@ -203,6 +211,21 @@ fn fib(rows: &[FibRow]) -> String {
     table(&[head].into_iter().chain(lines).collect::<Vec<_>>())
 }
 
+fn evpn_text(sessions: &[EvpnReport]) -> String {
+    let head = ["APP", "NEIGHBOR", "STATE", "RECEIVED", "ANNOUNCED", "LAST"].map(str::to_owned).to_vec();
+    let lines = sessions.iter().map(|of| {
+        vec![
+            of.application.to_string(),
+            of.neighbor.to_string(),
+            of.state.clone(),
+            of.received.to_string(),
+            of.announced.to_string(),
+            of.last.clone().unwrap_or_default(),
+        ]
+    });
+    table(&[head].into_iter().chain(lines).collect::<Vec<_>>())
+}
+
 fn config_text(config: &Config) -> String {
     let mut text = String::new();
     for (application, of) in &config.applications {
@@ -210,6 +233,9 @@ fn config_text(config: &Config) -> String {
     }
     for device in &config.devices {
         text += &format!("device {}  {}\n", device.name, json!(device));
+    }
+    for (application, evpn) in &config.evpn {
+        text += &format!("evpn {application}  {}\n", json!(evpn));
     }
     for (application, control) in &config.controls {
         text += &format!("control {application}  {}\n", json!(control));
