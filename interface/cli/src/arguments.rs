@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 mod controller;
 mod file;
 mod link;
+mod load;
 mod overlay;
 mod pack;
 mod run;
@@ -19,6 +20,7 @@ pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
 pub use link::{LinkCommand, Way};
+pub use load::{LoadArguments, Shape, VersionArgument};
 pub use overlay::{
     AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand,
     OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,

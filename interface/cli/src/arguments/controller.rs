@@ -1,5 +1,6 @@
 //! Commands on an OpenFlow controller.
 
+use super::load::LoadArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use plait_control_openflow::Design;
 use plait_model_quantity::TimeSpan;
@@ -29,6 +30,11 @@ pub enum ControllerCommand {
         after_help = "Examples:\n  plait controller run --app routing\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab"
     )]
     Run(Box<ControllerRunArguments>),
+    /// Load a controller, this one or any other, with emulated switches, and time every answer
+    #[command(
+        after_help = "Examples:\n  plait controller load --switches 16 --flood                as much as it takes\n  plait controller load --rate 100000 --shape skewed --probe 5\n  plait controller load --window 1 --switches 1             one request at a time\n  plait controller load --merge one.json other.json"
+    )]
+    Load(Box<LoadArguments>),
     /// Switches that are or were connected
     #[command(after_help = "Example:\n  plait controller switches")]
     Switches,

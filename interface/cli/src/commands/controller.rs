@@ -24,6 +24,7 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
     let socket = socket(&named(&arguments.choice.name)?);
     match arguments.command {
         ControllerCommand::Run(arguments) => return run(&arguments, &socket, output),
+        ControllerCommand::Load(arguments) => return super::load::load(&arguments, output),
         ControllerCommand::Switches => {
             let found = asked(&socket, "/v1/switches")?;
             output.result(&found, || switches(&found))?;

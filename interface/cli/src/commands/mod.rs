@@ -14,6 +14,7 @@ pub mod import;
 pub mod inspect;
 pub mod ip;
 pub mod link;
+pub mod load;
 pub mod ls;
 pub mod madcap;
 pub mod overlay;
