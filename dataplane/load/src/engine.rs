@@ -24,6 +24,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Bytes read at once.
 const READ: usize = 256 * 1024;
+/// How often all switches are looked at while stations are told.
+const SWEEP: u64 = 10_000_000;
 /// The longest that epoll waits.
 const LONGEST_WAIT: u64 = 10_000_000;
 
@@ -287,17 +289,23 @@ impl Worker {
     /// Until every switch has told every station, or time is up: it is no error if only some have.
     fn warm_up(&mut self, load: &Load, epoch: Instant) -> Result<(), LoadError> {
         let now = |epoch: Instant| epoch.elapsed().as_nanos() as u64;
+        let mut swept = 0;
         loop {
             let time = now(epoch);
-            for member in &mut self.members {
-                if member.switch.is_ready() && member.link.is_some() {
-                    member.source.tell(time, member.switch.output());
+            // All of them now and then, whoever was heard at once.
+            let is_sweep = time >= swept + SWEEP || swept == 0;
+            if !is_sweep {
+                for place in 0..self.events.len() {
+                    let place = self.events[place].data.u64() as usize;
+                    self.members[place].tell(time, &self.epoll);
                 }
-                member.write(&self.epoll);
+            } else {
+                swept = time.max(1);
+                self.members.iter_mut().for_each(|member| member.tell(time, &self.epoll));
             }
             let is_done = |member: &Member| member.link.is_none() || member.source.is_told();
             let told = |member: &Member| member.switch.is_ready() && member.source.is_told();
-            if self.members.iter().all(is_done) || time > load.warm_up.as_nanos() as u64 {
+            if is_sweep && self.members.iter().all(is_done) || time > load.warm_up.as_nanos() as u64 {
                 let first = &self.members[0];
                 if self.members.iter().any(told) {
                     break;
@@ -486,6 +494,13 @@ impl Worker {
 }
 
 impl Member {
+    fn tell(&mut self, now: u64, epoll: &rustix::fd::OwnedFd) {
+        if self.switch.is_ready() && self.link.is_some() {
+            self.source.tell(now, self.switch.output());
+        }
+        self.write(epoll);
+    }
+
     /// Writes what there is; if not all of it is taken, epoll says when more is.
     fn write(&mut self, epoll: &rustix::fd::OwnedFd) {
         let Some(link) = &mut self.link else { return };
