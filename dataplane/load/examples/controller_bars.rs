@@ -197,6 +197,8 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+        // Who listens may not be done with starting.
+        std::thread::sleep(Duration::from_secs(1));
         Ok(running)
     }
 
