@@ -26,6 +26,10 @@ use std::time::{Duration, Instant, SystemTime};
 const READ: usize = 256 * 1024;
 /// How often all switches are looked at while stations are told.
 const SWEEP: u64 = 10_000_000;
+/// Nanoseconds between two tries to connect again.
+const RECONNECT: u64 = 200_000_000;
+/// How long connecting again may take.
+const CONNECT: Duration = Duration::from_millis(100);
 /// The longest that epoll waits.
 const LONGEST_WAIT: u64 = 10_000_000;
 
@@ -194,6 +198,7 @@ struct Member {
     link: Option<Link>,
     is_probe: bool,
     place: u64,
+    tried: u64,
     written: usize,
     is_blocked: bool,
     /// Whether it stands among those that are due.
@@ -267,6 +272,7 @@ impl Worker {
                 link: Some(link),
                 is_probe,
                 place: members.len() as u64,
+                tried: 0,
                 written: 0,
                 is_blocked: false,
                 is_queued: true,
@@ -301,9 +307,12 @@ impl Worker {
                 }
             } else {
                 swept = time.max(1);
-                self.members.iter_mut().for_each(|member| member.tell(time, &self.epoll));
+                for member in &mut self.members {
+                    member.again(load, time, &self.epoll);
+                    member.tell(time, &self.epoll);
+                }
             }
-            let is_done = |member: &Member| member.link.is_none() || member.source.is_told();
+            let is_done = |member: &Member| member.source.is_told();
             let told = |member: &Member| member.switch.is_ready() && member.source.is_told();
             if is_sweep && self.members.iter().all(is_done) || time > load.warm_up.as_nanos() as u64 {
                 let first = &self.members[0];
@@ -494,6 +503,23 @@ impl Worker {
 }
 
 impl Member {
+    /// Connects again before the start, as a switch does that a controller has turned away: some do so while they begin.
+    fn again(&mut self, load: &Load, now: u64, epoll: &rustix::fd::OwnedFd) {
+        if self.link.is_some() || now < self.tried + RECONNECT {
+            return;
+        }
+        self.tried = now;
+        // Who cannot, tries again; what it lacks in the end is counted.
+        let Ok(link) = Link::connect(load.controller, CONNECT) else { return };
+        let data = epoll::EventData::new_u64(self.place);
+        if epoll::add(epoll, &link, data, epoll::EventFlags::IN).is_ok() {
+            self.switch = Switch::new(self.switch.version(), self.switch.datapath(), load.ports);
+            (self.written, self.is_blocked) = (0, false);
+            self.disconnected = None;
+            self.link = Some(link);
+        }
+    }
+
     fn tell(&mut self, now: u64, epoll: &rustix::fd::OwnedFd) {
         if self.switch.is_ready() && self.link.is_some() {
             self.source.tell(now, self.switch.output());
