@@ -136,6 +136,9 @@ fn figures(name: &str, command: &str, asked: &Asked) -> Option<Figures> {
             used.as_nanos() as f64 / answers,
             report.hosts.first().map_or(0.0, |host| host.steal * 100.0),
         );
+        if let Some(why) = measured.switches.iter().find_map(|switch| switch.disconnected.as_ref()) {
+            println!("# {name} {what}: disconnected: {why}");
+        }
         if let Some(probe) = &report.probe {
             println!("# {name} {what}: probing switch p50 {} us", show(probe.latency.p50));
         }
@@ -194,6 +197,8 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+        // Who listens may not be done with starting.
+        std::thread::sleep(Duration::from_secs(1));
         Ok(running)
     }
 

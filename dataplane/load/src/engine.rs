@@ -24,6 +24,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Bytes read at once.
 const READ: usize = 256 * 1024;
+/// How often all switches are looked at while stations are told.
+const SWEEP: u64 = 10_000_000;
+/// Nanoseconds between two tries to connect again.
+const RECONNECT: u64 = 200_000_000;
+/// How long connecting again may take.
+const CONNECT: Duration = Duration::from_millis(100);
 /// The longest that epoll waits.
 const LONGEST_WAIT: u64 = 10_000_000;
 
@@ -192,6 +198,7 @@ struct Member {
     link: Option<Link>,
     is_probe: bool,
     place: u64,
+    tried: u64,
     written: usize,
     is_blocked: bool,
     /// Whether it stands among those that are due.
@@ -265,6 +272,7 @@ impl Worker {
                 link: Some(link),
                 is_probe,
                 place: members.len() as u64,
+                tried: 0,
                 written: 0,
                 is_blocked: false,
                 is_queued: true,
@@ -287,17 +295,26 @@ impl Worker {
     /// Until every switch has told every station, or time is up: it is no error if only some have.
     fn warm_up(&mut self, load: &Load, epoch: Instant) -> Result<(), LoadError> {
         let now = |epoch: Instant| epoch.elapsed().as_nanos() as u64;
+        let mut swept = 0;
         loop {
             let time = now(epoch);
-            for member in &mut self.members {
-                if member.switch.is_ready() && member.link.is_some() {
-                    member.source.tell(time, member.switch.output());
+            // All of them now and then, whoever was heard at once.
+            let is_sweep = time >= swept + SWEEP || swept == 0;
+            if !is_sweep {
+                for place in 0..self.events.len() {
+                    let place = self.events[place].data.u64() as usize;
+                    self.members[place].tell(time, &self.epoll);
                 }
-                member.write(&self.epoll);
+            } else {
+                swept = time.max(1);
+                for member in &mut self.members {
+                    member.again(load, time, &self.epoll);
+                    member.tell(time, &self.epoll);
+                }
             }
-            let is_done = |member: &Member| member.link.is_none() || member.source.is_told();
+            let is_done = |member: &Member| member.source.is_told();
             let told = |member: &Member| member.switch.is_ready() && member.source.is_told();
-            if self.members.iter().all(is_done) || time > load.warm_up.as_nanos() as u64 {
+            if is_sweep && self.members.iter().all(is_done) || time > load.warm_up.as_nanos() as u64 {
                 let first = &self.members[0];
                 if self.members.iter().any(told) {
                     break;
@@ -486,6 +503,30 @@ impl Worker {
 }
 
 impl Member {
+    /// Connects again before the start, as a switch does that a controller has turned away: some do so while they begin.
+    fn again(&mut self, load: &Load, now: u64, epoll: &rustix::fd::OwnedFd) {
+        if self.link.is_some() || now < self.tried + RECONNECT {
+            return;
+        }
+        self.tried = now;
+        // Who cannot, tries again; what it lacks in the end is counted.
+        let Ok(link) = Link::connect(load.controller, CONNECT) else { return };
+        let data = epoll::EventData::new_u64(self.place);
+        if epoll::add(epoll, &link, data, epoll::EventFlags::IN).is_ok() {
+            self.switch = Switch::new(self.switch.version(), self.switch.datapath(), load.ports);
+            (self.written, self.is_blocked) = (0, false);
+            self.disconnected = None;
+            self.link = Some(link);
+        }
+    }
+
+    fn tell(&mut self, now: u64, epoll: &rustix::fd::OwnedFd) {
+        if self.switch.is_ready() && self.link.is_some() {
+            self.source.tell(now, self.switch.output());
+        }
+        self.write(epoll);
+    }
+
     /// Writes what there is; if not all of it is taken, epoll says when more is.
     fn write(&mut self, epoll: &rustix::fd::OwnedFd) {
         let Some(link) = &mut self.link else { return };
