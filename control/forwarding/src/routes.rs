@@ -115,10 +115,11 @@ impl Routes {
         self.edges.iter().map(|(switch, ports)| (*switch, &ports[..]))
     }
 
-    /// The ports by which a way led that leads there no longer, of each switch.
+    /// The ports by which a way led that leads there no longer, of each switch, if a link is gone.
     fn left(&self, now: &Self) -> BTreeSet<(u64, Port)> {
         let mut left = BTreeSet::new();
-        if Arc::ptr_eq(&self.paths, &now.paths) {
+        let still: BTreeSet<&Link> = now.paths.links.iter().collect();
+        if self.paths.links.iter().all(|link| still.contains(link)) {
             return left;
         }
         for from in &self.paths.switches {
@@ -175,8 +176,10 @@ pub fn routes() -> Set {
         .dag(Dag::chain("routes", &["routes"]).on("links@1").on("settled@1"))
 }
 
-/// Choice: when ways change, a switch loses the flows that leave by a port which some shortest way has left, and no
-/// others: their next packets come here and get a way of now. What is on a shortest way still goes on undisturbed.
+/// Choice: when a link is gone, a switch loses the flows that leave by a port which some shortest way has left, and no
+/// others: their next packets come here and get a way of now. What is on a shortest way still goes on undisturbed. A link
+/// that is new takes nothing away, since flows that are there still arrive: a controller that starts again and finds one
+/// link after the other would otherwise break what is established.
 fn compute(
     links: Option<Arc<Links>>,
     settled: Arc<Settled>,

@@ -21,13 +21,19 @@ impl Papers {
     fn new() -> Self {
         let papers = Self(tempfile::tempdir().unwrap());
         for authority in ["ours", "theirs"] {
-            papers.openssl(&["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"], authority);
+            papers.openssl(
+                &["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
+                authority,
+            );
         }
         for (name, authority) in [("controller", "ours"), ("switch", "ours"), ("stranger", "theirs")] {
             let (root, key) = (papers.path(authority, "pem"), papers.path(authority, "key"));
             let [root, key] = [&root, &key].map(|path| path.to_str().unwrap());
             let words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-            papers.openssl(&[&words[..], &["-CA", root, "-CAkey", key, "-addext", "basicConstraints=CA:FALSE"]].concat(), name);
+            papers.openssl(
+                &[&words[..], &["-CA", root, "-CAkey", key, "-addext", "basicConstraints=CA:FALSE"]].concat(),
+                name,
+            );
         }
         papers
     }

@@ -110,7 +110,10 @@ async fn view(State(controller): Of, Path(name): Path<String>) -> Response {
 
 async fn statistics(State(controller): Of) -> Json<Value> {
     let (connections, refused) = controller.connections();
-    Json(json!({ "workers": controller.statistics(), "connections": connections, "refused": refused }))
+    let address = controller.address().ok().map(|address| address.to_string());
+    Json(json!({
+        "address": address, "workers": controller.statistics(), "connections": connections, "refused": refused,
+    }))
 }
 
 #[derive(Deserialize)]

@@ -13,8 +13,8 @@ pub struct LoadArguments {
     /// Switches
     #[arg(long, default_value_t = 16)]
     pub switches: usize,
-    /// The versions that they speak, in turn
-    #[arg(long, value_enum, default_values = ["1.0"])]
+    /// The versions that they speak, in turn: `1.0,1.3`
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["1.0"])]
     pub version: Vec<VersionArgument>,
     /// Requests a second of all switches together; without it, answers set the pace
     #[arg(long)]
