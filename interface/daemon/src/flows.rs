@@ -58,7 +58,7 @@ fn of_v13(flow: &v13::multipart::FlowStatistics) -> Value {
 
 /// What a field must be: what its debug form has between its parentheses.
 fn said(oxm: &Oxm) -> String {
-    let text = match oxm {
+    match oxm {
         Oxm::EthDst(field) => field.value.to_string(),
         Oxm::EthSrc(field) => field.value.to_string(),
         Oxm::Ipv4Src(field) | Oxm::Ipv4Dst(field) | Oxm::ArpSpa(field) | Oxm::ArpTpa(field) => {
@@ -74,8 +74,7 @@ fn said(oxm: &Oxm) -> String {
         | Oxm::UdpDst(field)
         | Oxm::ArpOp(field) => field.value.to_string(),
         other => format!("{other:?}"),
-    };
-    text
+    }
 }
 
 fn matched(of: &v10::Match) -> Value {
