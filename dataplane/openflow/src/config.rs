@@ -2,6 +2,7 @@
 
 use crate::Security;
 use plait_control_openflow::{Batching, Design, connection};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How a controller works. What is true by default is the thesis's preferred design; everything can be switched off to
@@ -14,6 +15,8 @@ pub struct Config {
     pub pin: bool,
     /// Who serves whom.
     pub design: Design,
+    /// How often a switch is visited in a round, by its datapath; the others once. Who is visited twice has twice the share.
+    pub weights: BTreeMap<u64, u32>,
     /// Which worker has a switch where the design has that.
     pub partition: Partition,
     /// How many requests at once.
@@ -58,7 +61,7 @@ pub enum Partition {
 pub enum Idleness {
     /// Nobody: every socket is read in every round.
     Unknown,
-    /// One worker at a time, so many times in a round of its own; 1 is the thesis's.
+    /// One worker at a time, once in so many rounds of its own; 1 is the thesis's.
     OnePoller(u32),
     /// Every worker, once in a round.
     AllPoll,
@@ -71,6 +74,7 @@ impl Default for Config {
             workers: processors.min(8),
             pin: true,
             design: Design::RoundRobin,
+            weights: BTreeMap::new(),
             partition: Partition::Even,
             batching: Batching::Adaptive(Duration::from_millis(3)),
             most_batch: 8192,

@@ -4,7 +4,8 @@ use crate::stream::Stream;
 use plait_control_openflow::Session;
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::time::Duration;
 
 /// A place for a switch. It outlives switches, so that workers share nothing but an array.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Slot {
     pub requests: AtomicU64,
     /// Its worker, where the design has one.
     pub worker: AtomicUsize,
+    /// Visits a round beyond the first.
+    pub favour: AtomicU32,
 }
 
 /// A connection.
@@ -27,8 +30,8 @@ pub struct Slot {
 pub struct Link {
     pub stream: Stream,
     pub session: Session,
-    /// Set when the connection is to end as soon as its output is written.
-    pub ending: bool,
+    /// Since when the connection is to end as soon as its output is written, if it is.
+    pub ending: Option<Duration>,
 }
 
 /// How a read or a write went.

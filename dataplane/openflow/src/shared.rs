@@ -96,6 +96,7 @@ impl Shared {
         let place = &self.slots[slot as usize];
         place.requests.store(0, Ordering::Relaxed);
         place.ended.store(false, Ordering::Release);
+        place.favour.store(0, Ordering::Relaxed);
         if self.poller.add(&stream, slot).is_err() {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;
@@ -112,7 +113,7 @@ impl Shared {
                 }
             },
         };
-        let mut link = Link { stream, session, ending: false };
+        let mut link = Link { stream, session, ending: None };
         link.flush();
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
         place.ready.store(true, Ordering::Release);
@@ -140,6 +141,10 @@ impl Shared {
 
     /// A switch is known, in this slot. The one that it was in before, if there is one: the newer connection counts.
     pub fn found(&self, datapath: u64, slot: u32) -> Option<u32> {
+        if let Some(weight) = self.config.weights.get(&datapath) {
+            self.slots[slot as usize].favour.store(weight.saturating_sub(1), Ordering::Relaxed);
+            self.generation.fetch_add(1, Ordering::Release);
+        }
         self.routes.write().unwrap_or_else(PoisonError::into_inner).insert(datapath, slot)
     }
 

@@ -31,6 +31,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
 /// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
 const UNREAD: usize = 1 << 18;
+/// How long a connection that ends may take to read what it was told last.
+const GRACE: Duration = Duration::from_secs(1);
 /// Batches whose room may be in use at once; more are let go.
 const POOL: usize = 64;
 
@@ -51,6 +53,7 @@ pub struct Worker<'a> {
     buffer: Vec<u8>,
     news: Vec<(u32, Option<u64>, News)>,
     looked: Duration,
+    round: u64,
     events: Vec<Event>,
     views: (ViewId, ViewId),
 }
@@ -74,6 +77,7 @@ impl<'a> Worker<'a> {
             buffer: vec![0; read.max(64)],
             news: Vec::new(),
             looked: Duration::ZERO,
+            round: 0,
             events: Vec::with_capacity(1024),
             views: (PacketIns::id(), Probes::id()),
         }
@@ -85,7 +89,8 @@ impl<'a> Worker<'a> {
             self.enter();
             let found = self.round();
             self.count_rounds();
-            self.poll(Duration::ZERO);
+            self.look_out();
+            self.keep_house();
             if found {
                 continue;
             }
@@ -95,7 +100,7 @@ impl<'a> Worker<'a> {
                 self.batch.light_load();
                 continue;
             }
-            self.keep_house();
+            self.finish();
             if !self.anything_waits() {
                 self.sleep();
             }
@@ -110,7 +115,8 @@ impl<'a> Worker<'a> {
         }
         self.generation = generation;
         self.members = self.shared.members();
-        let weights = vec![1; self.members.len()];
+        let weight = |slot: &u32| 1 + self.shared.slots[*slot as usize].favour.load(Ordering::Relaxed);
+        let weights: Vec<u32> = self.members.iter().map(weight).collect();
         let worker = |slot: &u32| self.shared.slots[*slot as usize].worker.load(Ordering::Relaxed);
         let assigned: Vec<usize> = self.members.iter().map(worker).collect();
         let Config { design, workers, .. } = self.shared.config;
@@ -153,10 +159,10 @@ impl<'a> Worker<'a> {
         // Before the read: what arrives after it is told once more.
         place.ready.store(false, Ordering::Release);
         let Some(link) = held.as_mut() else { return Tried::Empty };
-        if link.flush() == Went::Ended || (link.ending && link.is_flushed()) {
+        if link.flush() == Went::Ended || (link.ending.is_some() && link.is_flushed()) {
             return self.leave(slot, held.take());
         }
-        if link.ending || link.session.connection.waiting() > UNREAD {
+        if link.ending.is_some() || link.session.connection.waiting() > UNREAD {
             return Tried::Empty;
         }
         Counters::add(&self.counters.reads, 1);
@@ -197,7 +203,7 @@ impl<'a> Worker<'a> {
         while let Some(news) = link.session.poll_news() {
             if let News::Ended(reason) = &news {
                 tracing::debug!(%reason, address = link.session.address(), "a connection ends");
-                link.ending = true;
+                link.ending = Some(self.shared.now());
                 self.shared.slots[slot as usize].ready.store(true, Ordering::Release);
             }
             self.news.push((slot, link.session.datapath(), news));
@@ -208,7 +214,7 @@ impl<'a> Worker<'a> {
     fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
         if let Some(link) = link {
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
-            if !link.ending {
+            if link.ending.is_none() {
                 self.news.push((slot, link.session.datapath(), ended));
             }
             self.shared.leave(slot);
@@ -253,7 +259,7 @@ impl<'a> Worker<'a> {
         let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = held.as_mut() {
             link.session.connection.close();
-            link.ending = true;
+            link.ending = Some(self.shared.now());
         }
         place.ready.store(true, Ordering::Release);
     }
@@ -352,17 +358,21 @@ impl<'a> Worker<'a> {
         some
     }
 
-    fn poll(&mut self, wait: Duration) {
+    /// Asks where something waits, if that is this worker's to do.
+    fn look_out(&mut self) {
+        self.round += 1;
         let polls = match self.shared.config.idleness {
             Idleness::AllPoll => true,
-            Idleness::OnePoller(_) => self.number == 0 || !wait.is_zero(),
+            Idleness::OnePoller(rounds) => {
+                self.number == 0 && self.round.is_multiple_of(u64::from(rounds.max(1)))
+            }
             // New connections are found by polling alone.
             Idleness::Unknown => self.number == 0,
         };
         if !polls {
             return;
         }
-        let found = self.shared.poller.poll(self.shared, wait, &mut self.events);
+        let found = self.shared.poller.poll(self.shared, Duration::ZERO, &mut self.events);
         Counters::add(&self.counters.polls, 1);
         // More than one has work.
         if self.shared.config.scale && found.is_some_and(|found| found > 1) {
@@ -386,11 +396,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Looks after switches that say nothing, and after what time alone sets off.
+    /// Looks after switches that say nothing, and lets go of those that take no more: one worker's to do, now and then.
     fn keep_house(&mut self) {
         let now = self.shared.now();
-        self.finish();
-        if self.number != 0 && self.shared.config.workers > 1 || now < self.looked + HOUSEKEEPING {
+        if self.number != 0 || now < self.looked + HOUSEKEEPING {
             return;
         }
         self.looked = now;
@@ -403,8 +412,8 @@ impl<'a> Worker<'a> {
                 self.hear(*slot, link);
                 link.flush();
             }
-            if link.ending && !place.ready.load(Ordering::Acquire) && now >= self.looked {
-                place.ready.store(true, Ordering::Release);
+            if link.ending.is_some_and(|since| now > since + GRACE) {
+                self.leave(*slot, held.take());
             }
         }
         self.pass_news();
@@ -448,7 +457,10 @@ impl<'a> Worker<'a> {
             None => {
                 let sleeper = (self.number, std::thread::current());
                 self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sleeper);
-                std::thread::park_timeout(NAP);
+                // Whoever saw that there is work before this worker was among the sleepers has woken nobody.
+                if !self.anything_waits() {
+                    std::thread::park_timeout(NAP);
+                }
                 let mut sleepers = self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
                 sleepers.retain(|(sleeper, _)| *sleeper != self.number);
             }

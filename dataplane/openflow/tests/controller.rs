@@ -357,6 +357,29 @@ fn a_switch_that_reads_nothing_is_ended_and_others_do_not_notice() {
 }
 
 #[test]
+fn a_connection_that_ends_and_takes_no_more_keeps_no_room() {
+    let controller = start(Config::default());
+    let mut deaf = Client::connect(&controller, Version::V10, 1);
+    until("it is known", || controller.switches().len() == 1);
+    deaf.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    // As much as it takes until the controller reads no more of it, since it reads no answers.
+    let data = vec![0xee; 1400];
+    let whole = v10::PacketIn {
+        buffer: BufferId::NO_BUFFER,
+        total_length: 1400,
+        in_port: v10::PortNumber(1),
+        reason: v10::packet_in::PacketInReason(0),
+        data,
+    };
+    let packet = v10::Message { xid: 1, body: v10::Body::PacketIn(whole) }.emit().unwrap();
+    while deaf.stream.write_all(&packet).is_ok() {}
+    let second = Client::connect(&controller, Version::V10, 1);
+    until("the older one is let go", || controller.connections().0 == 1);
+    assert!(controller.switches()[&1].connected);
+    drop(second);
+}
+
+#[test]
 fn bytes_that_are_no_openflow_end_their_connection_alone() {
     let controller = start(Config::default());
     let mut good = Client::connect(&controller, Version::V13, 1);
