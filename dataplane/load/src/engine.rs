@@ -6,18 +6,18 @@
 
 use crate::latency::Latency;
 use crate::link::Link;
-use crate::pace::{Pace, Schedule};
+use crate::load::{Load, LoadError};
+use crate::member::{Member, read};
+use crate::pace::Pace;
 use crate::request::Template;
 use crate::result::{Host, Measured, SwitchMeasured};
 use crate::source::{Answer, Offer, Source};
 use crate::steal::Ticks;
 use crate::switch::Switch;
-use plait_control_openflow::Version;
 use rustix::event::{Timespec, epoll};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -26,101 +26,8 @@ use std::time::{Duration, Instant, SystemTime};
 const READ: usize = 256 * 1024;
 /// How often all switches are looked at while stations are told.
 const SWEEP: u64 = 10_000_000;
-/// Nanoseconds between two tries to connect again.
-const RECONNECT: u64 = 200_000_000;
-/// How long connecting again may take.
-const CONNECT: Duration = Duration::from_millis(100);
 /// The longest that epoll waits.
 const LONGEST_WAIT: u64 = 10_000_000;
-
-/// A load.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// The controller.
-    pub controller: SocketAddr,
-    /// How each switch offers; their number is the number of switches.
-    pub offers: Vec<Offer>,
-    /// Versions, which switches have in turn.
-    pub versions: Vec<Version>,
-    /// Requests a second of a switch more that probes, if one is wanted; the thesis has 5.
-    pub probe: Option<f64>,
-    /// What rates are multiplied by, and when.
-    pub schedule: Schedule,
-    /// How long requests are due.
-    pub duration: Duration,
-    /// How long the last answers are waited for.
-    pub linger: Duration,
-    /// How long connecting, the handshake and telling stations may take together.
-    pub warm_up: Duration,
-    /// After what time a closed loop gives a request up.
-    pub patience: Duration,
-    /// Stations of each switch, an even number: cbench's `-M`.
-    pub stations: u16,
-    /// Ports of each switch, an even number.
-    pub ports: u16,
-    /// Whether switches keep packets, so that requests have buffers.
-    pub buffered: bool,
-    /// Threads.
-    pub threads: usize,
-    /// Which of several processes this is: their switches and stations differ by it.
-    pub process: u8,
-    /// When requests begin, for several processes to begin together; without it, when all switches are ready.
-    pub start: Option<SystemTime>,
-}
-
-impl Load {
-    /// A load of some switches; 1.0, a thousand stations and ten seconds, one thread. Choice: cbench's own.
-    pub fn new(controller: SocketAddr, offers: Vec<Offer>) -> Self {
-        Self {
-            controller,
-            offers,
-            versions: vec![Version::V10],
-            probe: None,
-            schedule: Vec::new(),
-            duration: Duration::from_secs(10),
-            linger: Duration::from_secs(1),
-            warm_up: Duration::from_secs(10),
-            patience: Duration::from_secs(1),
-            stations: 1000,
-            ports: 4,
-            buffered: true,
-            threads: 1,
-            process: 0,
-            start: None,
-        }
-    }
-}
-
-/// A load that could not begin.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// What was asked for cannot be.
-    #[error("{0}")]
-    Asked(&'static str),
-    /// A switch could not connect.
-    #[error("switch {switch} cannot connect to {controller}: {error}")]
-    Connect {
-        /// Which.
-        switch: usize,
-        /// Where to.
-        controller: SocketAddr,
-        /// Why.
-        error: io::Error,
-    },
-    /// No switch was answered before the time for it was up.
-    #[error("no switch was answered by {controller} within {limit:?}; the first one {why}")]
-    NotReady {
-        /// By whom.
-        controller: SocketAddr,
-        /// Within what.
-        limit: Duration,
-        /// What it lacked.
-        why: String,
-    },
-    /// The kernel refuses.
-    #[error("epoll: {0}")]
-    Kernel(#[from] io::Error),
-}
 
 /// Runs a load to its end.
 ///
@@ -189,21 +96,6 @@ impl Shared {
     fn is_refused(&self) -> bool {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
-}
-
-/// A switch, its requests and its connection.
-struct Member {
-    switch: Switch,
-    source: Source,
-    link: Option<Link>,
-    is_probe: bool,
-    place: u64,
-    tried: u64,
-    written: usize,
-    is_blocked: bool,
-    /// Whether it stands among those that are due.
-    is_queued: bool,
-    disconnected: Option<String>,
 }
 
 fn worker(load: &Load, index: usize, threads: usize, shared: &Shared) -> Measured {
@@ -500,93 +392,4 @@ impl Worker {
             hosts: Vec::new(),
         }
     }
-}
-
-impl Member {
-    /// Connects again before the start, as a switch does that a controller has turned away: some do so while they begin.
-    fn again(&mut self, load: &Load, now: u64, epoll: &rustix::fd::OwnedFd) {
-        if self.link.is_some() || now < self.tried + RECONNECT {
-            return;
-        }
-        self.tried = now;
-        // Who cannot, tries again; what it lacks in the end is counted.
-        let Ok(link) = Link::connect(load.controller, CONNECT) else { return };
-        let data = epoll::EventData::new_u64(self.place);
-        if epoll::add(epoll, &link, data, epoll::EventFlags::IN).is_ok() {
-            self.switch = Switch::new(self.switch.version(), self.switch.datapath(), load.ports);
-            (self.written, self.is_blocked) = (0, false);
-            self.disconnected = None;
-            self.link = Some(link);
-        }
-    }
-
-    fn tell(&mut self, now: u64, epoll: &rustix::fd::OwnedFd) {
-        if self.switch.is_ready() && self.link.is_some() {
-            self.source.tell(now, self.switch.output());
-        }
-        self.write(epoll);
-    }
-
-    /// Writes what there is; if not all of it is taken, epoll says when more is.
-    fn write(&mut self, epoll: &rustix::fd::OwnedFd) {
-        let Some(link) = &mut self.link else { return };
-        let output = self.switch.output();
-        while self.written < output.len() {
-            match link.write(&output[self.written..]) {
-                Ok(count) if count > 0 => self.written += count,
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break,
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                other => {
-                    let why = other.map_or_else(|why| why.to_string(), |_| "nothing is taken".to_owned());
-                    self.disconnected.get_or_insert(why);
-                    self.link = None;
-                    return;
-                }
-            }
-        }
-        let is_blocked = self.written < output.len();
-        if !is_blocked {
-            output.clear();
-            self.written = 0;
-        }
-        if is_blocked != self.is_blocked {
-            self.is_blocked = is_blocked;
-            let flags = if is_blocked {
-                epoll::EventFlags::IN | epoll::EventFlags::OUT
-            } else {
-                epoll::EventFlags::IN
-            };
-            let data = epoll::EventData::new_u64(self.place);
-            if let Err(why) = epoll::modify(epoll, link, data, flags) {
-                self.disconnected.get_or_insert(why.to_string());
-                self.link = None;
-            }
-        }
-    }
-}
-
-/// Reads once, as much as there is room for: what is left is there the next time.
-#[inline]
-fn read(
-    link: &mut Option<Link>,
-    switch: &mut Switch,
-    disconnected: &mut Option<String>,
-    buffer: &mut [u8],
-    named: impl FnMut(crate::switch::Named),
-) {
-    let Some(connected) = link else { return };
-    let why = match connected.read(buffer) {
-        Ok(0) => "the controller ended the connection".to_owned(),
-        Ok(count) => {
-            switch.handle_input(&buffer[..count], named);
-            match switch.closed() {
-                Some(why) => why.to_owned(),
-                None => return,
-            }
-        }
-        Err(why) if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return,
-        Err(why) => why.to_string(),
-    };
-    disconnected.get_or_insert(why);
-    *link = None;
 }

@@ -11,7 +11,7 @@
 //!
 //! What decides has no socket and no clock: [`switch`] (what a switch answers), [`request`] (packet-ins), [`outstanding`]
 //! (which of them wait), [`rates`] and [`pace`] (who offers how much, when), [`source`] (what is sent next), [`result`]
-//! (what it comes to). What moves bytes: [`engine`], and [`null_responder`], the ceiling that controllers are held
+//! (what it comes to). What moves bytes: [`engine`] for a [`Load`], and [`null_responder`], the ceiling that controllers are held
 //! against.
 //!
 //! **An answer** is the first message that names a request: a flow-mod or packet-out with its buffer, else a packet-out
@@ -28,6 +28,8 @@
 pub mod engine;
 pub mod latency;
 mod link;
+mod load;
+mod member;
 pub mod null_responder;
 pub mod outstanding;
 pub mod pace;
@@ -38,8 +40,9 @@ pub mod source;
 mod steal;
 pub mod switch;
 
-pub use engine::{Load, LoadError, run};
+pub use engine::run;
 pub use latency::{Latency, Percentiles};
+pub use load::{Load, LoadError};
 pub use null_responder::NullResponder;
 pub use rates::Scenario;
 pub use result::{Measured, Report};
