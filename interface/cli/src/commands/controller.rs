@@ -80,20 +80,21 @@ fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Re
     let address = controller.address()?;
     let controller = Arc::new(controller);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let (began, begun) = std::sync::mpsc::channel();
     let api = {
         let (router, socket) = (router(controller.clone()), socket.to_owned());
-        let (began, begun) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            let served = serve(router, &socket, || drop(began), async {
+        let ready = move || {
+            let _ = began.send(());
+        };
+        std::thread::spawn(move || {
+            let served = serve(router, &socket, ready, async {
                 let _ = ended.await;
             });
             served.map_err(|why| why.to_string())
-        });
-        // It has begun, or failed to.
-        let _ = begun.recv();
-        thread
+        })
     };
-    if api.is_finished() {
+    // Whoever serves says so, or ends with the reason why not.
+    if begun.recv().is_err() {
         let why = api.join().ok().and_then(Result::err);
         return Err(Failure::new(why.unwrap_or_else(|| "the northbound API could not be served".to_owned())));
     }
