@@ -12,8 +12,8 @@
 //!
 //! Choice: AS numbers have four bytes (RFC 6793) on both sides. EVPN is younger than they are.
 //!
-//! Choice: written here. Of the libraries there are, one has all of this and asks for a newer Rust than the workspace
-//! does, the others give up a whole message for a fault in one route.
+//! Choice: written here. The library that was looked at closely, rustbgpd-wire, has all of this and asks for a newer Rust
+//! than the workspace does.
 
 mod attribute;
 mod evpn;
