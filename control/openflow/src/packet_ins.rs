@@ -127,16 +127,6 @@ impl PacketIns {
             self.clear();
         }
     }
-
-    /// Adds the request of a packet-in that a connection cut out.
-    ///
-    /// # Errors
-    /// It is no packet-in of its version, or of 1.3 and without a port.
-    pub fn push_hot(&mut self, switch: u64, hot: &Hot<'_>) -> Result<(), Malformed> {
-        let packet = PacketIn::of(switch, hot)?;
-        self.push(&packet);
-        Ok(())
-    }
 }
 
 impl<'a> PacketIn<'a> {

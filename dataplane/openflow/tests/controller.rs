@@ -206,6 +206,18 @@ fn port13(number: u32) -> v13::Port {
     }
 }
 
+/// A packet-in of 1.0 whose answer is as long.
+fn long_packet_in() -> Vec<u8> {
+    let whole = v10::PacketIn {
+        buffer: BufferId::NO_BUFFER,
+        total_length: 1400,
+        in_port: v10::PortNumber(1),
+        reason: v10::packet_in::PacketInReason(0),
+        data: vec![0xee; 1400],
+    };
+    v10::Message { xid: 1, body: v10::Body::PacketIn(whole) }.emit().unwrap()
+}
+
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
@@ -336,16 +348,7 @@ fn a_switch_that_reads_nothing_is_ended_and_others_do_not_notice() {
     let mut other = Client::connect(&controller, Version::V10, 2);
     until("both are known", || controller.switches().len() == 2);
     deaf.stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
-    let mut packet = Vec::new();
-    let data = vec![0xee; 1400];
-    let whole = v10::PacketIn {
-        buffer: BufferId::NO_BUFFER,
-        total_length: 1400,
-        in_port: v10::PortNumber(1),
-        reason: v10::packet_in::PacketInReason(0),
-        data,
-    };
-    v10::Message { xid: 1, body: v10::Body::PacketIn(whole) }.emit_into(&mut packet).unwrap();
+    let packet = long_packet_in();
     for _ in 0..20_000 {
         if deaf.stream.write_all(&packet).is_err() {
             break;
@@ -363,15 +366,7 @@ fn a_connection_that_ends_and_takes_no_more_keeps_no_room() {
     until("it is known", || controller.switches().len() == 1);
     deaf.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     // As much as it takes until the controller reads no more of it, since it reads no answers.
-    let data = vec![0xee; 1400];
-    let whole = v10::PacketIn {
-        buffer: BufferId::NO_BUFFER,
-        total_length: 1400,
-        in_port: v10::PortNumber(1),
-        reason: v10::packet_in::PacketInReason(0),
-        data,
-    };
-    let packet = v10::Message { xid: 1, body: v10::Body::PacketIn(whole) }.emit().unwrap();
+    let packet = long_packet_in();
     while deaf.stream.write_all(&packet).is_ok() {}
     let second = Client::connect(&controller, Version::V10, 1);
     until("the older one is let go", || controller.connections().0 == 1);
