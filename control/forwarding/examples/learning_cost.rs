@@ -1,8 +1,9 @@
 //! What a request costs a learning switch: `cargo run --release --package plait-control-forwarding --example learning_cost`.
 
-use plait_control_forwarding::{LearningSwitch, Stations, switch_packets};
-use plait_control_openflow::{Command, PacketIn, PacketIns, Port, Version};
+use plait_control_forwarding::{LearningSwitch, Stations, Switching};
+use plait_control_openflow::{Order, PacketIn, PacketIns, Port, Version};
 use plait_model_wire::ethernet::Mac;
+use plait_model_wire::openflow::chop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,8 @@ const SWITCHES: u64 = 16;
 const STATIONS: u64 = 1000;
 const BATCH: u64 = 500;
 const PORTS: u64 = 24;
+/// Requests that a switch has in a read.
+const READ: u64 = 20;
 
 fn mac(station: u64) -> Mac {
     let [.., c, d, e, f] = station.to_be_bytes();
@@ -20,8 +23,19 @@ fn port(station: u64) -> Port {
     Port(1 + (station % PORTS) as u32)
 }
 
+/// How many flows an order is.
+fn messages(order: Order<'_>) -> usize {
+    let Order::Written(_, mut rest) = order else { return 0 };
+    let mut count = 0;
+    while let Ok(Some((_, after))) = chop(rest) {
+        (rest, count) = (after, count + 1);
+    }
+    count
+}
+
 fn main() {
     let config = LearningSwitch::default();
+    let switching = Switching::new(&config);
     let mut stations = Stations::default();
     for switch in 0..SWITCHES {
         for station in 0..STATIONS {
@@ -40,8 +54,13 @@ fn main() {
         for _ in 0..200 {
             // As a worker's batch, it was read just before.
             let mut batch = PacketIns::default();
+            let mut switch = 0;
             while (batch.len() as u64) < BATCH {
-                let (from, to, switch) = (draw(STATIONS), draw(STATIONS), draw(SWITCHES));
+                // As they were read: some of one switch, then some of another.
+                if (batch.len() as u64).is_multiple_of(READ) {
+                    switch = draw(SWITCHES);
+                }
+                let (from, to) = (draw(STATIONS), draw(STATIONS));
                 if from % PORTS == to % PORTS {
                     continue;
                 }
@@ -62,9 +81,9 @@ fn main() {
             }
             let batch = Arc::new(batch);
             let start = Instant::now();
-            let (commands, learned) = switch_packets(&config, &batch, Some(&stations), None);
+            let (commands, learned) = switching.packets(&batch, Some(&stations), None);
             assert!(learned.list.is_empty());
-            flows += commands.list.iter().filter(|(_, command)| matches!(command, Command::Flow(_))).count();
+            flows += commands.iter().map(|(_, order)| messages(order)).sum::<usize>();
             drop(commands);
             took += start.elapsed();
         }

@@ -229,9 +229,9 @@ fn on_change(
             // What was deleted may have been more than rules and flows that forward.
             let deleted = |flow: &Flow| gone.iter().any(|rule| includes(&rule.fields, &flow.fields));
             let again = crate::welcome::flows(version).filter(deleted);
-            commands.list.extend(again.map(|flow| (*switch, Command::Flow(flow))));
+            commands.extend(again.map(|flow| (*switch, Command::Flow(flow))));
         }
-        commands.list.extend(said.iter().map(|rule| (*switch, Command::Flow(rule.flow(version)))));
+        commands.extend(said.iter().map(|rule| (*switch, Command::Flow(rule.flow(version)))));
     }
     let installed = Installed { rules: list.rules.clone() };
     Ok((installed, some(commands)))

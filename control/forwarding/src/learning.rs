@@ -6,8 +6,8 @@ use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
 use crate::stations::{Learned, Seen, Stations, Table};
 use crate::{Set, welcome};
 use plait_control_openflow::{
-    Actions, Change, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, SwitchEvent, SwitchEvents,
-    Switches, Version,
+    Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
+    SwitchEvents, Switches, Version,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
 use plait_model_wire::ethernet::{self, Mac};
@@ -46,7 +46,7 @@ impl Default for LearningSwitch {
 ///                                                 └────► commands: flows to where a station was go
 /// ```
 pub fn learning_switch(config: &LearningSwitch) -> Set {
-    let (switching, learning) = (config.clone(), config.clone());
+    let (switching, learning) = (Switching::new(config), config.clone());
     // Choice: as many batches wait as are worked on. Who reads is slowed down by more, and so switches are; a queue would
     // hold what they sent until their answers come as one burst.
     let many = Policy { instances: config.instances, queue: config.instances, ..Policy::default() };
@@ -60,8 +60,7 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
                 .writes("~learned@1?")
                 .parallel(),
             native(move |(batch, stations, access): (_, Option<Arc<_>>, Option<Arc<_>>)| {
-                let (commands, learned) =
-                    switch_packets(&switching, &batch, stations.as_deref(), access.as_deref());
+                let (commands, learned) = switching.packets(&batch, stations.as_deref(), access.as_deref());
                 Ok((some(commands), Perhaps((!learned.list.is_empty()).then_some(learned))))
             }),
         )
@@ -89,110 +88,135 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
         .and(access_lists())
 }
 
-/// What becomes of a batch of packets, and what is learned of it.
-///
-/// A flow is for a port, a source and a destination, not for the destination alone: a source that shows up behind
-/// another port has no flow there, so that its first packet comes here and it is learned. It is installed at the switch
-/// that asks (thesis §4.2.1); every other switch asks for itself.
-///
-/// Choice: a station is known by its address alone, in whatever VLAN it is ("shared learning", IEEE 802.1Q annex F), as
-/// flows are.
-///
-/// Cost: of a packet, a look-up of its switch, unless that of the packet before is the same, and two of stations.
-pub fn switch_packets(
-    config: &LearningSwitch,
-    batch: &Arc<PacketIns>,
-    stations: Option<&Stations>,
-    access: Option<&AccessList>,
-) -> (Commands, Learned) {
-    let mut commands = Commands { list: Vec::with_capacity(batch.len()) };
-    let mut learned = Learned::default();
-    // What this batch has taught, which is not in `stations` yet.
-    let mut fresh: HashMap<(u64, Mac), Port> = HashMap::new();
-    let access = access.filter(|list| !list.rules.is_empty());
-    let mut known = [Known::default(); AT_ONCE];
-    let mut table = None;
-    for (place, packet) in batch.iter().enumerate() {
-        if place % AT_ONCE == 0 {
-            for (known, place) in known.iter_mut().zip(place..) {
-                let Some(packet) = batch.get(place) else { break };
-                // Packets of a switch come one after the other, as they were read.
-                let own = match table {
-                    Some((switch, own)) if switch == packet.switch => own,
-                    _ => stations.and_then(|stations| stations.of(packet.switch)),
+/// What becomes of packets.
+#[derive(Debug, Clone)]
+pub struct Switching {
+    config: LearningSwitch,
+    /// The flow that forwards, of each version.
+    flows: Vec<(Version, StationFlows)>,
+}
+
+impl Switching {
+    /// Of a switch that behaves so.
+    pub fn new(config: &LearningSwitch) -> Self {
+        let flow =
+            Flow { idle_timeout: config.idle_timeout, ..Flow::add(FORWARDING, Fields::ANY, Actions::drop()) };
+        let written = |version| Some((version, StationFlows::like(&flow, version).ok()?));
+        Self { config: config.clone(), flows: Version::ALL.into_iter().filter_map(written).collect() }
+    }
+
+    /// What becomes of a batch of packets, and what is learned of it.
+    ///
+    /// A flow is for a port, a source and a destination, not for the destination alone: a source that shows up behind
+    /// another port has no flow there, so that its first packet comes here and it is learned. It is installed at the
+    /// switch that asks (thesis §4.2.1); every other switch asks for itself.
+    ///
+    /// Choice: a station is known by its address alone, in whatever VLAN it is ("shared learning", IEEE 802.1Q annex F),
+    /// as flows are.
+    ///
+    /// Cost: of a packet, a look-up of its switch, unless that of the packet before is the same, and two of stations.
+    pub fn packets(
+        &self,
+        batch: &Arc<PacketIns>,
+        stations: Option<&Stations>,
+        access: Option<&AccessList>,
+    ) -> (Commands, Learned) {
+        let mut commands = Commands::with_capacity(batch.len() * MESSAGE);
+        let mut learned = Learned::default();
+        // What this batch has taught, which is not in `stations` yet.
+        let mut fresh: HashMap<(u64, Mac), Port> = HashMap::new();
+        let access = access.filter(|list| !list.rules.is_empty());
+        let mut known = [Known::default(); AT_ONCE];
+        let mut table = None;
+        for (place, packet) in batch.iter().enumerate() {
+            if place % AT_ONCE == 0 {
+                for (known, place) in known.iter_mut().zip(place..) {
+                    let Some(packet) = batch.get(place) else { break };
+                    // Packets of a switch come one after the other, as they were read.
+                    let own = match table {
+                        Some((switch, own)) if switch == packet.switch => own,
+                        _ => stations.and_then(|stations| stations.of(packet.switch)),
+                    };
+                    table = Some((packet.switch, own));
+                    *known = Known::of(&packet, own);
+                }
+            }
+            let Known { source, destination, mut behind_source, mut to } = known[place % AT_ONCE];
+            let port = packet.in_port;
+            let for_bridges = matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, 0..=0x0f]);
+            let verdict = match access.map(|list| (list, Parsed::of(packet.frame))) {
+                Some((list, Ok(parsed))) => Verdict::of(Some(list), &packet, &parsed),
+                _ => Verdict::Free,
+            };
+            if !is_station(source) || !is_attachment(port) || for_bridges || verdict == Verdict::Denied {
+                release(&packet, &mut commands);
+                continue;
+            }
+            if !fresh.is_empty() {
+                behind_source = fresh.get(&(packet.switch, source)).copied().or(behind_source);
+                to = fresh.get(&(packet.switch, destination)).copied().or(to);
+            }
+            if behind_source != Some(port) {
+                fresh.insert((packet.switch, source), port);
+                learned.list.push(Seen {
+                    switch: packet.switch,
+                    version: packet.version.number(),
+                    station: source.0,
+                    port,
+                });
+            }
+            let Some(to) = to else {
+                send(batch, place, &packet, Port::FLOOD, &mut commands);
+                continue;
+            };
+            if to == port || verdict != Verdict::Once {
+                let between = Between {
+                    in_port: port,
+                    source: source.0,
+                    destination: destination.0,
+                    buffer: packet.buffer,
+                    to,
                 };
-                table = Some((packet.switch, own));
-                *known = Known::of(&packet, own);
+                if to == port || verdict != Verdict::Free || !self.forward(&packet, &between, &mut commands) {
+                    let Some(flow) = self.flow(&packet, &between, verdict) else { continue };
+                    commands.push(packet.switch, Command::Flow(flow));
+                }
+            }
+            // With the flow, the switch sends what it keeps.
+            if to != port && (packet.buffer.is_none() || verdict == Verdict::Once) {
+                send(batch, place, &packet, to, &mut commands);
             }
         }
-        let Known { source, destination, mut behind_source, mut to } = known[place % AT_ONCE];
-        let port = packet.in_port;
-        let for_bridges = matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, 0..=0x0f]);
-        let verdict = match access.map(|list| (list, Parsed::of(packet.frame))) {
-            Some((list, Ok(parsed))) => Verdict::of(Some(list), &packet, &parsed),
-            _ => Verdict::Free,
-        };
-        if !is_station(source) || !is_attachment(port) || for_bridges || verdict == Verdict::Denied {
-            release(&packet, &mut commands);
-            continue;
-        }
-        if !fresh.is_empty() {
-            behind_source = fresh.get(&(packet.switch, source)).copied().or(behind_source);
-            to = fresh.get(&(packet.switch, destination)).copied().or(to);
-        }
-        if behind_source != Some(port) {
-            fresh.insert((packet.switch, source), port);
-            learned.list.push(Seen {
-                switch: packet.switch,
-                version: packet.version.number(),
-                station: source.0,
-                port,
-            });
-        }
-        let Some(to) = to else {
-            commands.push(packet.switch, send(batch, place, &packet, Port::FLOOD));
-            continue;
-        };
-        let fields = Fields {
-            in_port: Some(port),
-            eth_src: Some(source.0),
-            eth_dst: Some(destination.0),
-            ..Fields::ANY
-        };
-        let (priority, fields) = match verdict {
-            Verdict::Permitted(priority) => match Parsed::of(packet.frame) {
-                Ok(parsed) => (priority, parsed.exactly(port, packet.version)),
-                Err(_) => continue,
-            },
-            _ => (FORWARDING, fields),
-        };
-        if to == port || verdict != Verdict::Once {
-            let (actions, idle_timeout, hard_timeout) = match to == port {
-                true => (Actions::drop(), 0, config.drop_timeout),
-                false => (Actions::output(to), config.idle_timeout, 0),
-            };
-            // In one piece, and not from that of `Flow::add`, which is copied twice then.
-            let flow = Flow {
-                change: Change::Add,
-                table: 0,
-                priority,
-                cookie: 0,
-                idle_timeout,
-                hard_timeout,
-                buffer: packet.buffer,
-                tell_removal: false,
-                fields,
-                actions,
-            };
-            commands.list.push((packet.switch, Command::Flow(flow)));
-        }
-        // With the flow, the switch sends what it keeps.
-        if to != port && (packet.buffer.is_none() || verdict == Verdict::Once) {
-            commands.push(packet.switch, send(batch, place, &packet, to));
-        }
+        (commands, learned)
     }
-    (commands, learned)
+
+    /// Writes the flow that forwards, if its version has words for it.
+    #[inline]
+    fn forward(&self, packet: &PacketIn<'_>, between: &Between, commands: &mut Commands) -> bool {
+        let flows = self.flows.iter().find(|(version, _)| *version == packet.version);
+        flows.is_some_and(|(version, flows)| {
+            commands.write(packet.switch, *version, |bytes| flows.emit_into(between, bytes)).is_ok()
+        })
+    }
+
+    /// Any other flow.
+    fn flow(&self, packet: &PacketIn<'_>, between: &Between, verdict: Verdict) -> Option<Flow> {
+        let mut flow = between.flow(&Flow::add(FORWARDING, Fields::ANY, Actions::drop()));
+        if let Verdict::Permitted(priority) = verdict {
+            let parsed = Parsed::of(packet.frame).ok()?;
+            (flow.priority, flow.fields) = (priority, parsed.exactly(between.in_port, packet.version));
+        }
+        if between.to == between.in_port {
+            (flow.actions, flow.hard_timeout) = (Actions::drop(), self.config.drop_timeout);
+        } else {
+            flow.idle_timeout = self.config.idle_timeout;
+        }
+        Some(flow)
+    }
 }
+
+/// Bytes of a flow as it is written here, about.
+const MESSAGE: usize = 104;
 
 /// How many packets are looked up before anything is done about them. Choice: 16, so that their look-ups, each of which
 /// waits for memory and for no other, overlap.
@@ -236,7 +260,7 @@ fn learn(
         let before = all.learn(*switch, Mac(*station), *port, config.stations);
         if let (Some(before), Some(version)) = (before, Version::of(*version)) {
             let to = Fields { eth_dst: Some(*station), ..Fields::ANY };
-            commands.list.extend(delete_leaving(version, to, before).map(|command| (*switch, command)));
+            commands.extend(delete_leaving(version, to, before).map(|command| (*switch, command)));
         }
     }
     Ok((Perhaps(changed.then_some(all)), some(commands)))

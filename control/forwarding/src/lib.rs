@@ -42,7 +42,7 @@ pub use access::access_lists;
 pub use discovery::{Discovery, discovery};
 pub use floods::{Flood, Flooded, Floods, floods};
 pub use hosts::{Host, HostBounds, Hosts};
-pub use learning::{LearningSwitch, learning_switch, switch_packets};
+pub use learning::{LearningSwitch, Switching, learning_switch};
 pub use proxy::proxy;
 pub use route_flow::{Routing, routing};
 pub use routes::{Hop, Routes, routes};

@@ -11,12 +11,28 @@ use std::sync::Arc;
 pub(crate) const FORWARDING: u16 = 0x1000;
 
 /// Sends the packet of a packet-in onwards.
-pub(crate) fn send(batch: &Arc<PacketIns>, place: usize, packet: &PacketIn<'_>, to: Port) -> Command {
-    Command::PacketOut(PacketOut {
-        in_port: packet.in_port,
-        actions: Actions::output(to),
-        packet: Packet::of(batch, place),
-    })
+pub(crate) fn send(
+    batch: &Arc<PacketIns>,
+    place: usize,
+    packet: &PacketIn<'_>,
+    to: Port,
+    commands: &mut Commands,
+) {
+    let packet_out =
+        PacketOut { in_port: packet.in_port, actions: Actions::output(to), packet: Packet::of(batch, place) };
+    let written =
+        commands.write(packet.switch, packet.version, |bytes| packet_out.emit_into(packet.version, 0, bytes));
+    if written.is_err() {
+        // Who tells the switch says why it cannot be told.
+        commands.push(packet.switch, Command::PacketOut(packet_out));
+    }
+}
+
+/// Installs a flow.
+pub(crate) fn add(switch: u64, version: Version, flow: Flow, commands: &mut Commands) {
+    if commands.write(switch, version, |bytes| flow.emit_into(version, 0, bytes)).is_err() {
+        commands.push(switch, Command::Flow(flow));
+    }
 }
 
 /// Sends a packet of the controller's own, or of another switch.

@@ -6,16 +6,14 @@ use crate::discovery::{Discovery, discovery};
 use crate::floods::{Floods, floods};
 use crate::frame::{Parsed, is_station};
 use crate::hosts::{Host, HostBounds, Hosts};
-use crate::outgoing::{FORWARDING, release, send, send_bytes, some};
+use crate::outgoing::{FORWARDING, add, release, send, send_bytes, some};
 use crate::proxy::{Question, proxy};
 use crate::routes::{Routes, routes};
 use crate::sighting::{hosts, neighbor};
 use crate::topology::topology;
 use crate::welcome;
 use foldhash::quality::FixedState;
-use plait_control_openflow::{
-    Actions, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, Switches, Version,
-};
+use plait_control_openflow::{Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
 use plait_model_wire::number::ether_type;
 use std::collections::HashSet;
@@ -143,11 +141,11 @@ fn route_flow(
                 let Some(version) = info.and_then(|info| Version::of(info.version)) else { continue };
                 let flow = Flow::add(priority, parsed.exactly(*in_port, version), Actions::output(*out));
                 let (cookie, idle_timeout) = (routes.epoch, idle_timeout);
-                commands.push(*switch, Command::Flow(Flow { cookie, idle_timeout, ..flow }));
+                add(*switch, version, Flow { cookie, idle_timeout, ..flow }, &mut commands);
             }
         }
         if let Some((_, _, out)) = way.first() {
-            commands.push(packet.switch, send(&batch, place, &packet, *out));
+            send(&batch, place, &packet, *out, &mut commands);
         }
     }
     Ok((some(commands), floods.some()))

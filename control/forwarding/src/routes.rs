@@ -199,7 +199,7 @@ fn compute(
         let info = switches.known.get(&switch).filter(|info| info.connected);
         let version = info.and_then(|info| Version::of(info.version));
         let delete = version.and_then(|version| delete_leaving(version, Fields::ANY, port));
-        commands.list.extend(delete.map(|command| (switch, command)));
+        commands.extend(delete.map(|command| (switch, command)));
     }
     Ok((Perhaps(Some(now)), some(commands)))
 }

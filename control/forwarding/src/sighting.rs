@@ -175,7 +175,7 @@ fn fold(
             let here = (*number == before.0).then_some(before.1);
             let ports = routes.hops(*number, before.0).map(|hop| hop.out).chain(here);
             let deletes = ports.filter_map(|port| delete_leaving(version, to, port));
-            commands.list.extend(deletes.map(|command| (*number, command)));
+            commands.extend(deletes.map(|command| (*number, command)));
         }
     }
     Ok((hosts, some(commands)))

@@ -32,7 +32,7 @@ fn greet(
     for (switch, event) in &events.list {
         let version = switches.known.get(switch).and_then(|info| Version::of(info.version));
         let (SwitchEvent::Connected, Some(version)) = (event, version) else { continue };
-        commands.list.extend(set(version, length).map(|bytes| (*switch, Command::Raw(bytes))));
+        commands.extend(set(version, length).map(|bytes| (*switch, Command::Raw(bytes))));
         for mut flow in flows(version) {
             if flow.priority == 0 {
                 flow.actions = [Action::Controller(length)].into_iter().collect();

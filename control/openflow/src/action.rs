@@ -48,6 +48,39 @@ impl Action {
         })
     }
 
+    fn of_v10(said: &v10::Action) -> Option<Self> {
+        Some(match *said {
+            v10::Action::Output { port: v10::PortNumber::CONTROLLER, max_length } => {
+                Self::Controller(max_length)
+            }
+            v10::Action::Output { port, .. } => Self::Output(port.into()),
+            v10::Action::SetEthernetSource { address } => Self::SetEthSrc(address.0),
+            v10::Action::SetEthernetDestination { address } => Self::SetEthDst(address.0),
+            v10::Action::SetVlanId { id } => Self::SetVlan(id),
+            v10::Action::StripVlan => Self::StripVlan,
+            _ => return None,
+        })
+    }
+
+    /// What one is in 1.3; setting a VLAN is that, whether one was put there or not.
+    fn of_v13(said: &v13::Action) -> Option<Self> {
+        Some(match said {
+            v13::Action::Output { port: v13::PortNumber::CONTROLLER, max_length } => {
+                Self::Controller(max_length.0)
+            }
+            v13::Action::Output { port, .. } => Self::Output((*port).into()),
+            v13::Action::SetField(Oxm::EthSrc(Masked { value, mask: None })) => Self::SetEthSrc(value.0),
+            v13::Action::SetField(Oxm::EthDst(Masked { value, mask: None })) => Self::SetEthDst(value.0),
+            v13::Action::SetField(Oxm::VlanVid(Masked { value, mask: None })) => {
+                Self::SetVlan(value.0 & 0xfff)
+            }
+            v13::Action::PopVlan => Self::StripVlan,
+            v13::Action::DecNwTtl => Self::DecTtl,
+            v13::Action::Group { group } => Self::Group(group.0),
+            _ => return None,
+        })
+    }
+
     /// Appends what it is in 1.3, where a VLAN must be there before it is set.
     fn v13(self, to: &mut Vec<v13::Action>) {
         let set = |field| v13::Action::SetField(field);
@@ -83,7 +116,8 @@ impl Actions {
 
     /// It leaves by a port.
     pub fn output(port: Port) -> Self {
-        [Action::Output(port)].into_iter().collect()
+        // In one piece: a collection costs more than all else about a flow.
+        Self(SmallVec::from_buf_and_len([Action::Output(port), Action::StripVlan], 1))
     }
 
     /// One after the other.
@@ -93,6 +127,29 @@ impl Actions {
 
     pub(crate) fn v10(&self) -> Option<SmallVec<[v10::Action; 2]>> {
         self.0.iter().map(|action| action.v10()).collect()
+    }
+
+    /// What 1.0 says, if these are words for it.
+    pub(crate) fn of_v10(said: &[v10::Action]) -> Option<Self> {
+        said.iter().map(Action::of_v10).collect::<Option<_>>().map(Self)
+    }
+
+    /// What 1.3 says, if these are words for it.
+    pub(crate) fn of_v13(said: &[v13::Action]) -> Option<Self> {
+        let (mut all, mut rest) = (SmallVec::new(), said);
+        while let [first, after @ ..] = rest {
+            rest = after;
+            // A VLAN is put there and then set.
+            let set = match (first, after) {
+                (v13::Action::PushVlan { .. }, [set, after @ ..]) => {
+                    rest = after;
+                    set
+                }
+                _ => first,
+            };
+            all.push(Action::of_v13(set)?);
+        }
+        Some(Self(all))
     }
 
     pub(crate) fn v13(&self) -> Vec<v13::Action> {

@@ -115,6 +115,76 @@ impl Fields {
         Some(found)
     }
 
+    /// What 1.0 says, as far as these are words for it.
+    pub(crate) fn of_v10(said: &v10::Match) -> Self {
+        let wild = said.wildcards;
+        fn some<T>(is_wild: bool, value: T) -> Option<T> {
+            (!is_wild).then_some(value)
+        }
+        let prefix = |bits: u32, address| (bits < 32).then(|| (address, (32 - bits) as u8));
+        let vlan = if said.vlan == NO_VLAN { 0 } else { said.vlan };
+        Self {
+            in_port: some(wild.contains(Wildcards::IN_PORT), said.in_port.into()),
+            eth_src: some(wild.contains(Wildcards::ETHERNET_SOURCE), said.ethernet_source.0),
+            eth_dst: some(wild.contains(Wildcards::ETHERNET_DESTINATION), said.ethernet_destination.0),
+            eth_type: some(wild.contains(Wildcards::ETHER_TYPE), said.ether_type),
+            vlan: some(wild.contains(Wildcards::VLAN), vlan),
+            protocol: some(wild.contains(Wildcards::PROTOCOL), said.protocol),
+            ipv4_src: prefix(wild.source_bits(), said.source),
+            ipv4_dst: prefix(wild.destination_bits(), said.destination),
+            ipv6_src: None,
+            ipv6_dst: None,
+            source_port: some(wild.contains(Wildcards::SOURCE_PORT), said.source_port),
+            destination_port: some(wild.contains(Wildcards::DESTINATION_PORT), said.destination_port),
+        }
+    }
+
+    /// What 1.3 says, if these are words for it.
+    pub(crate) fn of_v13(said: &[Oxm]) -> Option<Self> {
+        let mut found = Self::ANY;
+        for field in said {
+            match *field {
+                Oxm::InPort(port) => found.in_port = Some(whole(port)?.into()),
+                Oxm::EthDst(address) => found.eth_dst = Some(whole(address)?.0),
+                Oxm::EthSrc(address) => found.eth_src = Some(whole(address)?.0),
+                Oxm::EthType(kind) => found.eth_type = Some(whole(kind)?),
+                Oxm::VlanVid(vlan) => found.vlan = Some(whole(vlan)?.0 & 0xfff),
+                Oxm::IpProto(protocol) => found.protocol = Some(whole(protocol)?),
+                Oxm::ArpOp(operation) => found.protocol = Some(whole(operation)?.try_into().ok()?),
+                Oxm::Ipv4Src(address) | Oxm::ArpSpa(address) => {
+                    found.ipv4_src =
+                        Some((address.value, bits(address.mask.map(|mask| mask.to_bits().into()), 32)));
+                }
+                Oxm::Ipv4Dst(address) | Oxm::ArpTpa(address) => {
+                    found.ipv4_dst =
+                        Some((address.value, bits(address.mask.map(|mask| mask.to_bits().into()), 32)));
+                }
+                Oxm::Ipv6Src(address) => {
+                    found.ipv6_src =
+                        Some((address.value, bits(address.mask.map(|mask| mask.to_bits()), 128)));
+                }
+                Oxm::Ipv6Dst(address) => {
+                    found.ipv6_dst =
+                        Some((address.value, bits(address.mask.map(|mask| mask.to_bits()), 128)));
+                }
+                Oxm::TcpSrc(port) | Oxm::UdpSrc(port) | Oxm::SctpSrc(port) => {
+                    found.source_port = Some(whole(port)?);
+                }
+                Oxm::Icmpv4Type(kind) | Oxm::Icmpv6Type(kind) => {
+                    found.source_port = Some(whole(kind)?.into())
+                }
+                Oxm::TcpDst(port) | Oxm::UdpDst(port) | Oxm::SctpDst(port) => {
+                    found.destination_port = Some(whole(port)?);
+                }
+                Oxm::Icmpv4Code(code) | Oxm::Icmpv6Code(code) => {
+                    found.destination_port = Some(whole(code)?.into());
+                }
+                _ => return None,
+            }
+        }
+        Some(found)
+    }
+
     /// As 1.3 says it. What needs another field to have a meaning, and has not got it, is left out, which no switch would
     /// take.
     pub(crate) fn v13(&self) -> Vec<Oxm> {
@@ -149,6 +219,15 @@ impl Fields {
 
 fn exactly<T>(value: T) -> Masked<T> {
     Masked { value, mask: None }
+}
+
+fn whole<T>(masked: Masked<T>) -> Option<T> {
+    masked.mask.is_none().then_some(masked.value)
+}
+
+/// How many bits of an address count. A mask that is no prefix is told by who writes it again.
+fn bits(mask: Option<u128>, all: u8) -> u8 {
+    mask.map_or(all, |mask| mask.count_ones() as u8)
 }
 
 fn prefix4((address, bits): (Ipv4Addr, u8)) -> Masked<Ipv4Addr> {

@@ -39,7 +39,9 @@ mod version;
 
 pub use action::{Action, Actions};
 pub use batch::{Batch, Batching};
-pub use command::{Change, Command, Commands, Flow, NotSaid, Packet, PacketOut};
+pub use command::{
+    Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
+};
 pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
 pub use distribute::{Design, Rounds, Tried, dynamic_partition, static_partition};
 pub use fields::Fields;

@@ -111,6 +111,18 @@ impl Session {
         }
     }
 
+    /// Has the switch do what messages of this version say, of which there are whole ones only, one behind the other. Each
+    /// gets a transaction of its own. Gives how many there were.
+    ///
+    /// # Errors
+    /// The switch speaks another version, or they cannot be sent; then it is as if they had never been.
+    pub fn tell_written(&mut self, version: Version, messages: &[u8]) -> Result<u32, NotTold> {
+        if version != self.version {
+            return Err(NotSaid::Version.into());
+        }
+        Ok(self.connection.send_all(messages)?)
+    }
+
     /// Asks for all its flows. Answers are [`News::Answer`] with the transaction that is returned, as many as it takes.
     ///
     /// # Errors

@@ -80,6 +80,6 @@ impl Driver for Switchboard {
             return Vec::new();
         }
         // The runtime has checked the schema of what was written.
-        now.read::<Commands>().map_or_else(|_| Vec::new(), |commands| commands.list.clone())
+        now.read::<Commands>().map_or_else(|_| Vec::new(), |commands| commands.words())
     }
 }

@@ -296,6 +296,40 @@ fn a_barrier_says_which_messages_are_done_and_how_many_were_refused() {
 }
 
 #[test]
+fn messages_written_elsewhere_get_a_transaction_each_and_belong_to_the_bundle() {
+    for version in Version::ALL {
+        let mut connection = ready(version, Config::default());
+        let mut written = Vec::new();
+        for priority in 0..3 {
+            match version {
+                Version::V10 => {
+                    v10::FlowMod::add(v10::Match::ANY, priority, Vec::new()).emit_into(9, &mut written)
+                }
+                Version::V13 => {
+                    v13::FlowMod::add(Vec::new(), priority, Vec::new()).emit_into(9, &mut written)
+                }
+            }
+            .unwrap();
+        }
+        assert_eq!(connection.send_all(&written), Ok(3));
+        let barrier = connection.barrier().unwrap();
+        let transaction = |message: &Message| match message {
+            Message::V10(message) => message.xid,
+            Message::V13(message) => message.xid,
+        };
+        let xids: Vec<u32> = output(&mut connection).iter().map(transaction).collect();
+        assert_eq!(xids, [barrier - 3, barrier - 2, barrier - 1, barrier]);
+        connection.handle_bytes(SECOND, &barrier_reply(version, barrier), |_| {});
+        let [Event::Barrier { bundle, .. }] = events(&mut connection)[..] else { panic!("a barrier") };
+        assert_eq!((bundle.first, bundle.count), (barrier - 3, 3));
+        // Whatever lengths say, it comes to an end.
+        assert_eq!(connection.send_all(&[version.number(), 14, 0, 0, 0, 0, 0, 0]), Ok(1));
+        assert_eq!(connection.send_all(&[version.number(), 14, 0xff, 0xff, 0, 0, 0, 0]), Ok(1));
+        assert_eq!(connection.send_all(&[]), Ok(0));
+    }
+}
+
+#[test]
 fn a_role_is_asked_for_in_an_election_and_answered() {
     let mut connection = ready(Version::V13, Config::default());
     let xid = connection.request_role(ControllerRole::MASTER, u64::MAX).unwrap();

@@ -79,7 +79,7 @@ impl Default for Config {
             batching: Batching::Adaptive(Duration::from_millis(3)),
             most_batch: 8192,
             batch_per_read: false,
-            read: 2048,
+            read: 16 << 10,
             idleness: Idleness::OnePoller(1),
             output_batching: true,
             pools: true,

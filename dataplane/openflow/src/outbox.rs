@@ -1,10 +1,11 @@
 //! What a batch makes switches do: commands are grouped by switch, and each switch is told all of its own at once
 //! (thesis section 4.2.3.1).
 
-use crate::link::Went;
+use crate::link::{Link, Went};
 use crate::shared::Shared;
 use crate::statistics::Counters;
-use plait_control_openflow::{Command, Commands};
+use plait_control_openflow::{Commands, NotTold, Order};
+use plait_model_wire::openflow::chop;
 use std::sync::{Arc, PoisonError, TryLockError};
 
 const NONE: u32 = u32::MAX;
@@ -48,13 +49,13 @@ impl Outbox {
     fn sort(&mut self, shared: &Shared, which: u32, commands: &Commands, counters: &Counters) {
         let routes = shared.routes();
         let mut last = None;
-        for (place, (switch, _)) in commands.list.iter().enumerate() {
+        for (place, (switch, _)) in commands.iter().enumerate() {
             // Commands for one switch often come in a row.
             let slot = match last {
-                Some((known, slot)) if known == *switch => slot,
-                _ => routes.get(switch).copied(),
+                Some((known, slot)) if known == switch => slot,
+                _ => routes.get(&switch).copied(),
             };
-            last = Some((*switch, slot));
+            last = Some((switch, slot));
             let Some(slot) = slot else {
                 Counters::add(&counters.undone, 1);
                 continue;
@@ -94,33 +95,59 @@ impl Outbox {
         let mut told = 0;
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
-            let command: &Command = &all[which as usize].list[place as usize].1;
-            match held.as_mut().map(|link| link.session.tell(command)) {
-                Some(Ok(())) => told += 1,
-                Some(Err(why)) => {
-                    tracing::debug!(%why, ?command, "a switch was not told something");
-                    Counters::add(&counters.undone, 1);
+            if let Some((_, order)) = all[which as usize].get(place as usize) {
+                let obeyed =
+                    held.as_mut().map(|link| obey(link, order, shared.config.output_batching, counters));
+                match obeyed {
+                    Some(Ok(count)) => told += count,
+                    Some(Err(why)) => {
+                        tracing::debug!(%why, ?order, "a switch was not told something");
+                        Counters::add(&counters.undone, 1);
+                    }
+                    None => Counters::add(&counters.undone, 1),
                 }
-                None => Counters::add(&counters.undone, 1),
-            }
-            if !shared.config.output_batching
-                && let Some(link) = held.as_mut()
-            {
-                Counters::add(&counters.writes, 1);
-                link.flush();
             }
             at = next;
         }
         Counters::add(&counters.messages, told);
         if let Some(link) = held.as_mut()
             && !link.is_flushed()
+            && flush(link, counters) == Went::Ended
         {
-            Counters::add(&counters.writes, 1);
-            if link.flush() == Went::Ended {
-                // Whoever reads it next finds that out, and says so.
-                place.ready.store(true, std::sync::atomic::Ordering::Release);
-            }
+            // Whoever reads it next finds that out, and says so.
+            place.ready.store(true, std::sync::atomic::Ordering::Release);
         }
         true
     }
+}
+
+/// Has a switch obey, and says how many messages that was. Without output batching each is sent by itself.
+fn obey(link: &mut Link, order: Order<'_>, batching: bool, counters: &Counters) -> Result<u64, NotTold> {
+    let mut told = 0;
+    match order {
+        Order::Written(version, messages) if batching => {
+            return link.session.tell_written(version, messages).map(u64::from);
+        }
+        Order::Written(version, mut rest) => {
+            while let Ok(Some((_, after))) = chop(rest) {
+                let message = &rest[..rest.len() - after.len()];
+                told += u64::from(link.session.tell_written(version, message)?);
+                flush(link, counters);
+                rest = after;
+            }
+        }
+        Order::Said(command) => {
+            link.session.tell(command)?;
+            told = 1;
+            if !batching {
+                flush(link, counters);
+            }
+        }
+    }
+    Ok(told)
+}
+
+fn flush(link: &mut Link, counters: &Counters) -> Went {
+    Counters::add(&counters.writes, 1);
+    link.flush()
 }

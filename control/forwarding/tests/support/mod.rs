@@ -180,7 +180,7 @@ impl Net {
             match action {
                 Do::Push(push) => {
                     let commands = push.now.read::<Commands>().unwrap();
-                    for (number, command) in &commands.list {
+                    for (number, command) in &commands.words() {
                         self.commands += 1;
                         let Some(switch) = self.switches.get_mut(number).filter(|switch| switch.connected)
                         else {

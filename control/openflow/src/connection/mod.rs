@@ -129,6 +129,32 @@ impl Connection {
         Ok(xid)
     }
 
+    /// Sends whole messages that were emitted elsewhere, one behind the other, each with a transaction of its own that is
+    /// set here. Gives how many there were.
+    ///
+    /// # Errors
+    /// [`NotSent`]; nothing of them is then sent.
+    pub fn send_all(&mut self, messages: &[u8]) -> Result<u32, NotSent> {
+        let start = self.output.len();
+        self.send_bytes(messages)?;
+        let (first, mut count, mut rest) = (self.xid.wrapping_add(1), 0, &mut self.output[start..]);
+        while let Some(([_, _, high, low, xid @ ..], _)) = rest.split_first_chunk_mut::<8>() {
+            *xid = first.wrapping_add(count).to_be_bytes();
+            count += 1;
+            // No message is shorter than its header, whatever it says.
+            let length = usize::from(u16::from_be_bytes([*high, *low])).max(8).min(rest.len());
+            rest = &mut rest[length..];
+        }
+        if count > 0 {
+            self.xid = self.xid.wrapping_add(count);
+            if self.bundle.count == 0 {
+                self.bundle.first = first;
+            }
+            self.bundle.count = self.xid.wrapping_sub(self.bundle.first).wrapping_add(1);
+        }
+        Ok(count)
+    }
+
     /// Sends whole messages that were emitted elsewhere, with transactions that the caller chose. A barrier waits for
     /// them as for all others, though its bundle does not name them.
     ///

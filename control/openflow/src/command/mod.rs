@@ -1,36 +1,18 @@
 //! What applications have switches do: the stream `commands`, in words that both versions have.
 
+mod commands;
+mod read;
+mod stations;
+
+pub use commands::{Commands, Order};
+pub use stations::{Between, StationFlows};
+
 use crate::{Actions, Fields, PacketIns, Port, Version};
-use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
+use plait_control_runtime::{Mismatch, Type, Value, Wit, wit};
 use plait_model_wire::openflow::v10;
 use plait_model_wire::openflow::v13::{self, GroupId, Instruction, TableId};
 use plait_model_wire::openflow::{BufferId, TooLong};
 use std::sync::Arc;
-
-/// Commands, each for one switch. Those for one switch are done in their order; see [`Command::Barrier`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Commands {
-    /// The switch, and what it is to do.
-    pub list: Vec<(u64, Command)>,
-}
-wit!(struct Commands { list });
-
-impl Commands {
-    /// One more.
-    pub fn push(&mut self, switch: u64, command: Command) {
-        self.list.push((switch, command));
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-}
-
-impl View for Commands {
-    const NAME: &'static str = "commands";
-    const KIND: Kind = Kind::Stream;
-}
 
 /// What a switch is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,6 +191,9 @@ pub enum NotSaid {
     /// No length field can.
     #[error(transparent)]
     TooLong(#[from] TooLong),
+    /// What was written is no message of the version, or more than one.
+    #[error("what was written is not one message of the switch's version")]
+    Message,
 }
 
 impl Flow {
