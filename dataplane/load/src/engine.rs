@@ -167,6 +167,8 @@ impl Worker {
                 tried: 0,
                 written: 0,
                 is_blocked: false,
+                blocked_at: None,
+                wanted: None,
                 is_queued: true,
                 disconnected: None,
             });
@@ -253,11 +255,12 @@ impl Worker {
             let mut now = time();
             if now >= duration {
                 end.get_or_init(Ticks::now);
-                let waits = |member: &mut Member| {
+                self.members.iter_mut().for_each(|member| member.note_wanted(duration));
+                let waits = |member: &Member| {
                     let waits = member.source.waiting() > 0 || member.source.next_due().is_some();
                     member.link.is_some() && waits
                 };
-                if now >= linger || !self.members.iter_mut().any(waits) {
+                if now >= linger || !self.members.iter().any(waits) {
                     return;
                 }
             }
@@ -319,7 +322,7 @@ impl Worker {
                 }
             });
         }
-        member.write(&self.epoll);
+        member.write_at(now, &self.epoll);
     }
 
     fn hear(&mut self, place: usize, now: u64) {
@@ -335,7 +338,7 @@ impl Worker {
         if answers > 0 {
             source.count(now, answers);
         }
-        member.write(&self.epoll);
+        member.write_at(now, &self.epoll);
     }
 
     fn wait(&mut self, nanoseconds: u64) -> io::Result<()> {
@@ -368,6 +371,7 @@ impl Worker {
                 is_probe: member.is_probe,
                 rate,
                 offered,
+                wanted: member.wanted.unwrap_or(offered),
                 sent: counts.sent,
                 answered: counts.answered,
                 late: counts.late,

@@ -23,6 +23,9 @@ pub struct Member {
     pub tried: u64,
     pub written: usize,
     pub is_blocked: bool,
+    /// When its connection took no more the last time, and what its controller could have had when requests ended.
+    pub blocked_at: Option<u64>,
+    pub wanted: Option<u64>,
     /// Whether it stands among those that are due.
     pub is_queued: bool,
     pub disconnected: Option<String>,
@@ -51,6 +54,23 @@ impl Member {
             self.source.tell(now, self.switch.output());
         }
         self.write(epoll);
+    }
+
+    /// Writes what there is, and notes whether the connection took it.
+    pub fn write_at(&mut self, now: u64, epoll: &rustix::fd::OwnedFd) {
+        self.write(epoll);
+        if self.is_blocked {
+            self.blocked_at = Some(now);
+        }
+    }
+
+    /// Notes once, when requests end, how many the controller could have had: all that were due, if its connection was
+    /// full in the last tenth of the time; otherwise those that were made, since a load that is late has held back the
+    /// others itself.
+    pub fn note_wanted(&mut self, duration: u64) {
+        let (_, due) = self.source.offered(duration);
+        let is_full = self.blocked_at.is_some_and(|at| at >= duration - duration / 10);
+        self.wanted.get_or_insert(if is_full { due } else { due.min(self.source.counts.sent) });
     }
 
     /// Writes what there is; if not all of it is taken, epoll says when more is.

@@ -11,6 +11,9 @@ pub struct Pace {
     phase: f64,
     count: u64,
     piece: usize,
+    /// When the next is due, and nanoseconds from one to the next in this piece.
+    next: Option<u64>,
+    interval: f64,
 }
 
 impl Pace {
@@ -26,22 +29,43 @@ impl Pace {
                 last.2 = rate * factor;
             }
         }
-        Self { pieces, phase, count: 0, piece: 0 }
+        let mut pace = Self { pieces, phase, count: 0, piece: 0, next: None, interval: 0.0 };
+        pace.enter(0);
+        pace
     }
 
     /// When the next is due, in nanoseconds from the start; never if the rate stays nought.
-    pub fn due(&mut self) -> Option<u64> {
-        let amount = self.count as f64 + self.phase;
-        while self.pieces.get(self.piece + 1).is_some_and(|(_, before, _)| *before <= amount) {
-            self.piece += 1;
-        }
-        let (from, before, rate) = self.pieces[self.piece];
-        (rate > 0.0).then(|| ((from + (amount - before) / rate) * 1e9) as u64)
+    #[inline]
+    pub fn due(&self) -> Option<u64> {
+        self.next
     }
 
     /// The next is sent.
+    #[inline]
     pub fn advance(&mut self) {
         self.count += 1;
+        let amount = self.count as f64 + self.phase;
+        match self.pieces.get(self.piece + 1) {
+            Some((_, before, _)) if *before <= amount => self.enter(self.piece + 1),
+            _ => self.time(amount),
+        }
+    }
+
+    /// Goes on to the piece that the next is in, from this one or one behind it.
+    fn enter(&mut self, first: usize) {
+        let amount = self.count as f64 + self.phase;
+        self.piece = first;
+        while self.pieces.get(self.piece + 1).is_some_and(|(_, before, _)| *before <= amount) {
+            self.piece += 1;
+        }
+        let (_, _, rate) = self.pieces[self.piece];
+        self.interval = if rate > 0.0 { 1e9 / rate } else { f64::INFINITY };
+        self.time(amount);
+    }
+
+    fn time(&mut self, amount: f64) {
+        let (from, before, rate) = self.pieces[self.piece];
+        self.next = (rate > 0.0).then(|| (from * 1e9 + (amount - before) * self.interval) as u64);
     }
 
     /// How many are due before a time.

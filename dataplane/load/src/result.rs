@@ -45,6 +45,9 @@ pub struct SwitchMeasured {
     pub rate: Option<f64>,
     /// Requests that were due.
     pub offered: u64,
+    /// Those of them that the controller could have had: all if its connection was full in the end, those that were made
+    /// otherwise.
+    pub wanted: u64,
     /// Requests that were made and handed to its connection.
     pub sent: u64,
     /// Answered until the end.
@@ -92,7 +95,7 @@ impl Measured {
         let answered = sum(|switch| switch.answered);
         let offers: Vec<(f64, f64)> = switches
             .iter()
-            .map(|switch| (switch.rate.map_or(f64::INFINITY, |_| switch.offered as f64 / seconds), 1.0))
+            .map(|switch| (switch.rate.map_or(f64::INFINITY, |_| switch.wanted as f64 / seconds), 1.0))
             .collect();
         let throughput = answered as f64 / seconds;
         let fair = max_min(&offers, throughput);
@@ -234,7 +237,8 @@ pub struct Share {
     pub sent: f64,
     /// Answers a second.
     pub answered: f64,
-    /// Its max-min share of the throughput, by what all offered. A closed loop offers whatever is taken.
+    /// Its max-min share of the throughput, by what the controller could have had of each. A closed loop offers whatever is
+    /// taken; of a load that is itself late, what it did not make counts for no switch.
     pub max_min: f64,
     /// How much more than that it got, relative to it.
     pub deviation: f64,
@@ -260,6 +264,7 @@ mod tests {
             datapath,
             rate: Some(offered as f64),
             offered,
+            wanted: offered,
             sent: offered,
             answered,
             unanswered: offered - answered,

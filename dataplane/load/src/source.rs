@@ -169,7 +169,7 @@ impl Source {
     }
 
     /// When the next request is due; of a closed loop, when it is to be looked at though no answer came.
-    pub fn next_due(&mut self) -> Option<u64> {
+    pub fn next_due(&self) -> Option<u64> {
         let next = match self.offer {
             Offer::Open(_) => self.pace.due(),
             Offer::Window(_) => Some(self.swept + self.patience / 4),

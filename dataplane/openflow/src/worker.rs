@@ -28,6 +28,9 @@ use std::time::Duration;
 const HOUSEKEEPING: Duration = Duration::from_millis(200);
 /// How long a worker sleeps that another one is to wake. Choice: it looks by itself as often as this.
 const NAP: Duration = Duration::from_millis(100);
+/// How long a worker is busy before it wakes another one. Choice: about as long as a batch; with less, every burst would wake
+/// all, who would then take processors from those that make the load and from each other.
+const BUSY: Duration = Duration::from_millis(1);
 /// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
 /// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
 const UNREAD: usize = 1 << 18;
@@ -53,6 +56,10 @@ pub struct Worker<'a> {
     buffer: Vec<u8>,
     news: Vec<(u32, Option<u64>, News)>,
     looked: Duration,
+    /// When it had nothing to do the last time.
+    idle: Duration,
+    /// How long the last batch took.
+    took: Duration,
     round: u64,
     events: Vec<Event>,
     views: (ViewId, ViewId),
@@ -77,6 +84,8 @@ impl<'a> Worker<'a> {
             buffer: vec![0; read.max(64)],
             news: Vec::new(),
             looked: Duration::ZERO,
+            idle: Duration::ZERO,
+            took: Duration::ZERO,
             round: 0,
             events: Vec::with_capacity(1024),
             views: (PacketIns::id(), Probes::id()),
@@ -103,6 +112,7 @@ impl<'a> Worker<'a> {
             self.finish();
             if !self.anything_waits() {
                 self.sleep();
+                self.idle = self.shared.now();
             }
         }
     }
@@ -282,12 +292,12 @@ impl<'a> Worker<'a> {
         }
         self.finish();
         if requests > 0 {
-            let took = self.shared.now().saturating_sub(began);
+            self.took = self.shared.now().saturating_sub(began);
             Counters::add(&self.counters.batches, 1);
-            Counters::add(&self.counters.processing, took.as_nanos() as u64);
+            Counters::add(&self.counters.processing, self.took.as_nanos() as u64);
             if full {
                 Counters::add(&self.counters.full_batches, 1);
-                self.batch.processed(requests, took);
+                self.batch.processed(requests, self.took);
             }
             self.counters.threshold.store(self.batch.threshold() as u64, Ordering::Relaxed);
             self.shared.repartition();
@@ -374,10 +384,20 @@ impl<'a> Worker<'a> {
         }
         let found = self.shared.poller.poll(self.shared, Duration::ZERO, &mut self.events);
         Counters::add(&self.counters.polls, 1);
-        // More than one has work.
-        if self.shared.config.scale && found.is_some_and(|found| found > 1) {
+        // More than one has work, and this one has too much.
+        if self.shared.config.scale && found.is_some_and(|found| found > 1) && self.is_busy() {
             self.wake_others();
         }
+    }
+
+    /// Whether each worker has switches of its own.
+    fn is_partitioned(&self) -> bool {
+        matches!(self.shared.config.design, Design::StaticPartition | Design::DynamicPartition)
+    }
+
+    /// Whether it is time for another worker.
+    fn is_busy(&self) -> bool {
+        self.is_partitioned() || self.took > BUSY || self.shared.now() > self.idle + BUSY
     }
 
     fn wake_others(&self) {
@@ -447,9 +467,9 @@ impl<'a> Worker<'a> {
         match self.shared.poller.poll(self.shared, wait, &mut self.events) {
             Some(found) => {
                 Counters::add(&self.counters.polls, 1);
-                let partitioned =
-                    matches!(self.shared.config.design, Design::StaticPartition | Design::DynamicPartition);
-                if found > 1 || (found > 0 && partitioned) {
+                let partitioned = self.is_partitioned();
+                // Who slept is not late, but may soon be if what it does takes long.
+                if (found > 1 && self.took > BUSY) || (found > 0 && partitioned) {
                     self.wake_others();
                 }
             }

@@ -85,7 +85,7 @@ pub struct ControllerRunArguments {
     #[arg(long, value_name = "REQUESTS")]
     pub batch: Option<usize>,
     /// How long a batch may take where its size adapts
-    #[arg(long, default_value = "3ms", value_name = "TIME")]
+    #[arg(long, default_value = "1ms", value_name = "TIME")]
     pub batch_bound: TimeSpan,
     /// Do not keep each worker to a processor of its own
     #[arg(long)]
