@@ -13,6 +13,11 @@ const TOLD_AT_ONCE: usize = 8;
 /// they have done their own part of the handshake.
 const TELL_AGAIN: u64 = 200_000_000;
 
+/// Nanoseconds from one look at a switch to the next where several requests become due meanwhile. Choice: as with an
+/// interface that coalesces; a system call for each request would cost more than the controller does. What it adds is part of
+/// each latency, and slow switches are looked at when a request is due.
+const COALESCE: u64 = 200_000;
+
 /// Nanoseconds until a flood goes on without an answer: the controller may drop all that a connection took.
 const FLOOD_AGAIN: u64 = 1_000_000;
 
@@ -62,6 +67,8 @@ pub struct Source {
     duration: u64,
     patience: u64,
     swept: u64,
+    /// When requests that are due were made the last time.
+    made: u64,
     /// What it came to.
     pub counts: Counts,
 }
@@ -95,6 +102,7 @@ impl Source {
             duration,
             patience,
             swept: 0,
+            made: 0,
             counts: Counts::default(),
         }
     }
@@ -136,6 +144,7 @@ impl Source {
         match self.offer {
             // What was due before the end is sent after it too, where it could not be sooner.
             Offer::Open(_) => {
+                self.made = now;
                 while out.len() < ROOM
                     && let Some(due) = self.pace.due().filter(|due| *due <= now && *due < self.duration)
                 {
@@ -171,6 +180,9 @@ impl Source {
     /// When the next request is due; of a closed loop, when it is to be looked at though no answer came.
     pub fn next_due(&self) -> Option<u64> {
         let next = match self.offer {
+            Offer::Open(rate) if rate * COALESCE as f64 > 8e9 => {
+                self.pace.due().map(|due| due.max(self.made + COALESCE))
+            }
             Offer::Open(_) => self.pace.due(),
             Offer::Window(_) => Some(self.swept + self.patience / 4),
             Offer::Flood => Some(self.swept + FLOOD_AGAIN),

@@ -31,6 +31,8 @@ const NAP: Duration = Duration::from_millis(100);
 /// How long a worker is busy before it wakes another one. Choice: about as long as a batch; with less, every burst would wake
 /// all, who would then take processors from those that make the load and from each other.
 const BUSY: Duration = Duration::from_millis(1);
+/// Over how long a worker measures how much of a processor it has. Choice: some time slices of the kernel's.
+const WINDOW: Duration = Duration::from_millis(10);
 /// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
 /// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
 const UNREAD: usize = 1 << 18;
@@ -58,6 +60,8 @@ pub struct Worker<'a> {
     looked: Duration,
     /// When it had nothing to do the last time.
     idle: Duration,
+    /// Since when it measures, and the processor time that it had used by then.
+    window: (Duration, Duration),
     /// How long the last batch took.
     took: Duration,
     round: u64,
@@ -85,6 +89,7 @@ impl<'a> Worker<'a> {
             news: Vec::new(),
             looked: Duration::ZERO,
             idle: Duration::ZERO,
+            window: Default::default(),
             took: Duration::ZERO,
             round: 0,
             events: Vec::with_capacity(1024),
@@ -100,6 +105,14 @@ impl<'a> Worker<'a> {
             self.count_rounds();
             self.look_out();
             self.keep_house();
+            if self.is_short() {
+                self.process(false);
+                // It may be the only one that does anything.
+                self.wake_others();
+                std::thread::sleep(NAP);
+                self.wakes();
+                continue;
+            }
             if found {
                 continue;
             }
@@ -112,7 +125,7 @@ impl<'a> Worker<'a> {
             self.finish();
             if !self.anything_waits() {
                 self.sleep();
-                self.idle = self.shared.now();
+                self.wakes();
             }
         }
     }
@@ -400,6 +413,24 @@ impl<'a> Worker<'a> {
         self.is_partitioned() || self.took > BUSY || self.shared.now() > self.idle + BUSY
     }
 
+    fn wakes(&mut self) {
+        self.idle = self.shared.now();
+        self.window = (self.idle, used());
+    }
+
+    /// Whether others want the processor that it works on: then one worker less gets more done, since no two wait for each
+    /// other. The first worker never gives way.
+    fn is_short(&mut self) -> bool {
+        let now = self.shared.now();
+        let wanted = now.saturating_sub(self.window.0);
+        if wanted < WINDOW {
+            return false;
+        }
+        let (_, before) = std::mem::replace(&mut self.window, (now, used()));
+        let had = self.window.1.saturating_sub(before);
+        self.number != 0 && self.shared.config.scale && !self.is_partitioned() && had < wanted * 4 / 5
+    }
+
     fn wake_others(&self) {
         let shared = self.shared;
         match shared.config.design {
@@ -493,6 +524,12 @@ impl<'a> Worker<'a> {
         Counters::add(&self.counters.skips, met.skips);
         Counters::add(&self.counters.revisits, met.revisits);
     }
+}
+
+/// Processor time that this thread has used.
+fn used() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn transaction(message: &plait_model_wire::openflow::Message) -> u32 {
