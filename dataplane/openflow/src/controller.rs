@@ -19,10 +19,10 @@ use std::sync::{Arc, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Bytes that the kernel keeps of what a switch sent and nobody has read. Choice: 512 KiB, some five thousand requests, in place
+/// Bytes that the kernel keeps of what a switch sent and nobody has read. Choice: 128 KiB, over a thousand requests, in place
 /// of the kernel's own limit, which grows to 32 MiB: there a switch that asks for more than its share waits for itself, and
 /// segments that find no room any more are lost, so that it starves until they are sent again.
-const RECEIVE: usize = 512 << 10;
+const RECEIVE: usize = 128 << 10;
 
 /// A controller that runs. It stops when it is dropped; switches keep the flows that they have.
 pub struct Controller {
