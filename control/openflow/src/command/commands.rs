@@ -17,10 +17,6 @@ pub struct Commands {
 }
 
 #[derive(Debug, Clone)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would cost each command an allocation, and runs are few"
-)]
 enum Kept {
     Said(Command),
     /// Messages of this version, from here to there.
