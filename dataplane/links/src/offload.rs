@@ -24,6 +24,8 @@ pub enum Policy {
     Trains,
     /// Each packet as it would be on the wire.
     WholePackets,
+    /// Each packet as it would be on the wire, its checksums computed.
+    FinishedPackets,
 }
 
 impl Policy {
@@ -35,8 +37,9 @@ impl Policy {
 
 /// Applies a policy to a device of the calling thread's namespace: the node's end of a veth. Works while traffic flows.
 ///
-/// The device's segmentation features are switched (`tx-tcp-segmentation` and its kin). Checksums may stay open: the
-/// engine carries that along, and completes them before it damages a packet.
+/// The device's segmentation features are switched (`tx-tcp-segmentation` and its kin). Checksums may stay open, but with
+/// [`Policy::FinishedPackets`]: the engine carries that along, and completes them before it damages a packet. The other
+/// policies leave alone what a device has of checksums.
 pub fn set(ifname: &str, policy: Policy) -> io::Result<()> {
     let names = feature_names(ifname)?;
     // struct ethtool_sfeatures: command, number of blocks, and per block of 32 features which are meant and which of
@@ -44,7 +47,10 @@ pub fn set(ifname: &str, policy: Policy) -> io::Result<()> {
     let blocks = names.len().div_ceil(32);
     let mut request = vec![SFEATURES, blocks as u32];
     request.resize(2 + 2 * blocks, 0);
-    for (index, name) in names.iter().enumerate().filter(|(_, name)| is_segmentation(name)) {
+    for (index, name) in names.iter().enumerate() {
+        if !is_segmentation(name) && !(policy == Policy::FinishedPackets && is_checksum(name)) {
+            continue;
+        }
         request[2 + index / 32 * 2] |= 1 << (index % 32);
         if policy == Policy::Trains && !is_of_tunnels(name) {
             request[2 + index / 32 * 2 + 1] |= 1 << (index % 32);
@@ -69,6 +75,11 @@ pub fn get(ifname: &str) -> io::Result<Policy> {
 
 fn is_segmentation(feature: &str) -> bool {
     feature.starts_with("tx-") && feature.ends_with("-segmentation")
+}
+
+/// Whether a feature leaves checksums to the device that sends.
+fn is_checksum(feature: &str) -> bool {
+    feature.starts_with("tx-checksum-")
 }
 
 /// Whether a feature is about packets in packets: GRE, IP in IP, and tunnels over UDP.

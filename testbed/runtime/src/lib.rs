@@ -12,7 +12,7 @@
 //! 5. [`control`] – asking: [`control::Testbed`] is what the command line and every other user of this crate holds;
 //! 6. [`capture`] and [`collect`] – packets and files brought out of nodes;
 //! 7. [`section`] – the keys of a network file that this room gives meaning to;
-//! 8. [`overlay`] – overlays between nodes, and the agents that keep them;
+//! 8. [`overlay`] – overlays between nodes, and the agents that keep them; `openflow` – switches and controllers in nodes;
 //! 9. [`doctor`] – what this machine can do, and [`obstacle`] – what it lacks for a network;
 //! 10. [`kernel`] – namespaces, mounts, capabilities, netlink.
 #![allow(
@@ -30,6 +30,7 @@ mod frr;
 pub mod kernel;
 pub mod limits;
 pub mod obstacle;
+mod openflow;
 pub mod overlay;
 pub mod plan;
 pub mod sample;

@@ -7,6 +7,7 @@ use crate::kernel::capability::{self, Capability};
 use crate::limits::{Controller, subtrees};
 use crate::plan::{NodeState, Realisation, State, auxiliary};
 use crate::sandbox::{cannot_hold, home};
+use crate::section::OPENFLOW_SWITCH;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::Span;
 use plait_model_topology::network::{Link, Network, Node};
@@ -21,6 +22,7 @@ pub fn obstacles(network: &Network, state: &State, netem: Trial<'_>) -> Vec<Diag
     let nodes = || network.nodes.iter().filter_map(|node| Some((node, state.nodes.get(&node.name)?)));
     let mut found = emulation(network, state, netem);
     found.extend(prohibitions(network, state));
+    found.extend(nodes().filter_map(|(node, _)| switches(node)));
     found.extend(nodes().filter_map(|(node, wanted)| limits(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| processors(node, wanted)));
     found.extend(nodes().flat_map(|(node, wanted)| congestion_control(node, wanted)));
@@ -102,6 +104,19 @@ fn cannot_load_programs() -> Option<(String, &'static str)> {
         return Some(("this kernel has no BPF file system".to_owned(), NEWER));
     }
     None
+}
+
+/// OpenFlow switches without the program that they are, or without the device it needs.
+fn switches(node: &Node) -> Option<Diagnostic> {
+    if node.kind != OPENFLOW_SWITCH {
+        return None;
+    }
+    let missing = crate::openflow::missing_program()?;
+    let what = format!("`{}` needs Open vSwitch, and {missing} is not there", node.name);
+    Some(
+        Diagnostic::new(node.span, what)
+            .help("install the distribution's `openvswitch-switch`, or use `switch`"),
+    )
 }
 
 /// Limits in control groups that this user may not make.

@@ -1,7 +1,11 @@
 //! The keys of a network file that this room gives meaning to.
 
+mod openflow;
 mod overlay;
 
+pub use openflow::{
+    CONTROLLER, ControllerApp, ControllerChoice, FailMode, OpenFlowVersion, SWITCH as OPENFLOW_SWITCH,
+};
 pub use overlay::{
     CarriesWord, ControlWord, EncapsulationWord, Members, Networks, NodeName, Overlay, OverlayDevice,
     OverlayForm, OverlayMember, Overlays,
@@ -9,13 +13,23 @@ pub use overlay::{
 
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
-use plait_model_topology::vocabulary::Place;
+use plait_model_topology::vocabulary::{Place, Role};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Adds the keys to a vocabulary.
 pub fn register(vocabulary: &mut Vocabulary) {
     vocabulary
+        .kind(
+            OPENFLOW_SWITCH,
+            Role::Switch,
+            "an OpenFlow switch: Open vSwitch with its datapath in user space",
+        )
+        .kind(CONTROLLER, Role::Host, "an OpenFlow controller: `plait controller run`")
+        .key::<ControllerApp>(Place::Node, "app")
+        .key::<ControllerChoice>(Place::Node, "controller")
+        .key::<OpenFlowVersion>(Place::Node, "openflow")
+        .key::<FailMode>(Place::Node, "fail")
         .key::<Limits>(Place::Node, "limits")
         .key::<Processors>(Place::Node, "processors")
         .key::<Frr>(Place::Node, "frr")

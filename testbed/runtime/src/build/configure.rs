@@ -7,7 +7,6 @@ use crate::kernel::netlink::{Batch, Netlink};
 use crate::plan::Step;
 use indexmap::IndexMap;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
-use plait_model_topology::vocabulary::Role;
 use std::io;
 
 /// Messages waiting to be sent inside nodes, and the steps they belong to.
@@ -27,14 +26,14 @@ struct Inside {
 
 impl Pending {
     /// Turns a new interface on, inside its node.
-    pub(super) fn plug(&mut self, node: &str, index: u32, role: Role, link_local: bool, step: usize) {
+    pub(super) fn plug(&mut self, node: &str, index: u32, is_bridged: bool, link_local: bool, step: usize) {
         let inside = self.nodes.entry(node.to_owned()).or_default();
         if !link_local {
             inside.push(messages::no_link_local(index), 0, step);
         }
-        let how = match role {
-            Role::Switch => messages::Up::Port { bridge: BRIDGE_INDEX },
-            Role::Host | Role::Router => messages::Up::Plain,
+        let how = match is_bridged {
+            true => messages::Up::Port { bridge: BRIDGE_INDEX },
+            false => messages::Up::Plain,
         };
         inside.push(messages::up(index, how), 0, step);
     }

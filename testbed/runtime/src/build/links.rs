@@ -63,7 +63,27 @@ impl Builder {
                 Err(error) => return vec![failure(step, &error)],
             }
         }
+        for step in steps {
+            let Step::AddLink { link, .. } = step else { continue };
+            if let Err(error) = self.finish_packets(link) {
+                return vec![failure(step, &error)];
+            }
+        }
         Vec::new()
+    }
+
+    /// Has a node finish the packets that it hands to a switch in user space: such a switch passes on what it reads, and
+    /// a checksum that was left to the device would never be computed, nor a train of segments ever be cut.
+    fn finish_packets(&self, link: &LinkState) -> io::Result<()> {
+        for (at, (node, interface)) in link.ends.iter().enumerate() {
+            if !self.state.nodes[&link.ends[1 - at].0].is_switched_in_user_space() {
+                continue;
+            }
+            let network = self.known(node)?.network.clone();
+            namespace::in_network(&*network, || offload::set(interface, offload::Policy::FinishedPackets))
+                .doing(|| format!("switch offloads of {interface}"))?;
+        }
+        Ok(())
     }
 
     /// Records a link whose devices exist, and queues turning them on.
@@ -75,11 +95,11 @@ impl Builder {
             if let Some(known) = self.nodes.get_mut(node) {
                 known.indices.insert(interface.clone(), index);
             }
-            let role = self.state.nodes[node].role;
+            let is_bridged = self.state.nodes[node].is_bridged();
             // A device with an MTU below IPv6's least has no IPv6 to be quiet about.
             let link_local = link.mtu.is_some_and(|mtu| mtu < messages::IPV6_LEAST)
                 || self.ipv6.contains(&(node.clone(), interface.clone()));
-            pending.plug(node, index, role, link_local, at);
+            pending.plug(node, index, is_bridged, link_local, at);
         }
     }
 

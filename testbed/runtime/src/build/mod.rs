@@ -168,7 +168,12 @@ impl Builder {
             phases.add(group[0].kind(), begun);
             let in_order = matches!(
                 steps.get(end),
-                None | Some(Step::Daemons { .. } | Step::Overlays { .. } | Step::Commands { .. })
+                None | Some(
+                    Step::Daemons { .. }
+                        | Step::OpenFlow { .. }
+                        | Step::Overlays { .. }
+                        | Step::Commands { .. }
+                )
             );
             let goes_on = matches!(
                 group[0],
@@ -198,6 +203,7 @@ impl Builder {
             Step::AddLink { .. } => self.add_links(steps, pending),
             Step::Addresses { .. } | Step::Routes { .. } => self.queue(steps, pending),
             Step::Daemons { .. } => self.daemon_steps(steps),
+            Step::OpenFlow { .. } => self.openflow_steps(steps),
             Step::Overlays { .. } => self.overlay_steps(steps),
             _ => {
                 for step in steps {
@@ -213,6 +219,7 @@ impl Builder {
                         | Step::AddLink { .. }
                         | Step::Addresses { .. }
                         | Step::Daemons { .. }
+                        | Step::OpenFlow { .. }
                         | Step::Overlays { .. }
                         | Step::Routes { .. } => unreachable!("done in groups"),
                     };
@@ -241,6 +248,25 @@ impl Builder {
             }
             Err(error) => {
                 vec![StepError { step: "start routing daemons".to_owned(), reason: error.to_string() }]
+            }
+        }
+    }
+
+    fn openflow_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let nodes: Vec<_> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::OpenFlow { node, openflow } => Some((node.as_str(), openflow.as_ref())),
+                _ => None,
+            })
+            .collect();
+        match self.openflow(&nodes) {
+            Ok(()) => {
+                steps.iter().for_each(|step| step.effect(&mut self.state));
+                Vec::new()
+            }
+            Err(error) => {
+                vec![StepError { step: "start OpenFlow nodes".to_owned(), reason: error.to_string() }]
             }
         }
     }

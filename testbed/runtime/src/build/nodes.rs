@@ -33,6 +33,8 @@ pub struct Node {
     pub groups: Vec<Arc<OwnedFd>>,
     /// The process of its overlay agent, once it had one.
     pub agent: Option<i32>,
+    /// The process of its OpenFlow controller, once it had one.
+    pub controller: Option<i32>,
 }
 
 /// Whether a network namespace forwards IPv4, below `/proc/sys`.
@@ -214,10 +216,11 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
         next_index: FIRST_INDEX,
         groups: Vec::new(),
         agent: None,
+        controller: None,
     };
     let mut batch = Batch::default();
     batch.push(messages::up(messages::LOOPBACK, Up::Plain), 0);
-    if state.role == Role::Switch {
+    if state.is_bridged() {
         batch.push(messages::bridge("br0", BRIDGE_INDEX), netlink_packet_core::NLM_F_CREATE);
         batch.push(messages::no_link_local(BRIDGE_INDEX), 0);
         batch.push(messages::up(BRIDGE_INDEX, Up::Plain), 0);

@@ -27,6 +27,8 @@ const AGENT: &str = "default";
 const PINS: &str = "/sys/fs/bpf";
 /// Where keys of control planes are, for the node's agent alone.
 const KEYS: &str = "/run/plait-overlay";
+/// There once a node's BPF file system is.
+const KEPT: &str = "/run/plait-overlay/pins";
 /// What agents say, in the node's own folder.
 const SAID: &str = "log/overlay.log";
 /// How long an agent may take to answer, and how much longer for each that is started with it.
@@ -48,6 +50,19 @@ pub(crate) struct Means {
 impl Means {
     pub fn new(program: Option<OwnedFd>) -> Self {
         Self { program, keys: BTreeMap::new() }
+    }
+
+    /// The program that agents and controllers are.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn program(&self) -> io::Result<&OwnedFd> {
+        self.program.as_ref().ok_or_else(|| {
+            io::Error::other(
+                "agents of overlays and controllers are the program `plait`, and this testbed was started by another, or \
+                 by one that is no longer where it was: start it by `plait`",
+            )
+        })
     }
 
     /// The key of an overlay, made when it is first needed.
@@ -140,22 +155,19 @@ impl Builder {
     }
 
     fn start_agent(&mut self, node: &str) -> io::Result<()> {
-        let program = self.overlays.program.as_ref().ok_or_else(|| {
-            io::Error::other(
-                "agents of overlays are the program `plait`, and this testbed was started by another, or by one that is no \
-                 longer where it was: start it by `plait`",
-            )
-        })?;
+        let program = self.overlays.program()?;
         let folder = program::folder(program)?;
         let place = self.agent_place(node)?;
         let view = place.mount.clone().expect("a place has a view");
         let shown = program::copy()?;
         let inside = Inside { mount: &view, network: &place.network };
         inside.run(|| {
-            if !fs::exists(program::PROGRAMS)? {
+            // Each once in a node's view; a controller may have had the program shown before.
+            if !fs::exists(KEPT)? {
                 mount::bpf(Path::new(PINS)).doing(|| format!("mount {PINS}"))?;
-                program::show(&shown)?;
+                fs::create_dir_all(KEPT)?;
             }
+            program::show(&shown)?;
             // Without it the kernel itself would speak on the overlay's devices.
             if let Err(error) = Parameters::default().write("net/ipv6/conf/default/addr_gen_mode", "1") {
                 tracing::debug!(%error, "devices of overlays have link-local addresses");

@@ -13,7 +13,7 @@
 mod agents;
 mod conversation;
 mod desired;
-mod program;
+pub(crate) mod program;
 mod resolve;
 
 pub(crate) use agents::Means;

@@ -27,7 +27,7 @@ pub(crate) fn own_program() -> Option<OwnedFd> {
 }
 
 /// The folder in which the supervisor has the program, which no node sees; made when it is first needed.
-pub(super) fn folder(program: &OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn folder(program: &OwnedFd) -> io::Result<OwnedFd> {
     let folder = Path::new(HOME).join("bin");
     let own = folder.join(NAME);
     if !own.exists() {
@@ -41,18 +41,21 @@ pub(super) fn folder(program: &OwnedFd) -> io::Result<OwnedFd> {
 }
 
 /// The path by which a process that was forked with the folder open finds the program, in whatever view of the files.
-pub(super) fn path(folder: &OwnedFd) -> PathBuf {
+pub(crate) fn path(folder: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd()))
 }
 
 /// A read-only mount of the program, to be shown in a node.
-pub(super) fn copy() -> io::Result<OwnedFd> {
+pub(crate) fn copy() -> io::Result<OwnedFd> {
     mount::copy(&Path::new(HOME).join("bin").join(NAME))
 }
 
-/// Shows the program in the view that the calling thread is in.
-pub(super) fn show(copy: &OwnedFd) -> io::Result<()> {
+/// Shows the program in the view that the calling thread is in, once.
+pub(crate) fn show(copy: &OwnedFd) -> io::Result<()> {
     let own = Path::new(PROGRAMS).join(NAME);
+    if own.exists() {
+        return Ok(());
+    }
     fs::create_dir_all(PROGRAMS)?;
     File::create(&own)?;
     mount::attach(copy, &own).doing(|| format!("show plait at {}", own.display()))

@@ -1,6 +1,6 @@
 //! The pure function between two states.
 
-use super::{LinkState, NodeState, Realisation, State, Step};
+use super::{LinkState, NodeState, OpenFlowState, Realisation, State, Step};
 use std::collections::BTreeMap;
 
 /// The steps that lead from `observed` to `desired`. Applying their effects to `observed` gives `desired`, and what
@@ -57,6 +57,15 @@ pub fn plan(desired: &State, observed: &State) -> Vec<Step> {
         let known = &plan.now.nodes[name];
         if known.frr != node.frr {
             plan.step(Step::Daemons { node: name.clone(), frr: node.frr.clone() });
+        }
+    }
+    // Controllers first, so that no switch waits for its second attempt.
+    for is_controller in [true, false] {
+        for (name, node) in &desired.nodes {
+            let controls = matches!(node.openflow, Some(OpenFlowState::Controller(_)));
+            if controls == is_controller && plan.now.nodes[name].openflow != node.openflow {
+                plan.step(Step::OpenFlow { node: name.clone(), openflow: node.openflow.clone() });
+            }
         }
     }
     for (name, node) in &desired.nodes {

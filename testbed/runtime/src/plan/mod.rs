@@ -9,10 +9,12 @@ mod diff;
 mod state;
 mod step;
 
+pub(crate) use desired::switch;
 pub use desired::{Wishes, auxiliary, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
-    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OverlayControl, OverlayDevice,
-    OverlayState, Realisation, RouteState, STATE_VERSION, State,
+    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OpenFlowController, OpenFlowState,
+    OpenFlowSwitch, OverlayControl, OverlayDevice, OverlayState, Realisation, RouteState, STATE_VERSION,
+    State,
 };
 pub use step::Step;

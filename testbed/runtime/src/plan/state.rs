@@ -1,5 +1,6 @@
 //! What a testbed consists of, as a value that can be compared, stored and sent.
 
+use crate::section::OPENFLOW_SWITCH;
 use indexmap::IndexMap;
 use ipnet::IpNet;
 use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Identifier};
@@ -8,7 +9,7 @@ use plait_model_overlay::{Application, NodeId};
 use plait_model_topology::vocabulary::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Version of [`State`] on the control socket.
 pub const STATE_VERSION: u32 = 1;
@@ -54,6 +55,9 @@ pub struct NodeState {
     pub limits: Limits,
     /// Routing daemons.
     pub frr: Option<FrrState>,
+    /// What it is to OpenFlow, where it is a switch or controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub openflow: Option<OpenFlowState>,
     /// Whether its own programs reach the host's network, through a NAT.
     #[serde(default)]
     pub uplink: bool,
@@ -62,6 +66,18 @@ pub struct NodeState {
     /// The overlays it is a member of, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overlays: BTreeMap<String, OverlayState>,
+}
+
+impl NodeState {
+    /// Whether the kernel bridges its interfaces: a switch that is none of Open vSwitch's.
+    pub fn is_bridged(&self) -> bool {
+        self.role == Role::Switch && self.kind != OPENFLOW_SWITCH
+    }
+
+    /// Whether what it switches passes through a program, which knows no packet but a finished one.
+    pub fn is_switched_in_user_space(&self) -> bool {
+        self.kind == OPENFLOW_SWITCH
+    }
 }
 
 /// Resource limits of a node's programs.
@@ -112,6 +128,40 @@ pub struct FrrState {
     pub daemons: Vec<String>,
     /// The configuration of all of them (`frr.conf`).
     pub config: String,
+}
+
+/// What a node is to OpenFlow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenFlowState {
+    /// A switch.
+    Switch(OpenFlowSwitch),
+    /// A controller.
+    Controller(OpenFlowController),
+}
+
+/// A switch of Open vSwitch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenFlowSwitch {
+    /// Its datapath ID.
+    pub datapath: u64,
+    /// Its ports, numbered from 1.
+    pub ports: Vec<String>,
+    /// The protocol as Open vSwitch calls it.
+    pub protocol: String,
+    /// Where its controller listens.
+    pub controller: Option<SocketAddr>,
+    /// `secure` or `standalone`.
+    pub fail: String,
+}
+
+/// A controller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenFlowController {
+    /// The application, as `plait controller run --app` calls it.
+    pub app: String,
+    /// Where it listens for switches.
+    pub listen: SocketAddr,
 }
 
 /// What a node is to an overlay.

@@ -1,6 +1,6 @@
 //! The steps a plan is made of.
 
-use super::{FrrState, LinkState, NodeState, OverlayState, RouteState, State};
+use super::{FrrState, LinkState, NodeState, OpenFlowState, OverlayState, RouteState, State};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -68,6 +68,13 @@ pub enum Step {
     },
     /// Write `/etc/hosts`, and remember the addresses it came from.
     Hosts(Vec<(IpAddr, String)>, Option<serde_json::Value>),
+    /// Lead a node's OpenFlow switch or controller to what it shall be.
+    OpenFlow {
+        /// The node.
+        node: String,
+        /// What it is from here on.
+        openflow: Option<OpenFlowState>,
+    },
     /// Lead a node's overlay agent to what it shall be to overlays, or stop it.
     Overlays {
         /// The node.
@@ -115,6 +122,7 @@ impl Step {
             Self::Daemons { .. } => "daemons",
             Self::Files { .. } => "files",
             Self::Hosts(..) => "hosts",
+            Self::OpenFlow { .. } => "openflow",
             Self::Overlays { .. } => "overlays",
             Self::RemoveLink { .. } => "remove_link",
             Self::RemoveNode { .. } => "remove_node",
@@ -142,6 +150,7 @@ impl Step {
                     routes: Default::default(),
                     commands: Vec::new(),
                     frr: None,
+                    openflow: None,
                     overlays: BTreeMap::new(),
                     ..(**node).clone()
                 };
@@ -188,6 +197,11 @@ impl Step {
             Self::Hosts(hosts, assignment) => {
                 state.hosts.clone_from(hosts);
                 state.assignment.clone_from(assignment);
+            }
+            Self::OpenFlow { node, openflow } => {
+                if let Some(node) = state.nodes.get_mut(node) {
+                    node.openflow.clone_from(openflow);
+                }
             }
             Self::Overlays { node, overlays } => {
                 if let Some(node) = state.nodes.get_mut(node) {
@@ -252,6 +266,14 @@ impl fmt::Display for Step {
                 write!(f, "~ files {node}  {}", files.keys().cloned().collect::<Vec<_>>().join(" "))
             }
             Self::Hosts(hosts, _) => write!(f, "~ hosts  {} names", hosts.len()),
+            Self::OpenFlow { node, openflow: Some(OpenFlowState::Switch(switch)) } => {
+                write!(f, "~ openflow {node}  switch {:x}, {} ports", switch.datapath, switch.ports.len())?;
+                switch.controller.map_or(Ok(()), |address| write!(f, ", controller {address}"))
+            }
+            Self::OpenFlow { node, openflow: Some(OpenFlowState::Controller(controller)) } => {
+                write!(f, "~ openflow {node}  controller {} at {}", controller.app, controller.listen)
+            }
+            Self::OpenFlow { node, openflow: None } => write!(f, "~ openflow {node}  stop"),
             Self::Overlays { node, overlays } if overlays.is_empty() => write!(f, "~ overlays {node}  leave"),
             Self::Overlays { node, overlays } => {
                 write!(f, "~ overlays {node}  {}", overlays.keys().cloned().collect::<Vec<_>>().join(" "))

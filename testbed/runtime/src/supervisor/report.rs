@@ -2,6 +2,7 @@
 
 use super::Supervisor;
 use crate::control::{LinkReport, NodeReport, Report};
+use crate::openflow;
 
 impl Supervisor {
     /// Its nodes and links, and how it is.
@@ -32,6 +33,7 @@ impl Supervisor {
                 .frr
                 .iter()
                 .flat_map(|frr| frr.daemons.clone())
+                .chain(node.openflow.iter().flat_map(openflow::daemons).map(|daemon| (*daemon).to_owned()))
                 .chain((!node.overlays.is_empty()).then(|| "overlay".to_owned()))
                 .collect(),
             limits: node.limits,

@@ -66,6 +66,7 @@ pub(super) fn node_state(
             processes: limits.processes,
         },
         frr: daemons(network, assignment, index, read)?,
+        openflow: None,
         uplink: flag(&node.extra, "uplink"),
         congestion_control,
         overlays: BTreeMap::new(),
@@ -117,7 +118,7 @@ fn daemons(
 }
 
 /// The hidden switch of a LAN.
-pub(super) fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState {
+pub(crate) fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState {
     NodeState {
         kind: "switch".to_owned(),
         role: Role::Switch,
@@ -130,6 +131,7 @@ pub(super) fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState 
         processors: Vec::new(),
         limits: Limits::default(),
         frr: None,
+        openflow: None,
         uplink: false,
         congestion_control: None,
         overlays: BTreeMap::new(),

@@ -1,0 +1,107 @@
+//! Nodes of the kinds `ovs` and `controller`: a file is all that a network of OpenFlow takes.
+
+mod common;
+
+use common::{Person, Testbed, eventually, skip};
+use serde_json::Value;
+use std::path::Path;
+
+const RING: &str = include_str!("../../../examples/openflow.yaml");
+
+fn person() -> Option<Person> {
+    if !Path::new("/usr/sbin/ovs-vswitchd").exists() {
+        skip("Open vSwitch is not installed");
+        return None;
+    }
+    let person = Person::root();
+    if person.is_none() {
+        skip("switches in user space are tested as root");
+    }
+    person
+}
+
+fn reaches(testbed: &Testbed, from: &str, to: &str) -> bool {
+    testbed.shell(from, &format!("ping -c 1 -W 1 {to}")).code() == Some(0)
+}
+
+fn all_reach_all(testbed: &Testbed, hosts: &[&str]) -> bool {
+    hosts.iter().all(|from| hosts.iter().filter(|to| *to != from).all(|to| reaches(testbed, from, to)))
+}
+
+/// What the controller says of its switches, asked in its node.
+fn switches(testbed: &Testbed, controller: &str) -> Vec<Value> {
+    let asked = testbed.shell(controller, "plait --json controller switches");
+    if asked.code() == Some(0) { asked.json().as_array().cloned().unwrap_or_default() } else { Vec::new() }
+}
+
+/// A megabyte by TCP, which arrives whole or not at all.
+fn transfers(testbed: &Testbed, from: &str, to: &str) {
+    let server = testbed.background(to, "timeout 20 iperf3 -s -1 -p 5300");
+    assert!(eventually(|| testbed.shell(to, "ss -Hltn sport = :5300 | grep -q .").code() == Some(0)));
+    testbed.shell(from, &format!("timeout 20 iperf3 -c {to} -p 5300 -n 1M")).fine();
+    server.wait();
+}
+
+#[test]
+fn a_ring_of_open_vswitch_and_its_controller_are_a_file_and_heal() {
+    let Some(person) = person() else { return };
+    let hosts = ["h1", "h2", "h3"];
+    let testbed = person.up(RING);
+    assert!(eventually(|| all_reach_all(&testbed, &hosts)), "{:?}", switches(&testbed, "c0"));
+    let known = switches(&testbed, "c0");
+    assert_eq!(known.len(), 3, "{known:?}");
+    assert!(known.iter().all(|switch| switch["version"] == "1.3"), "{known:?}");
+    transfers(&testbed, "h1", "h2");
+
+    let report = testbed.inspect();
+    let of = |name: &str| {
+        let nodes = report["nodes"].as_array().unwrap();
+        nodes.iter().find(|node| node["name"] == name).cloned().unwrap()
+    };
+    assert_eq!(of("s1")["daemons"], serde_json::json!(["ovsdb-server", "ovs-vswitchd"]));
+    assert_eq!(of("c0")["daemons"], serde_json::json!(["controller"]));
+    let ports = testbed.shell("s1", "ovs-vsctl list-ports br0").fine();
+    assert!(!ports.contains("control"), "the way to the controller is no port: {ports}");
+
+    testbed.link("fail", &["s1-s2"]).fine();
+    assert!(eventually(|| all_reach_all(&testbed, &hosts)), "by the other way around");
+    testbed.link("recover", &["s1-s2"]).fine();
+    assert!(eventually(|| all_reach_all(&testbed, &hosts)));
+
+    // A host more is a port more, numbered after those that were there.
+    let more = RING.replace("h3: host}", "h3: host, h4: host}").replace("h3-s3]", "h3-s3, h4-s1]");
+    testbed.apply(&more).fine();
+    let number = testbed.shell("s1", "ovs-vsctl get interface eth3 ofport").fine();
+    assert_eq!(number.trim(), "4");
+    assert!(eventually(|| all_reach_all(&testbed, &["h1", "h2", "h3", "h4"])));
+    testbed.apply(RING).fine();
+    let ports = testbed.shell("s1", "ovs-vsctl list-ports br0").fine();
+    assert!(!ports.contains("eth3"), "{ports}");
+    testbed.down();
+    person.assert_nothing_runs();
+}
+
+#[test]
+fn a_tree_of_both_versions_learns_with_a_controller_and_without() {
+    let Some(person) = person() else { return };
+    let text = |controller: &str| {
+        format!(
+            "plait: 1\nname: tree\nnodes: {{{controller}s1: ovs, s2: {{kind: ovs, openflow: 1.0}}, s3: ovs, a: host, b: host}}\n\
+             links: [s1-s2, s1-s3, a-s2, b-s3]\n"
+        )
+    };
+    let testbed = person.up(&text("c0: controller, "));
+    assert!(eventually(|| all_reach_all(&testbed, &["a", "b"])), "{:?}", switches(&testbed, "c0"));
+    let mut versions: Vec<String> =
+        switches(&testbed, "c0").iter().map(|switch| switch["version"].to_string()).collect();
+    versions.sort();
+    assert_eq!(versions, ["\"1.0\"", "\"1.3\"", "\"1.3\""]);
+    transfers(&testbed, "a", "b");
+
+    // Without a controller each is a learning bridge by itself.
+    testbed.apply(&text("")).fine();
+    assert_eq!(testbed.shell("s1", "ovs-vsctl get-fail-mode br0").fine().trim(), "standalone");
+    assert!(eventually(|| all_reach_all(&testbed, &["a", "b"])));
+    testbed.down();
+    person.assert_nothing_runs();
+}
