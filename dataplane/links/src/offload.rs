@@ -48,7 +48,7 @@ pub fn set(ifname: &str, policy: Policy) -> io::Result<()> {
     let mut request = vec![SFEATURES, blocks as u32];
     request.resize(2 + 2 * blocks, 0);
     for (index, name) in names.iter().enumerate() {
-        if !is_segmentation(name) && !(policy == Policy::FinishedPackets && is_checksum(name)) {
+        if !(is_segmentation(name) || policy == Policy::FinishedPackets && is_checksum(name)) {
             continue;
         }
         request[2 + index / 32 * 2] |= 1 << (index % 32);

@@ -65,7 +65,7 @@ impl Pace {
 
     fn time(&mut self, amount: f64) {
         let (from, before, rate) = self.pieces[self.piece];
-        self.next = (rate > 0.0).then(|| (from * 1e9 + (amount - before) * self.interval) as u64);
+        self.next = (rate > 0.0).then_some((from * 1e9 + (amount - before) * self.interval) as u64);
     }
 
     /// How many are due before a time.

@@ -13,7 +13,9 @@ const NAMES: [&str; 7] = ["a", "b", "c", "d", "r", "s", "t"];
 
 /// A network as people write them: few names, so that two of them have much in common.
 fn network() -> impl Strategy<Value = String> {
-    let kind = prop_oneof![Just("host"), Just("host"), Just("router"), Just("router"), Just("switch")];
+    let kind = prop::sample::select(
+        &["host", "host", "host", "router", "router", "router", "switch", "ovs", "controller"][..],
+    );
     let extra = prop_oneof![
         4 => Just(""),
         1 => Just(", sysctls: {net.ipv4.tcp_ecn: 1}"),
@@ -68,7 +70,8 @@ fn network() -> impl Strategy<Value = String> {
             text.push_str(&format!("lans: {{office: [{}]}}\n", members.join(", ")));
         }
         let linked: BTreeSet<&str> = links.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
-        let members: Vec<&str> = linked.into_iter().filter(|name| nodes[name].0 != "switch").collect();
+        let members: Vec<&str> =
+            linked.into_iter().filter(|name| !["switch", "ovs"].contains(&nodes[name].0)).collect();
         if let (Some(control), false) = (overlay, members.is_empty()) {
             let members = members.join(", ");
             let more = format!("members: [{members}], network: 10.250.0.0/24, control: {control}");
@@ -197,6 +200,7 @@ fn touches(step: &Step) -> Vec<&str> {
         | Step::Commands { node, .. }
         | Step::Daemons { node, .. }
         | Step::Files { node, .. }
+        | Step::OpenFlow { node, .. }
         | Step::Overlays { node, .. }
         | Step::Routes { node, .. }
         | Step::Sysctls { node, .. } => vec![node],
