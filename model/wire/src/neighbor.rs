@@ -96,7 +96,10 @@ impl Neighbor {
         // Source's hardware address is option 1, target's is option 2.
         let wanted = if header.kind == SOLICITATION { 1 } else { 2 };
         let mut mac = None;
-        while let [kind, eights, ..] = options {
+        while !options.is_empty() {
+            let [kind, eights, ..] = options else {
+                return Err(Fault::Truncated { need: 2, have: options.len() }.of(NAME));
+            };
             let length = usize::from(*eights) * 8;
             if length == 0 {
                 return Err(Fault::Length(0).of(NAME));
