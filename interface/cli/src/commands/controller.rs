@@ -9,7 +9,7 @@ use plait_control_forwarding::{LearningSwitch, Routing, Set, learning_switch, ro
 use plait_control_openflow::Batching;
 use plait_control_runtime::Runtime;
 use plait_dataplane_openflow::{Config, Controller, Idleness, Security};
-use plait_interface_daemon::{NotAsked, NotServed, ask, router, serve, socket};
+use plait_interface_daemon::{NotAsked, ask, router, serve, socket};
 use plait_testbed_runtime::kernel::process::block_signals;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -269,12 +269,6 @@ fn text(value: &Value) -> String {
 
 impl From<NotAsked> for Failure {
     fn from(why: NotAsked) -> Self {
-        Self::new(why.to_string())
-    }
-}
-
-impl From<NotServed> for Failure {
-    fn from(why: NotServed) -> Self {
         Self::new(why.to_string())
     }
 }

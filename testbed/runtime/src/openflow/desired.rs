@@ -70,12 +70,8 @@ pub(crate) fn put_in(state: &mut State, network: &Network, assignment: &Assignme
             ControllerChoice::Address(address) => Some(address),
             ControllerChoice::Node(name) => {
                 faults.extend(clash(network, assignment, index));
-                let lan = lans
-                    .entry(
-                        controllers
-                            [controllers.iter().position(|known| *known == name).expect("chosen among them")],
-                    )
-                    .or_default();
+                let Some(known) = controllers.iter().find(|known| **known == name) else { continue };
+                let lan = lans.entry(known).or_default();
                 lan.push((&node.name, IpAddr::V4(Ipv4Addr::from(FIRST + 1 + place as u32))));
                 Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(FIRST)), PORT))
             }
