@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller study-accuracy study-guests study-overlay-profile study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller study-accuracy study-guests study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,10 +63,11 @@ bench-control: ## Say what the control runtime costs beside what it runs
 		$(RELEASE)/examples/control_bars "$$built/least-delay.wasm" manifest.json; \
 		status=$$?; rm -r "$$built"; exit $$status
 
-bench-controller: ## Hold controllers against a null responder and each other (CONTROLLERS="--controller 'NAME=COMMAND {port}'")
+bench-controller: build ## Hold the controller against a null responder and others (CONTROLLERS="--controller 'NAME=COMMAND {port}'")
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
-	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1) $(CONTROLLERS)
+	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1) $(CONTROLLERS) \
+		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench
@@ -87,6 +88,11 @@ study-overlay-profile: build ## What sending by each encapsulation costs, stage 
 study-ovstack: build ## ovstack's control planes over an Internet of 30 eBGP routers (root; SMALL=1)
 	@setup/install demo test
 	@studies/ovstack/run $(if $(SMALL),--small,--page docs/src/studies/ovstack.md)
+
+study-maestro: build ## Maestro's evaluation of its controller, beside the thesis's figures (SMALL=1, ONLY="fairness presets")
+	@setup/install demo test
+	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_scaling
+	@studies/maestro/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/maestro.md)
 
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
 	@setup/install demo test bench

@@ -1,14 +1,14 @@
 """What the study says: blocks of Markdown, pictures, and figures that must be sane."""
 
 import os
-import re
-import shutil
 
+import blocks
 import drawing
 import machine
+from blocks import fenced
 from figures import Figures
 
-END = "<!-- end -->"
+NAME = "vito"
 
 # How far beside its bar a figure of a small study may lie: its processors may be others' for half of the time.
 SLACK = 4
@@ -45,33 +45,9 @@ class Page:
     def write(self, path=None):
         """Prints all blocks and keeps them in a file; into a page of the book go those that it has."""
         self.block("bars", fenced([words for _, words in self.bars]))
-        whole = "\n\n".join(marked(name, text) for name, text in self.blocks.items())
+        whole = "\n\n".join(blocks.marked(NAME, name, text) for name, text in self.blocks.items())
         with open(os.path.join(self.folder, "measured.md"), "w", encoding="utf-8") as file:
             file.write(whole + "\n")
         print(whole)
         if path:
-            self.put(path)
-
-    def put(self, path):
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        for name, block in self.blocks.items():
-            old = f"{re.escape(begin(name))}.*?{re.escape(END)}"
-            text = re.sub(old, lambda _, new=marked(name, block): new, text, flags=re.DOTALL)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        images = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), "images")
-        for picture in self.pictures:
-            shutil.copy(picture, images)
-
-
-def begin(name):
-    return f"<!-- measured: vito {name} -->"
-
-
-def marked(name, text):
-    return f"{begin(name)}\n{text}\n{END}"
-
-
-def fenced(lines):
-    return "\n".join(["```text", *lines, "```"])
+            blocks.put(path, NAME, self.blocks, self.pictures)

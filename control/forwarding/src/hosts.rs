@@ -1,9 +1,12 @@
 //! Where hosts are and which addresses they have: the state `hosts`.
 
+use crate::shards::Shards;
+use crate::stations::number;
+use foldhash::fast::RandomState;
 use plait_control_openflow::Port;
 use plait_control_runtime::{Mismatch, Type, Value, View, Wit, wit};
 use plait_model_wire::ethernet::Mac;
-use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
+use rpds::{HashTrieMap, HashTrieMapSync, RedBlackTreeMapSync};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -30,8 +33,9 @@ impl Default for HostBounds {
 /// All hosts, by hardware and by IP address: the state `hosts`.
 #[derive(Debug, Clone)]
 pub struct Hosts {
-    all: HashTrieMapSync<Mac, Arc<Host>>,
-    by_address: HashTrieMapSync<IpAddr, Mac>,
+    /// By hardware address. Choice: shards, in which each packet looks twice.
+    all: Shards<Option<Arc<Host>>>,
+    by_address: HashTrieMapSync<IpAddr, Mac, RandomState>,
     behind: RedBlackTreeMapSync<(u64, Port), RedBlackTreeMapSync<u64, Mac>>,
     seen: u64,
 }
@@ -56,8 +60,8 @@ pub struct Host {
 impl Default for Hosts {
     fn default() -> Self {
         Self {
-            all: HashTrieMapSync::new_sync(),
-            by_address: HashTrieMapSync::new_sync(),
+            all: Shards::default(),
+            by_address: HashTrieMap::new_with_hasher_and_ptr_kind(RandomState::default()),
             behind: RedBlackTreeMapSync::new_sync(),
             seen: 0,
         }
@@ -67,7 +71,12 @@ impl Default for Hosts {
 impl Hosts {
     /// A host by its hardware address.
     pub fn host(&self, mac: Mac) -> Option<&Host> {
-        self.all.get(&mac).map(|host| &**host)
+        self.shared(mac).map(|host| &**host)
+    }
+
+    #[inline]
+    fn shared(&self, mac: Mac) -> Option<&Arc<Host>> {
+        self.all.get(number(mac))?.as_ref()
     }
 
     /// The host that has an IP address.
@@ -77,12 +86,12 @@ impl Hosts {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.all.size()
+        self.all.count()
     }
 
     /// Every host, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Host> {
-        self.all.values().map(|host| &**host)
+        self.all.iter().filter_map(|(_, host)| host.as_deref())
     }
 
     /// Sees a host in a round of probes. Gives where it was, if that was elsewhere.
@@ -91,11 +100,11 @@ impl Hosts {
     /// turn could have them told without end.
     pub(crate) fn see(&mut self, seen: Seen, round: u64, bounds: HostBounds) -> Option<(u64, Port)> {
         let Seen { mac, at, address } = seen;
-        let known = self.all.get(&mac).cloned();
+        let known = self.shared(mac).cloned();
         let before = known.as_ref().map(|host| (host.switch, host.port)).filter(|before| *before != at);
         let mut host = match &known {
             Some(known) => (**known).clone(),
-            None if self.all.size() >= bounds.all => return None,
+            None if self.all.count() >= bounds.all => return None,
             None => {
                 Host { mac, switch: at.0, port: at.1, addresses: Vec::new(), seen: self.seen, moved: None }
             }
@@ -121,7 +130,7 @@ impl Hosts {
         if let Some(address) = address {
             self.take(&mut host, address, bounds.addresses.max(1));
         }
-        self.all.insert_mut(mac, Arc::new(host));
+        self.all.insert(number(mac), Some(Arc::new(host)));
         before
     }
 
@@ -130,7 +139,7 @@ impl Hosts {
         if let Some(other) = self.with_address(address).filter(|other| other.mac != host.mac) {
             let mut other = other.clone();
             other.addresses.retain(|own| *own != address);
-            self.all.insert_mut(other.mac, Arc::new(other));
+            self.all.insert(number(other.mac), Some(Arc::new(other)));
         }
         host.addresses.retain(|own| *own != address);
         let family = |own: &&IpAddr| own.is_ipv4() == address.is_ipv4();
@@ -155,9 +164,9 @@ impl Hosts {
 
     /// Forgets a host.
     pub(crate) fn forget(&mut self, mac: Mac) {
-        let Some(host) = self.all.get(&mac).cloned() else { return };
+        let Some(host) = self.shared(mac).cloned() else { return };
         self.leave(&host);
-        self.all.remove_mut(&mac);
+        self.all.remove(number(mac));
         for address in host
             .addresses
             .iter()

@@ -12,11 +12,11 @@ use crate::routes::{Routes, routes};
 use crate::sighting::{hosts, neighbor};
 use crate::topology::topology;
 use crate::welcome;
+use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use plait_control_openflow::{Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
 use plait_model_wire::number::ether_type;
-use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ fn route_flow(
 ) -> Result<(Perhaps<Commands>, Perhaps<Floods>), Failure> {
     let (mut commands, mut floods) = (Commands::default(), Floods::default());
     // Of a flow whose packets come in one batch the way is set up once.
-    let mut done: HashSet<(u64, Fields)> = HashSet::new();
+    let mut done: HashSet<(u64, Fields)> = HashSet::default();
     for (place, packet) in batch.iter().enumerate() {
         let parsed = match Parsed::of(packet.frame) {
             Ok(parsed) if Question::of(&parsed).is_some() => continue,
@@ -160,14 +160,14 @@ fn way(
     packet: &PacketIn<'_>,
     host: &Host,
 ) -> Option<Vec<(u64, Port, Port)>> {
-    let flow = parsed.exactly(Port::ANY, Version::V13);
+    let hash = |at| FixedState::with_seed(at).hash_one(parsed.exactly(Port::ANY, Version::V13));
     let (mut at, mut in_port) = (packet.switch, packet.in_port);
     let mut way = Vec::with_capacity(6);
     // A packet leaves by the port that it came by only if it is said so.
     let back = |in_port, out| if in_port == out { Port::IN_PORT } else { out };
     while at != host.switch {
         let count = routes.hops(at, host.switch).count() as u64;
-        let choice = FixedState::with_seed(at).hash_one(flow).checked_rem(count)?;
+        let choice = hash(at).checked_rem(count)?;
         let hop = routes.hops(at, host.switch).nth(choice as usize)?;
         way.push((at, in_port, back(in_port, hop.out)));
         (at, in_port) = (hop.to, hop.in_port);

@@ -1,102 +1,88 @@
-//! A map from stations to where they are that is read far more often than it changes.
+//! A map from numbers, of hardware addresses most of all, that is read far more often than it changes.
 
 use foldhash::fast::RandomState;
-use plait_control_openflow::Port;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// Stations by number, in 64 parts that copies share until one of them changes a part.
+/// Values by number, none of which is 0, in 64 parts that copies share until one of them changes a part.
 ///
 /// Choice: parts that are open-addressed arrays, and no persistent trie: a look-up waits for two loads that depend
 /// on each other, where a trie of a thousand stations takes about five. A change copies the part that it is in,
-/// 6 KiB of a table of 16384 stations, once for each run that changes it.
+/// 6 KiB of a table of 16384 values of 16 bytes, once for each run that changes it.
 ///
-/// Choice: hashed by foldhash with seeds of the process's own, since addresses are chosen by whoever sends; std's
+/// Choice: hashed by foldhash with seeds of the process's own, since numbers are chosen by whoever sends; std's
 /// SipHash would do, and takes more steps.
 #[derive(Debug, Clone)]
-pub(crate) struct Shards {
+pub(crate) struct Shards<V> {
     hasher: RandomState,
-    shards: Arc<[Shard]>,
+    shards: Arc<[Shard<V>]>,
     count: usize,
 }
 
 /// An open-addressed array with room for a third more than it holds; its length is 0 or a power of two.
-type Shard = Arc<[Slot]>;
+type Shard<V> = Arc<[Slot<V>]>;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 #[repr(C)]
-struct Slot {
-    /// 0 is none; no station has that number.
+struct Slot<V> {
+    /// 0 is none.
     key: u64,
-    station: Station,
-}
-
-/// Where a station is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Station {
-    /// Behind this port.
-    pub port: Port,
-    /// How many of its table were learned before.
-    pub learned: u64,
-}
-
-impl Default for Station {
-    fn default() -> Self {
-        Self { port: Port::ANY, learned: 0 }
-    }
+    value: V,
 }
 
 const SHARDS: usize = 64;
 const LEAST: usize = 4;
 
-impl Default for Shards {
+impl<V: Clone + Default> Default for Shards<V> {
     fn default() -> Self {
-        let none: Shard = Arc::default();
+        let none: Shard<V> = Arc::default();
         Self { hasher: RandomState::default(), shards: vec![none; SHARDS].into(), count: 0 }
     }
 }
 
-impl Shards {
-    /// How many stations there are.
+impl<V: Clone + Default> Shards<V> {
+    /// How many there are.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Where a station is.
+    /// The value of a number.
     #[inline]
-    pub fn get(&self, key: u64) -> Option<Station> {
+    pub fn get(&self, key: u64) -> Option<&V> {
+        if key == 0 {
+            return None;
+        }
         let hash = self.hasher.hash_one(key);
         let slots = &*self.shards[shard(hash)];
-        slots.get(place(slots, hash, key)?).filter(|slot| slot.key == key).map(|slot| slot.station)
+        slots.get(place(slots, hash, key)?).filter(|slot| slot.key == key).map(|slot| &slot.value)
     }
 
-    /// Puts a station, whose number is not 0, somewhere.
-    pub fn insert(&mut self, key: u64, station: Station) {
+    /// Gives a number, which is not 0, a value.
+    pub fn insert(&mut self, key: u64, value: V) {
         let hash = self.hasher.hash_one(key);
         let shard = &mut Arc::make_mut(&mut self.shards)[shard(hash)];
         if let Some(at) = place(shard, hash, key).filter(|at| shard[*at].key == key) {
-            Arc::make_mut(shard)[at].station = station;
+            Arc::make_mut(shard)[at].value = value;
             return;
         }
         let held = shard.iter().filter(|slot| slot.key != 0).count();
         if (held + 1) * 4 > shard.len() * 3 {
-            let mut larger = vec![Slot::default(); (shard.len() * 2).max(LEAST)];
+            let mut larger: Vec<Slot<V>> = vec![Slot::default(); (shard.len() * 2).max(LEAST)];
             for slot in shard.iter().filter(|slot| slot.key != 0) {
                 if let Some(at) = place(&larger, self.hasher.hash_one(slot.key), slot.key) {
-                    larger[at] = *slot;
+                    larger[at] = slot.clone();
                 }
             }
             *shard = larger.into();
         }
         // There is room, so that there is a place.
         if let Some(at) = place(shard, hash, key) {
-            Arc::make_mut(shard)[at] = Slot { key, station };
+            Arc::make_mut(shard)[at] = Slot { key, value };
             self.count += 1;
         }
     }
 
-    /// Takes a station out, if it is there.
+    /// Takes a number out, if it is there.
     pub fn remove(&mut self, key: u64) {
         let hash = self.hasher.hash_one(key);
         let shard = &self.shards[shard(hash)];
@@ -108,23 +94,23 @@ impl Shards {
         // Those behind move up, so that no search ends at a hole before them.
         loop {
             at = (at + 1) & mask;
-            let slot = slots[at];
-            if slot.key == 0 {
+            let key = slots[at].key;
+            if key == 0 {
                 break;
             }
-            let home = self.hasher.hash_one(slot.key) as usize & mask;
+            let home = self.hasher.hash_one(key) as usize & mask;
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
-                slots[hole] = slot;
+                slots.swap(hole, at);
                 hole = at;
             }
         }
         slots[hole] = Slot::default();
     }
 
-    /// Every station, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, Station)> {
+    /// All of it, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         let slots = self.shards.iter().flat_map(|shard| shard.iter());
-        slots.filter(|slot| slot.key != 0).map(|slot| (slot.key, slot.station))
+        slots.filter(|slot| slot.key != 0).map(|slot| (slot.key, &slot.value))
     }
 }
 
@@ -135,7 +121,7 @@ fn shard(hash: u64) -> usize {
 
 /// Where a key is, or where it would be. None in an array without room.
 #[inline]
-fn place(slots: &[Slot], hash: u64, key: u64) -> Option<usize> {
+fn place<V>(slots: &[Slot<V>], hash: u64, key: u64) -> Option<usize> {
     let mask = slots.len().checked_sub(1)?;
     let mut at = hash as usize & mask;
     while slots[at].key != key && slots[at].key != 0 {
@@ -163,9 +149,9 @@ mod tests {
                 }
                 match port {
                     Some(port) => {
-                        let station = Station { port: Port(*port), learned: place as u64 };
-                        shards.insert(*key, station);
-                        map.insert(*key, station);
+                        let value = (*port, place as u64);
+                        shards.insert(*key, value);
+                        map.insert(*key, value);
                     }
                     None => {
                         shards.remove(*key);
@@ -175,9 +161,10 @@ mod tests {
             }
             for (shards, map) in [(shards, map), (early, early_map)] {
                 prop_assert_eq!(shards.count(), map.len());
-                prop_assert_eq!(shards.iter().collect::<HashMap<_, _>>(), map.clone());
-                for key in 1..400 {
-                    prop_assert_eq!(shards.get(key), map.get(&key).copied());
+                let all: HashMap<u64, (u32, u64)> = shards.iter().map(|(key, value)| (key, *value)).collect();
+                prop_assert_eq!(&all, &map);
+                for key in 0..400 {
+                    prop_assert_eq!(shards.get(key), map.get(&key));
                 }
             }
         }

@@ -6,13 +6,13 @@ use crate::hosts::{Host, HostBounds, Hosts, Seen};
 use crate::links::Probing;
 use crate::outgoing::{delete_leaving, some};
 use crate::routes::Routes;
+use foldhash::HashSet;
 use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, Policy, View, native, wit};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::neighbor::Neighbor;
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::{arp, ipv6};
-use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn sight(
     routes: Arc<Routes>,
     hosts: Option<Arc<Hosts>>,
 ) -> Result<(Perhaps<Sightings>,), Failure> {
-    let (mut sightings, mut known) = (Sightings::default(), HashSet::new());
+    let (mut sightings, mut known) = (Sightings::default(), HashSet::default());
     for packet in batch.iter() {
         let at = (packet.switch, packet.in_port);
         let Ok(parsed) = Parsed::of(packet.frame) else { continue };

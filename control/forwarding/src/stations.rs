@@ -1,7 +1,7 @@
 //! Where stations are: the state `stations`, and the stream `learned` that it grows from.
 
 use crate::frame::is_station;
-use crate::shards::{Shards, Station};
+use crate::shards::Shards;
 use foldhash::fast::RandomState;
 use plait_control_openflow::Port;
 use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
@@ -19,11 +19,27 @@ pub struct Stations {
 /// The stations of one switch.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    stations: Shards,
+    stations: Shards<Station>,
     /// Behind each port, in the order in which they were learned.
     behind: RedBlackTreeMapSync<Port, RedBlackTreeMapSync<u64, u64>>,
     /// How many were ever learned.
     learned: u64,
+}
+
+/// Where a station is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+struct Station {
+    /// Behind this port.
+    port: Port,
+    /// How many of its table were learned before.
+    learned: u64,
+}
+
+impl Default for Station {
+    fn default() -> Self {
+        Self { port: Port::ANY, learned: 0 }
+    }
 }
 
 impl Default for Stations {
@@ -60,7 +76,7 @@ impl Stations {
         }
         // What a copy of this holds, too, is copied when it is changed first.
         let table = Arc::make_mut(self.tables.get_mut(&switch)?);
-        let before = table.stations.get(key);
+        let before = table.stations.get(key).copied();
         if before.is_some_and(|known| known.port == port) {
             return None;
         }
@@ -122,7 +138,7 @@ impl Table {
 
 /// An address as a number, which is hashed in one step.
 #[inline]
-fn number(Mac([a, b, c, d, e, f]): Mac) -> u64 {
+pub(crate) fn number(Mac([a, b, c, d, e, f]): Mac) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 

@@ -118,14 +118,20 @@ impl PacketIns {
         });
     }
 
-    /// Moves the first ones, at most so many, to another batch's end.
-    pub fn take(&mut self, most: usize, to: &mut Self) {
-        let most = most.min(self.requests.len());
-        self.requests[..most].iter().for_each(|request| to.push(&self.at(request)));
-        self.requests.drain(..most);
-        if self.requests.is_empty() {
-            self.clear();
+    /// Moves all of another batch to this one's end. The other keeps its room.
+    pub fn append(&mut self, other: &mut Self) {
+        if self.is_empty() {
+            return std::mem::swap(self, other);
         }
+        let behind = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(&other.bytes);
+        // As in `push`, batches are far from four gigabytes.
+        let moved = other.requests.drain(..).filter_map(|request| {
+            let start = u32::try_from(behind + u64::from(request.start)).ok()?;
+            Some(Request { start, ..request })
+        });
+        self.requests.extend(moved);
+        other.clear();
     }
 }
 

@@ -1,7 +1,7 @@
 //! What moves bytes: a thread for some of the switches each, and epoll.
 //!
 //! ```text
-//!  connect ─ hello, features ─ every station told once ─┤all threads├─ requests ─ wait for the last answers ─ Measured
+//!  connect ─ hello, features ─ every station told ──────┤all threads├─ requests ─ wait for the last answers ─ Measured
 //! ```
 
 use crate::latency::Latency;
@@ -9,7 +9,7 @@ use crate::link::Link;
 use crate::load::{Load, LoadError};
 use crate::member::{Member, read};
 use crate::pace::Pace;
-use crate::request::Template;
+use crate::request::{Template, datapath};
 use crate::result::{Host, Measured, SwitchMeasured};
 use crate::source::{Answer, Offer, Source};
 use crate::steal::Ticks;
@@ -148,7 +148,7 @@ impl Worker {
             let pace = Pace::new(rate, phase, schedule);
             let patience = load.patience.as_nanos() as u64;
             let source = Source::new(template, *offer, pace, load.stations, duration, patience);
-            let datapath = u64::from(load.process) << 16 | (u64::from(place) + 1);
+            let datapath = datapath(load.process, place);
             let limit = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             let controller = load.controller;
             let link = Link::connect(controller, limit).map_err(|error| LoadError::Connect {
@@ -232,9 +232,7 @@ impl Worker {
                     &mut member.switch,
                     &mut member.disconnected,
                     &mut self.buffer,
-                    |named| {
-                        source.answer(named);
-                    },
+                    |named| source.hear_told(named),
                 );
             }
         }

@@ -29,6 +29,17 @@ pub fn address_of(mac: &[u8]) -> Option<u16> {
     }
 }
 
+/// The datapath of the switch at which the frame's sender is.
+pub fn switch_of(frame: &[u8]) -> Option<u64> {
+    let [0x02, process, s0, s1, ..] = *frame.get(6..12)? else { return None };
+    Some(datapath(process, u16::from_be_bytes([s0, s1])))
+}
+
+/// The datapath of a process's switch.
+pub fn datapath(process: u8, switch: u16) -> u64 {
+    u64::from(process) << 16 | (u64::from(switch) + 1)
+}
+
 /// The number of the request whose frame this is.
 pub fn number_in(frame: &[u8]) -> Option<u32> {
     let (mark, number) = frame.get(DATA..DATA + 8)?.split_at(4);
@@ -36,13 +47,15 @@ pub fn number_in(frame: &[u8]) -> Option<u32> {
     number.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// The packet-ins of one switch, but for what differs. Choice: all frames are IPv4 and UDP, of 60 bytes, between the same
-/// two addresses of IP: Ethernet's are what a learning switch looks at.
+/// The packet-ins of one switch, but for what differs. Choice: all frames are IPv4 and UDP, of 60 bytes, and each station
+/// has an address of its own, which ends with its number.
 #[derive(Debug, Clone)]
 pub struct Template {
     bytes: Vec<u8>,
     version: Version,
     frame: usize,
+    /// The sum of IPv4's header without its checksum and the ends of its addresses.
+    sum: u32,
     buffered: bool,
     ports: u16,
 }
@@ -62,12 +75,15 @@ impl Template {
         let mut frame = vec![0; 18];
         frame[..4].copy_from_slice(&MARK);
         push(&mut frame, &udp::Repr { source: 4000, destination: 4000, checked: None });
-        let [hi, lo] = switch.to_be_bytes();
+        let [high, low] = switch.to_be_bytes();
+        // Any network but those of loopback and groups.
+        let network = 1 + (u16::from(high) + 16 * u16::from(process)) % 120;
+        let address = Ipv4Addr::new(network as u8, low, 0, 0);
         push(
             &mut frame,
             &ipv4::Repr {
-                source: Ipv4Addr::new(10, hi, lo, 1),
-                destination: Ipv4Addr::new(10, hi, lo, 2),
+                source: address,
+                destination: address,
                 protocol: 17,
                 ttl: 64,
                 tos: 0,
@@ -75,6 +91,7 @@ impl Template {
                 identification: 0,
             },
         );
+        let sum = !u16::from_be_bytes([frame[10], frame[11]]);
         let mac = station(process, switch, 0);
         push(&mut frame, &ethernet::Repr { destination: mac, source: mac, ether_type: 0x0800 });
         let (buffer, total_length) = (BufferId::NO_BUFFER, u16::try_from(frame.len()).map_err(|_| TooLong)?);
@@ -100,7 +117,7 @@ impl Template {
             .emit_into(0, &mut bytes)?,
         }
         let frame = bytes.len() - frame.len();
-        Ok(Self { bytes, version, frame, buffered, ports })
+        Ok(Self { bytes, version, frame, sum: sum.into(), buffered, ports })
     }
 
     /// Bytes of each message.
@@ -109,9 +126,9 @@ impl Template {
     }
 
     /// Writes a request behind what `out` holds: from station `source`, whose port is one more than its number modulo the
-    /// ports, to another, or to all.
+    /// ports, to another.
     #[inline]
-    pub fn stamp(&self, number: u32, source: u16, destination: Option<u16>, out: &mut Vec<u8>) {
+    pub fn stamp(&self, number: u32, source: u16, destination: u16, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
         let message = &mut out[start..];
@@ -125,11 +142,14 @@ impl Template {
             Version::V13 => message[32..36].copy_from_slice(&u32::from(port).to_be_bytes()),
         }
         let frame = &mut message[self.frame..];
-        match destination {
-            Some(destination) => frame[4..6].copy_from_slice(&destination.to_be_bytes()),
-            None => frame[..6].fill(0xff),
-        }
+        frame[4..6].copy_from_slice(&destination.to_be_bytes());
         frame[10..12].copy_from_slice(&source.to_be_bytes());
+        let sum = self.sum + u32::from(source) + u32::from(destination);
+        let sum = (sum & 0xffff) + (sum >> 16);
+        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame[28..30].copy_from_slice(&source.to_be_bytes());
+        frame[32..34].copy_from_slice(&destination.to_be_bytes());
         frame[DATA + 4..DATA + 8].copy_from_slice(&number.to_be_bytes());
     }
 }
@@ -146,7 +166,7 @@ mod tests {
         {
             let template = Template::new(version, 7, 300, 4, buffered).unwrap();
             let mut out = vec![9];
-            template.stamp(123_456, 6, Some(7), &mut out);
+            template.stamp(123_456, 6, 7, &mut out);
             let frame = Frame::parse(&out[1..]).unwrap();
             let (buffer, port, data) = match version {
                 Version::V10 => {
@@ -164,7 +184,10 @@ mod tests {
             let ethernet = ethernet::Frame::parse(data).unwrap();
             assert_eq!(ethernet.source(), station(7, 300, 6));
             assert_eq!(ethernet.destination(), station(7, 300, 7));
-            assert!(ipv4::Packet::parse(ethernet.payload()).unwrap().checksum_fits());
+            let packet = ipv4::Packet::parse(ethernet.payload()).unwrap();
+            assert!(packet.checksum_fits());
+            let addresses = (Ipv4Addr::new(114, 44, 0, 6), Ipv4Addr::new(114, 44, 0, 7));
+            assert_eq!((packet.source(), packet.destination()), addresses);
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::switch::Named;
 const ROOM: usize = 64 * 1024;
 /// Stations that are told at once.
 const TOLD_AT_ONCE: usize = 8;
-/// Nanoseconds until a station that brought no answer is told again. Choice: some controllers drop what comes before
-/// they have done their own part of the handshake.
+/// Nanoseconds until a station is told again that brought no answer, or one by which its packet went nowhere. Choice: some
+/// controllers drop what comes before they have done their own part of the handshake, or know where hosts may be.
 const TELL_AGAIN: u64 = 200_000_000;
 
 /// Nanoseconds from one look at a switch to the next where several requests become due meanwhile. Choice: as with an
@@ -64,6 +64,7 @@ pub struct Source {
     waiting: Outstanding,
     stations: u32,
     untold: Vec<u32>,
+    is_known: bool,
     duration: u64,
     patience: u64,
     swept: u64,
@@ -98,7 +99,8 @@ impl Source {
             pace,
             waiting: Outstanding::default(),
             stations: u32::from(stations),
-            untold: (0..u32::from(stations)).rev().collect(),
+            untold: (0..2 * u32::from(stations)).rev().collect(),
+            is_known: false,
             duration,
             patience,
             swept: 0,
@@ -108,21 +110,46 @@ impl Source {
     }
 
     /// Tells of stations that were not told yet; nothing is left when [`is_told`](Self::is_told).
+    ///
+    /// Choice: each sends to the first two, of which one is behind another port than it is, and only when they are known. What
+    /// is for all, or for nobody who is known, a routing controller hands to every switch: it would be told of a hundred
+    /// thousand stations by millions of messages. Then each sends to the one that its requests will be for, until that
+    /// is known: a controller may lose what it was told when it is told much.
     pub fn tell(&mut self, now: u64, out: &mut Vec<u8>) {
         let untold = &mut self.untold;
         if now >= self.swept + TELL_AGAIN / 4 {
             self.swept = now;
             self.waiting.expire(now.saturating_sub(TELL_AGAIN), |number| untold.push(number));
         }
-        while self.waiting.count() < TOLD_AT_ONCE {
+        let at_once = if self.is_known { TOLD_AT_ONCE } else { 2 };
+        while self.waiting.count() < at_once {
             let Some(number) = self.untold.pop() else { return };
             if number == self.waiting.next() {
                 self.waiting.send(now);
             } else {
                 self.waiting.again(number, now);
             }
-            self.template.stamp(number, number as u16, None, out);
+            let source = (number % self.stations) as u16;
+            let is_first = number < self.stations;
+            let destination = if is_first { (source & 1) ^ 1 } else { source ^ 1 };
+            self.template.stamp(number, source, destination, out);
         }
+    }
+
+    /// A message of the controller while stations are told. A packet that went nowhere has not made its sender known, or
+    /// not for sure.
+    pub fn hear_told(&mut self, named: Named) {
+        let told = match named {
+            Named::Request(number) => self.waiting.take(number),
+            // The first two send to each other both times.
+            Named::Stations(source, destination) => {
+                let (first, again) = (u32::from(source), self.stations + u32::from(source));
+                let again = (source ^ 1 == destination).then(|| self.waiting.take(again)).flatten();
+                again.or_else(|| self.waiting.take(first))
+            }
+            Named::Dropped(_) | Named::Nothing => None,
+        };
+        self.is_known |= told.is_some();
     }
 
     /// Whether every station was told and answered.
@@ -172,7 +199,7 @@ impl Source {
         let number = self.waiting.next();
         self.counts.lost += self.waiting.send(due);
         let source = (number % self.stations) as u16;
-        self.template.stamp(number, source, Some(source ^ 1), out);
+        self.template.stamp(number, source, source ^ 1, out);
         self.counts.sent += 1;
         add(&mut self.counts.sent_by_second, now, 1);
     }
@@ -205,7 +232,8 @@ impl Source {
     #[inline]
     pub fn answer(&mut self, named: Named) -> Answer {
         let number = match named {
-            Named::Request(number) => Some(number),
+            // Choice: to be told to forget a packet is an answer.
+            Named::Request(number) | Named::Dropped(number) => Some(number),
             Named::Stations(source, destination) if source ^ 1 == destination => {
                 self.waiting.oldest_of(self.stations, source.into())
             }

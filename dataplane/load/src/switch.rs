@@ -1,7 +1,7 @@
 //! What an emulated switch says to its controller: hello, what it is, echoes, barriers, roles, counts of nothing, and
 //! errors for what it does not know. Messages that may be answers are named and handed on.
 
-use crate::request::{address_of, number_in};
+use crate::request::{address_of, number_in, switch_of};
 use plait_control_openflow::Version;
 use plait_model_wire::Malformed;
 use plait_model_wire::ethernet::Mac;
@@ -23,6 +23,8 @@ const QUOTED: usize = 64;
 pub enum Named {
     /// A request, by its buffer or the frame that it carries.
     Request(u32),
+    /// A request whose packet goes nowhere: it has no action.
+    Dropped(u32),
     /// Requests from one station to another, by a flow's match.
     Stations(u16, u16),
     /// None: a flow or packet of the controller's own accord.
@@ -144,7 +146,7 @@ impl Switch {
     #[inline]
     fn take(&mut self, frame: &Frame<'_>, bytes: &[u8], named: &mut impl FnMut(Named)) {
         if self.state == State::Ready && frame.version() == self.version.number() {
-            match name(self.version, frame) {
+            match name(self.version, self.datapath, frame) {
                 Some(Ok(name)) => return named(name),
                 Some(Err(_)) => return self.refuse(frame, bytes, v13::Reason::REQUEST_BAD_LEN),
                 None => {}
@@ -406,9 +408,9 @@ impl Switch {
     }
 }
 
-/// What a flow-mod or packet-out names; nothing of other messages.
+/// What a flow-mod or packet-out to the switch `own` names; nothing of other messages.
 #[inline]
-fn name(version: Version, frame: &Frame<'_>) -> Option<Result<Named, Malformed>> {
+fn name(version: Version, own: u64, frame: &Frame<'_>) -> Option<Result<Named, Malformed>> {
     Some(match (version, frame.kind()) {
         (Version::V10, v10::flow_mod::KIND) => v10::flow_mod::View::of(frame).map(|view| {
             by_buffer(view.buffer()).unwrap_or_else(|| {
@@ -435,12 +437,10 @@ fn name(version: Version, frame: &Frame<'_>) -> Option<Result<Named, Malformed>>
                     .unwrap_or(Named::Nothing)
             })
         }),
-        (Version::V10, v10::packet_out::KIND) => {
-            v10::packet_out::View::of(frame).map(|view| by_packet(view.buffer(), view.data()))
-        }
-        (Version::V13, v13::packet_out::KIND) => {
-            v13::packet_out::View::of(frame).map(|view| by_packet(view.buffer(), view.data()))
-        }
+        (Version::V10, v10::packet_out::KIND) => v10::packet_out::View::of(frame)
+            .map(|view| by_packet(own, view.buffer(), view.data(), view.actions().iter().next().is_none())),
+        (Version::V13, v13::packet_out::KIND) => v13::packet_out::View::of(frame)
+            .map(|view| by_packet(own, view.buffer(), view.data(), view.actions().iter().next().is_none())),
         _ => return None,
     })
 }
@@ -449,8 +449,16 @@ fn by_buffer(buffer: BufferId) -> Option<Named> {
     (buffer != BufferId::NO_BUFFER).then_some(Named::Request(buffer.0))
 }
 
-fn by_packet(buffer: BufferId, data: &[u8]) -> Named {
-    by_buffer(buffer).or_else(|| number_in(data).map(Named::Request)).unwrap_or(Named::Nothing)
+/// A frame of another switch's station, which a controller floods, names none of `own`'s requests.
+fn by_packet(own: u64, buffer: BufferId, data: &[u8], is_dropped: bool) -> Named {
+    let named = by_buffer(buffer).or_else(|| {
+        let number = number_in(data).filter(|_| switch_of(data) == Some(own));
+        number.map(Named::Request)
+    });
+    match named {
+        Some(Named::Request(number)) if is_dropped => Named::Dropped(number),
+        named => named.unwrap_or(Named::Nothing),
+    }
 }
 
 fn stations(source: &[u8], destination: &[u8]) -> Option<Named> {

@@ -91,9 +91,9 @@ fn who_stops_reading_is_charged_for_every_request_that_was_due_meanwhile() {
     let null = NullResponder::start(ANY.parse().unwrap(), 1).unwrap();
     let stopped = std::cell::Cell::new(false);
     let pause = Duration::from_millis(400);
-    // A hundred stations are told in some 8 kB; it stops once, soon after requests have begun.
+    // A hundred stations are told in some 16 kB; it stops once, soon after requests have begun.
     let controller =
-        between(null.address(), move |passed| (passed > 12_000 && !stopped.replace(true)).then_some(pause));
+        between(null.address(), move |passed| (passed > 20_000 && !stopped.replace(true)).then_some(pause));
     let load = Load { duration: Duration::from_secs(1), ..short(controller, vec![Offer::Open(1000.0)]) };
     let measured = run(&load).unwrap();
     let report = measured.report();

@@ -1,6 +1,7 @@
 //! What an emulated switch says, without a socket.
 
 use plait_control_openflow::Version;
+use plait_dataplane_load::request::Template;
 use plait_dataplane_load::switch::{Named, Switch};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::openflow::v13::multipart::{Answered, Asked, MultipartFlags};
@@ -120,6 +121,33 @@ fn a_flow_names_a_request_by_its_buffer_or_by_the_stations_it_matches() {
     assert_eq!(tell13(&mut switch, v13::Body::FlowMod(flow)), [Named::Request(12)]);
     let flow = v13::FlowMod::add(Vec::new(), 0, Vec::new());
     assert_eq!(tell13(&mut switch, v13::Body::FlowMod(flow)), [Named::Nothing]);
+}
+
+#[test]
+fn a_packet_names_a_request_by_what_it_carries_unless_it_is_of_another_switch() {
+    let mut switch = ready13();
+    let packet_out = |frame: Vec<u8>, buffer, actions| {
+        v13::Body::PacketOut(v13::PacketOut {
+            buffer: BufferId(buffer),
+            in_port: v13::PortNumber(1),
+            actions,
+            data: frame,
+        })
+    };
+    let output = || {
+        vec![v13::Action::Output { port: v13::PortNumber(2), max_length: v13::action::ControllerLength(0) }]
+    };
+    // The frame of switch `place`, whose datapath is one more.
+    let frame = |place| {
+        let (mut request, template) = (Vec::new(), Template::new(Version::V13, 0, place, 4, false).unwrap());
+        template.stamp(77, 1, 0, &mut request);
+        v13::packet_in::View::of(&Frame::parse(&request).unwrap()).unwrap().data().to_vec()
+    };
+    let none = BufferId::NO_BUFFER.0;
+    assert_eq!(tell13(&mut switch, packet_out(frame(4), none, output())), [Named::Request(77)]);
+    assert_eq!(tell13(&mut switch, packet_out(frame(3), none, output())), [Named::Nothing]);
+    assert_eq!(tell13(&mut switch, packet_out(frame(4), none, Vec::new())), [Named::Dropped(77)]);
+    assert_eq!(tell13(&mut switch, packet_out(Vec::new(), 12, Vec::new())), [Named::Dropped(12)]);
 }
 
 fn any_message() -> impl Strategy<Value = Vec<u8>> {

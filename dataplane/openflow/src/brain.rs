@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// Messages that are told before more tasks are run. Choice: a batch of the largest, so that no switch, if all are one's, is
+/// told more at once than may wait for it.
+const MANY: usize = 2048;
+
 /// The runtime and the driver of switches.
 pub struct Brain {
     inner: Mutex<Inner>,
@@ -102,9 +106,21 @@ impl Brain {
     }
 
     /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
-    /// processor's cache (thesis section 4.2.2.5).
-    pub fn work(&self, clock: impl Fn() -> Duration, to: &mut Outcome) {
-        while let Some(task) = to.tasks.pop() {
+    /// processor's cache (thesis section 4.2.2.5). Commands are told when there is no task left, or as many messages as
+    /// [`MANY`]: a task may set off another, of a batch that another worker has read, and so on for as long as there is load.
+    pub fn work(
+        &self,
+        clock: impl Fn() -> Duration,
+        to: &mut Outcome,
+        mut tell: impl FnMut(&[Arc<Commands>]),
+    ) {
+        loop {
+            let messages: usize = to.commands.iter().map(|commands| commands.len()).sum();
+            if messages >= MANY || messages > 0 && to.tasks.is_empty() {
+                tell(&to.commands);
+                to.commands.clear();
+            }
+            let Some(task) = to.tasks.pop() else { return };
             let finished: Finished = task.run();
             let mut inner = self.lock();
             inner.runtime.handle_finished(clock(), finished);
@@ -131,5 +147,43 @@ impl Brain {
             .poll_timeout()
             .map_or(u64::MAX, |due| due.as_nanos().try_into().unwrap_or(u64::MAX));
         self.due.store(due, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plait_control_openflow::{Command, PacketIns};
+    use plait_control_runtime::{Dag, Manifest, Policy, View, native};
+
+    /// So many commands for each batch.
+    fn runtime(count: usize) -> Runtime {
+        let mut runtime = Runtime::new(Default::default());
+        let manifest = Manifest::new("one").reads("~packet-ins@1").writes("~commands@1").parallel();
+        runtime.grant(&manifest.name, &Commands::id().name);
+        let one = native(move |(_,): (Arc<PacketIns>,)| {
+            let mut commands = Commands::default();
+            commands.extend((0..count).map(|_| (1, Command::Raw(vec![1, 20, 0, 8, 0, 0, 0, 0]))));
+            Ok((commands,))
+        });
+        runtime.add_application(manifest, one).unwrap();
+        let policy = Policy { instances: 1, ..Policy::default() };
+        let dag = Dag::chain("one", &["one"]).on(&PacketIns::id().to_string()).policy(policy);
+        runtime.add_dag(Duration::ZERO, dag).unwrap();
+        runtime
+    }
+
+    #[test]
+    fn what_several_batches_come_to_is_told_at_once_unless_it_is_much() {
+        for (count, told_at_once) in [(1, vec![3]), (MANY / 2, vec![2, 1]), (MANY, vec![1, 1, 1])] {
+            let (brain, mut outcome) = (Brain::new(runtime(count)).unwrap(), Outcome::default());
+            for _ in 0..3 {
+                let batch = Content::new(PacketIns::default());
+                brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();
+            }
+            let mut told = Vec::new();
+            brain.work(|| Duration::ZERO, &mut outcome, |commands| told.push(commands.len()));
+            assert_eq!(told, told_at_once);
+        }
     }
 }

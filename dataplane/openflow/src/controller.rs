@@ -6,6 +6,7 @@ use crate::outbox::Outbox;
 use crate::poller::Poller;
 use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
+use crate::stream::End;
 use crate::worker::Worker;
 use plait_control_openflow::{NotTold, SwitchInfo, Switches};
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
@@ -103,6 +104,13 @@ impl Controller {
         self.shared.poller.address()
     }
 
+    /// Takes a switch in that is no socket but memory, `address` for people. False if there is no room.
+    pub fn admit(&self, end: Box<dyn End>, address: &str) -> bool {
+        let admitted = self.shared.admit_end(end, address.to_owned());
+        self.shared.poller.ring();
+        admitted
+    }
+
     /// The latest state of all views.
     pub fn state(&self) -> Snapshot {
         self.shared.brain.lock().runtime.state()
@@ -181,9 +189,9 @@ impl Controller {
 
     fn finish(&self, mut outcome: Outcome) {
         let shared = &self.shared;
-        shared.brain.work(|| shared.now(), &mut outcome);
-        let counters = Counters::default();
-        Outbox::new(shared.slots.len()).send(shared, &outcome.commands, &counters);
+        let (counters, mut outbox) = (Counters::default(), Outbox::new(shared.slots.len()));
+        let tell = |commands: &[_]| outbox.send(shared, commands, &counters);
+        shared.brain.work(|| shared.now(), &mut outcome, tell);
         shared.poller.ring();
     }
 

@@ -12,7 +12,7 @@
 //! 2. [`Config`]: every choice of the thesis, each with its off switch; [`Config::nox`], [`Config::beacon`],
 //! 3. `worker.rs`: the loop; `link.rs`, `shared.rs`, `poller.rs`: what it goes over,
 //! 4. `brain.rs`: the runtime behind its lock; `outbox.rs`: output grouped by switch,
-//! 5. [`Security`]: TLS with certificates on both sides; `stream.rs`: a socket with or without it,
+//! 5. [`Security`]: TLS with certificates on both sides; `stream.rs`: a socket with or without it, or memory ([`End`]),
 //! 6. [`Statistics`]: what was met on the way.
 //!
 //! Source: Zheng Cai, *Maestro*, Rice University 2011, section 4.2.
@@ -25,8 +25,10 @@ mod controller;
 mod link;
 mod outbox;
 mod poller;
+mod queue;
 mod security;
 mod shared;
+mod spin;
 mod statistics;
 mod stream;
 mod worker;
@@ -35,3 +37,4 @@ pub use config::{Config, Idleness, Partition};
 pub use controller::{Controller, NoAnswer, NotStarted};
 pub use security::{NotSecure, Security};
 pub use statistics::Statistics;
+pub use stream::End;

@@ -3,10 +3,11 @@
 use crate::brain::Brain;
 use crate::link::{Link, Slot};
 use crate::poller::Poller;
+use crate::queue::Queue;
 use crate::statistics::Counters;
-use crate::stream::Stream;
+use crate::stream::{End, Stream};
 use crate::{Config, Partition};
-use plait_control_openflow::{Design, PacketIns, Session, dynamic_partition, static_partition};
+use plait_control_openflow::{Design, Session, dynamic_partition, static_partition};
 use plait_model_wire::openflow::Message;
 use std::collections::HashMap;
 use std::net::TcpStream;
@@ -28,7 +29,7 @@ pub struct Shared {
     /// Changes whenever somebody comes, goes, or changes workers.
     pub generation: AtomicU64,
     /// Requests that one worker has read and any may take, in the design that has that.
-    pub queue: Mutex<PacketIns>,
+    pub queue: Mutex<Queue>,
     /// Those that sleep.
     pub sleepers: Mutex<Vec<(usize, Thread)>>,
     /// Answers that somebody waits for, by slot and transaction.
@@ -55,7 +56,8 @@ impl Shared {
             counters: (0..config.workers).map(|_| Counters::default()).collect(),
             stop: AtomicBool::new(false),
             generation: AtomicU64::new(1),
-            queue: Mutex::default(),
+            // Choice: full with four batches for each worker, so that none is ever short of one.
+            queue: Mutex::new(Queue::new(config.most_batch.saturating_mul(4 * config.workers))),
             sleepers: Mutex::default(),
             waiting: Mutex::default(),
             began: Instant::now(),
@@ -88,6 +90,20 @@ impl Shared {
 
     /// Takes a connection in. False if there is no room.
     pub fn admit(&self, stream: TcpStream, address: String) -> bool {
+        let descriptor = stream.as_raw_fd() as usize;
+        self.seat(address, descriptor, |slot| {
+            self.poller.add(&stream, slot).ok()?;
+            let Some(security) = &self.config.security else { return Some(Stream::Plain(stream)) };
+            security.accept(stream).map_err(|why| tracing::warn!(%why, "a switch was refused")).ok()
+        })
+    }
+
+    /// Takes a connection in that is no socket. False if there is no room.
+    pub fn admit_end(&self, end: Box<dyn End>, address: String) -> bool {
+        self.seat(address, self.members().len(), |_| Some(Stream::Memory(end)))
+    }
+
+    fn seat(&self, address: String, descriptor: usize, open: impl FnOnce(u32) -> Option<Stream>) -> bool {
         let Some(slot) = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return false;
@@ -97,21 +113,9 @@ impl Shared {
         place.requests.store(0, Ordering::Relaxed);
         place.ended.store(false, Ordering::Release);
         place.favour.store(0, Ordering::Relaxed);
-        if self.poller.add(&stream, slot).is_err() {
+        let Some(stream) = open(slot) else {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;
-        }
-        let descriptor = stream.as_raw_fd();
-        let stream = match &self.config.security {
-            None => Stream::Plain(stream),
-            Some(security) => match security.accept(stream) {
-                Ok(stream) => stream,
-                Err(why) => {
-                    tracing::warn!(%why, "a switch was refused");
-                    self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
-                    return false;
-                }
-            },
         };
         let mut link = Link { stream, session, ending: None };
         link.flush();
@@ -119,7 +123,7 @@ impl Shared {
         place.ready.store(true, Ordering::Release);
         self.change(|members| members.push(slot));
         let worker = match self.config.partition {
-            Partition::Descriptor => descriptor as usize % self.config.workers,
+            Partition::Descriptor => descriptor % self.config.workers,
             Partition::Even => {
                 let members = self.members();
                 let least = static_partition(members.len(), self.config.workers);

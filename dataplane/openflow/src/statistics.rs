@@ -38,6 +38,10 @@ counters! {
     full_batches,
     /// Nanoseconds from a batch's hand-over to its last output.
     processing,
+    /// Nanoseconds in reading, cutting and parsing.
+    reading,
+    /// Nanoseconds in output, a part of `processing`.
+    writing,
     /// Messages to switches.
     messages,
     /// Writes to sockets.

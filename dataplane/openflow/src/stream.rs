@@ -1,16 +1,35 @@
-//! A switch's byte stream: TCP, or TLS over it.
+//! A switch's byte stream: TCP, TLS over it, or memory.
 
 use rustls::{ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-/// One or the other. Neither ever waits.
+/// The other end of a connection that is no socket but memory: what it says is read, what it is told is written. A read
+/// that finds nothing, or a write that finds no room, is [`io::ErrorKind::WouldBlock`]; nobody tells when there is more, so
+/// that it is asked in every round.
+pub trait End: Send + std::fmt::Debug {
+    /// Says something. 0 bytes end the connection.
+    ///
+    /// # Errors
+    /// Of a connection that ends, or nothing for now.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Is told something, and how much of it is taken.
+    ///
+    /// # Errors
+    /// Of a connection that ends, or no room for now.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+}
+
+/// One of them. None ever waits.
 #[derive(Debug)]
 pub enum Stream {
     /// TCP.
     Plain(TcpStream),
     /// TLS.
     Secure(Box<StreamOwned<ServerConnection, TcpStream>>),
+    /// Memory.
+    Memory(Box<dyn End>),
 }
 
 impl Stream {
@@ -19,6 +38,7 @@ impl Stream {
         match self {
             Self::Plain(stream) => stream.read(into),
             Self::Secure(stream) => stream.read(into),
+            Self::Memory(end) => end.read(into),
         }
     }
 
@@ -26,6 +46,7 @@ impl Stream {
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.write(bytes),
+            Self::Memory(end) => end.write(bytes),
             Self::Secure(stream) => {
                 let taken = stream.write(bytes)?;
                 // What is encrypted waits in the stream if the socket is full; it is not to be taken twice.
@@ -56,5 +77,10 @@ impl Stream {
     /// Whether a read may find something though the socket holds nothing: records are decrypted as a whole.
     pub fn may_hold_input(&self) -> bool {
         matches!(self, Self::Secure(_))
+    }
+
+    /// Whether the poller tells when there is more to read.
+    pub fn is_watched(&self) -> bool {
+        !matches!(self, Self::Memory(_))
     }
 }

@@ -14,14 +14,16 @@
 use crate::brain::Outcome;
 use crate::link::{Link, Went};
 use crate::outbox::Outbox;
+use crate::queue::Queue;
 use crate::shared::Shared;
+use crate::spin::Spin;
 use crate::statistics::Counters;
 use crate::{Idleness, config::Config};
 use plait_control_openflow::{Batch, Design, News, PacketIn, PacketIns, Probes, Rounds, Tried};
 use plait_control_runtime::{Content, View, ViewId};
 use rustix::event::epoll::Event;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// How long nobody looks for silent switches, at most.
@@ -66,6 +68,7 @@ pub struct Worker<'a> {
     took: Duration,
     round: u64,
     events: Vec<Event>,
+    spin: Spin,
     views: (ViewId, ViewId),
 }
 
@@ -93,6 +96,7 @@ impl<'a> Worker<'a> {
             took: Duration::ZERO,
             round: 0,
             events: Vec::with_capacity(1024),
+            spin: Spin::default(),
             views: (PacketIns::id(), Probes::id()),
         }
     }
@@ -154,11 +158,17 @@ impl<'a> Worker<'a> {
             |place: usize| !blind && !shared.slots[members[place] as usize].ready.load(Ordering::Acquire);
         let mut queued = false;
         while let Some(place) = self.rounds.next(idle) {
+            let began = shared.now();
             let tried = self.visit(members[place]);
+            Counters::add(&self.counters.reading, shared.now().saturating_sub(began).as_nanos() as u64);
             self.rounds.went(tried);
             self.pass_news();
             if shared.config.design == Design::SharedQueue {
                 queued |= self.enqueue();
+                // Switches are slowed down, and memory is bounded: who reads helps to process.
+                while self.queue().is_full() {
+                    self.dequeue();
+                }
             }
             let full = self.requests.len() >= self.batch.threshold();
             if full || (shared.config.batch_per_read && !self.requests.is_empty()) {
@@ -193,10 +203,16 @@ impl<'a> Worker<'a> {
             Went::Bytes(count) => count,
             // A handshake's answer, for one.
             Went::Later if link.stream.push().is_err() => return self.leave(slot, held.take()),
-            Went::Later => return Tried::Empty,
+            Went::Later => {
+                if !link.stream.is_watched() {
+                    place.ready.store(true, Ordering::Release);
+                }
+                return Tried::Empty;
+            }
             Went::Ended => return self.leave(slot, held.take()),
         };
-        if count == self.buffer.len() || link.stream.may_hold_input() || place.ended.load(Ordering::Acquire) {
+        let may_hold = link.stream.may_hold_input() || !link.stream.is_watched();
+        if count == self.buffer.len() || may_hold || place.ended.load(Ordering::Acquire) {
             place.ready.store(true, Ordering::Release);
         }
         let datapath = link.session.datapath();
@@ -335,11 +351,16 @@ impl<'a> Worker<'a> {
         if shared.brain.due().is_some_and(|due| due <= shared.now()) {
             shared.brain.time(shared.now(), &mut self.outcome);
         }
-        shared.brain.work(|| shared.now(), &mut self.outcome);
-        if !self.outcome.commands.is_empty() {
-            let commands = std::mem::take(&mut self.outcome.commands);
-            self.outbox.send(shared, &commands, self.counters);
-        }
+        let (outbox, counters) = (&mut self.outbox, self.counters);
+        shared.brain.work(
+            || shared.now(),
+            &mut self.outcome,
+            |commands| {
+                let began = shared.now();
+                outbox.send(shared, commands, counters);
+                Counters::add(&counters.writing, shared.now().saturating_sub(began).as_nanos() as u64);
+            },
+        );
     }
 
     /// Room for a batch: that of one which nobody has any more, if there is one.
@@ -362,19 +383,18 @@ impl<'a> Worker<'a> {
         if self.requests.is_empty() {
             return false;
         }
-        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        self.requests.iter().for_each(|packet| queue.push(&packet));
-        self.requests.clear();
-        drop(queue);
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).push(&mut self.requests);
         self.shared.wake(None);
         true
     }
 
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn dequeue(&mut self) -> bool {
         let most = self.batch.threshold();
-        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.take(most, &mut self.requests);
-        drop(queue);
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).take(most, &mut self.requests);
         let some = !self.requests.is_empty();
         let full = self.requests.len() >= most;
         self.process(full);
@@ -475,9 +495,7 @@ impl<'a> Worker<'a> {
         match self.shared.config.design {
             Design::RoundRobin => self.members.iter().any(ready),
             Design::SharedQueue if self.number == 0 => self.members.iter().any(ready),
-            Design::SharedQueue => {
-                !self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-            }
+            Design::SharedQueue => !self.queue().is_empty(),
             Design::StaticPartition | Design::DynamicPartition => self.members.iter().any(|slot| {
                 let own = self.shared.slots[*slot as usize].worker.load(Ordering::Relaxed) == self.number;
                 own && ready(slot)
@@ -495,7 +513,12 @@ impl<'a> Worker<'a> {
             // Without a map there is nothing to wait for: that is what it costs.
             return std::thread::yield_now();
         }
-        match self.shared.poller.poll(self.shared, wait, &mut self.events) {
+        let shared = self.shared;
+        // Who does not read has no use for what a poll tells: it would keep it from the one that does.
+        let reads = shared.config.design != Design::SharedQueue || self.number == 0;
+        let poll = |wait| shared.poller.poll(shared, wait, &mut self.events);
+        let asked = reads.then(|| self.spin.wait(wait, || shared.now(), poll)).flatten();
+        match asked {
             Some(found) => {
                 Counters::add(&self.counters.polls, 1);
                 let partitioned = self.is_partitioned();

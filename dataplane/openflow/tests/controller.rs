@@ -305,6 +305,26 @@ fn every_design_answers_every_request_of_every_switch() {
 }
 
 #[test]
+fn in_every_design_one_request_at_a_time_is_answered_before_anybody_naps() {
+    let took = |design| {
+        let controller = start(Config { design, workers: 3, ..Config::default() });
+        let mut client = Client::connect(&controller, Version::V10, 1);
+        until("it is known", || controller.switches().len() == 1);
+        let began = Instant::now();
+        for number in 0..200 {
+            client.packet_in(BufferId(number), &frame(1));
+            assert_eq!(client.packet_out().0, BufferId(number));
+        }
+        began.elapsed()
+    };
+    let alone = took(Design::RoundRobin);
+    for design in [Design::SharedQueue, Design::StaticPartition, Design::DynamicPartition] {
+        // A nap is a tenth of a second, and hundreds of times as long as an answer takes.
+        assert!(took(design) < 20 * alone + Duration::from_secs(2), "{design:?}");
+    }
+}
+
+#[test]
 fn a_switch_that_connects_again_is_the_same_switch_and_one_that_goes_is_remembered() {
     let controller = start(Config::default());
     let mut first = Client::connect(&controller, Version::V13, 5);

@@ -15,8 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const LAB: &str =
-    "plait: 1\nnodes: {a: host, r: router, b: host}\nlinks: [a-r, {endpoints: [r, b], mtu: 1400B}]\n";
+const LAB: &str = "plait: 1\nnodes: {a: host, r: router, b: host, s: ovs}\nlinks: [a-r, {endpoints: [r, b], mtu: 1400B}, b-s]\n";
 
 /// Links that the guest's kernel makes: one that wants an auxiliary node, and one that netem does alone.
 const INNER: &str = "plait: 1\nname: inner\nnodes: [a, b, c]\nlinks:\n\
@@ -35,6 +34,9 @@ fn a_guest_is_a_node_with_a_kernel_of_its_own() {
     equipment.memory = ByteCount::new(1 << 30);
     let mut guest = Guest::start(&handle(&person, &testbed.name), "r", &equipment).unwrap();
     println!("Linux {} was up after {:?}", guest.kernel(), guest.booted_in());
+    let refused =
+        Guest::start(&handle(&person, &testbed.name), "s", &equipment).err().map(|why| why.to_string());
+    assert!(refused.as_ref().is_some_and(|why| why.contains("`ovs`")), "{refused:?}");
 
     commands_end_as_they_do(&mut guest);
     a_command_that_hangs_is_stopped(&mut guest);

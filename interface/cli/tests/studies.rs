@@ -101,3 +101,23 @@ fn a_long_queue_makes_a_ping_wait_and_a_short_one_does_not() {
     assert!([&short, &long].iter().all(|run| (5e6..20e6).contains(&value(run, "goodput"))), "{short} {long}");
     person.assert_nothing_runs();
 }
+
+#[test]
+fn maestros_experiments_run_and_count_what_workers_meet() {
+    let Some(person) = Person::root() else { return };
+    if !installed("python3") {
+        return;
+    }
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/maestro/run");
+    let mut command = person.command(study);
+    command.args(["--small", "counted"]).env("PLAIT", env!("CARGO_BIN_EXE_plait"));
+    let said = Running::start(&mut command, "studies/maestro/run --small counted".to_owned()).wait().fine();
+    for design in ["round robin", "shared queue", "static partition", "dynamic partition"] {
+        assert!(said.contains(&format!("| {design} | ")), "{said}");
+    }
+    let kept = std::fs::read_dir(person.work().join("results/study-maestro")).unwrap();
+    // Two to know the capacity, one for each design, of which one was run before.
+    let runs = kept.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "json"));
+    assert!(runs.count() >= 5, "{said}");
+    person.assert_nothing_runs();
+}

@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use plait_model_quantity::ByteCount;
 use plait_testbed_runtime::control::{Exited, Testbed};
 use plait_testbed_runtime::kernel::files::Doing;
+use plait_testbed_runtime::plan::OpenFlowState;
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ pub struct Guest {
 impl Guest {
     /// Boots a guest in the place of a node and waits until it is that node: a router forwards, a switch
     /// bridges. The node's own stack hears nothing from then on, and its programs, daemons and files stay
-    /// outside.
+    /// outside, so that no node of the kinds `ovs` and `controller` is replaced.
     ///
     /// Takes about five seconds. The machine needs `qemu-system-x86_64`, `ip` and `tc`, and `/dev/net/tun`
     /// open to the testbed's owner.
@@ -79,6 +80,17 @@ impl Guest {
                 format!("there is no node `{node}` in {}", testbed.name()),
             )
         })?;
+        if let Some(openflow) = &known.openflow {
+            let kind = match openflow {
+                OpenFlowState::Switch(_) => "ovs",
+                OpenFlowState::Controller(_) => "controller",
+            };
+            let why = format!(
+                "no guest can be the node `{node}` of the kind `{kind}`: what makes it one runs outside of guests; put \
+                 the guest on a host, a router or a switch beside it"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let started = Instant::now();
         let (machine, control) = Machine::start(testbed, node, known, equipment)?;
         let mut channel = Channel::new(control);

@@ -1,0 +1,120 @@
+"""One run of a controller under one load: what was asked, what came of it, kept in a folder so that a study goes on."""
+
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import time
+
+# As many stations in all on either map, so that tables have the same size: 79 switches of 1000, 1347 of 58.
+STATIONS = {79: 1000, 1347: 58}
+PRESETS = {"NOX": ("--preset", "nox"), "Beacon": ("--preset", "beacon")}
+DESIGNS = {
+    "round robin": ("--design", "round-robin"),
+    "shared queue": ("--design", "shared-queue"),
+    "static partition": ("--design", "static-partition"),
+    "dynamic partition": ("--design", "dynamic-partition"),
+    **PRESETS,
+}
+
+
+class Failed(Exception):
+    pass
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Lab:
+    """Runs cells, each once: what a folder holds is not run again."""
+
+    def __init__(self, plait, folder, seconds):
+        self.plait, self.folder, self.seconds = plait, folder, seconds
+        os.makedirs(folder, exist_ok=True)
+
+    def run(self, app, controller=(), load=(), workers=4, switches=79, seconds=None, sample=None):
+        """What the load measured, with what the controller counted as `workers`. With `sample`, seconds, the counters
+        are also asked for that often while the load runs, and are `samples`."""
+        seconds = seconds or self.seconds
+        asked = ["controller", "run", "--app", app, "--workers", str(workers), *controller]
+        stations = STATIONS.get(switches, 1000)
+        offered = ["--switches", str(switches), "--stations", str(stations), "--duration", f"{seconds}s", *load]
+        key = hashlib.sha256(json.dumps([asked, offered, sample]).encode()).hexdigest()[:16]
+        path = os.path.join(self.folder, f"{key}.json")
+        if os.path.exists(path):
+            with open(path) as file:
+                return json.load(file)
+        told = self.measure(asked, offered, seconds, sample)
+        told["asked"] = " ".join(asked + offered)
+        with open(path + ".new", "w") as file:
+            json.dump(told, file)
+        os.replace(path + ".new", path)
+        rate, worst = told["answered"] / 1e6, 100 * told["worst_deviation"]
+        print(f"  {rate:6.2f} M/s  worst {worst:6.1f} %   {' '.join(asked[3:])} · {' '.join(offered)}", flush=True)
+        return told
+
+    def measure(self, asked, offered, seconds, sample):
+        port, name = free_port(), f"study-{os.getpid()}"
+        address = f"127.0.0.1:{port}"
+        with open(os.path.join(self.folder, "controller.log"), "w") as log:
+            controller = subprocess.Popen([self.plait, *asked, "--listen", address, "--name", name],
+                                          stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            self.wait(address, controller)
+            load = subprocess.Popen([self.plait, "controller", "load", address, *offered, "--json"],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            samples = []
+            while sample and load.poll() is None:
+                time.sleep(sample)
+                samples.append({"at": time.time(), "workers": self.counters(name)})
+            out, fault = load.communicate(timeout=seconds + 60)
+            if load.returncode:
+                raise Failed(f"{' '.join(offered)}: {fault or out}")
+            told = json.loads(out)
+            told["workers"] = self.counters(name)
+            told["samples"] = samples
+            told["processor"] = processor_time(controller.pid)
+            return told
+        finally:
+            controller.terminate()
+            controller.wait(timeout=20)
+
+    def wait(self, address, controller):
+        host, port = address.split(":")
+        for _ in range(200):
+            if controller.poll() is not None:
+                raise Failed("the controller ended before it was loaded")
+            try:
+                socket.create_connection((host, int(port)), 0.2).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise Failed("the controller does not listen")
+
+    def counters(self, name):
+        done = subprocess.run([self.plait, "controller", "stats", "--name", name, "--json"],
+                              capture_output=True, text=True, check=False, timeout=20)
+        return json.loads(done.stdout)["workers"] if done.returncode == 0 else []
+
+
+def processor_time(pid):
+    """Seconds of processor that a process has used."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def rate(value):
+    return ("--rate", f"{value:.0f}")
+
+
+def probe_ms(told):
+    return told["probe"]["latency"]["p50"] / 1000 if told.get("probe") else float("nan")
+
+
+def count(told, what):
+    return sum(worker[what] for worker in told["workers"])
