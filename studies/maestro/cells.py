@@ -42,7 +42,10 @@ class Lab:
         seconds = seconds or self.seconds
         asked = ["controller", "run", "--app", app, "--workers", str(workers), *controller]
         stations = STATIONS.get(switches, 1000)
-        offered = ["--switches", str(switches), "--stations", str(stations), "--duration", f"{seconds}s", *load]
+        # Until buffers are full, greedy switches get more; a load that changes has no such beginning alone.
+        settle = 0 if sample else 1
+        offered = ["--switches", str(switches), "--stations", str(stations), "--settle", str(settle)]
+        offered += ["--duration", f"{seconds + settle}s", *load]
         key = hashlib.sha256(json.dumps([asked, offered, sample]).encode()).hexdigest()[:16]
         path = os.path.join(self.folder, f"{key}.json")
         if os.path.exists(path):

@@ -137,7 +137,7 @@ def sizes(lab, app):
         told = lab.run(app, (), uniform(load), switches=switches)
         told_twice = lab.run(app, (), uniform(load), switches=switches, seconds=2 * lab.seconds)
         # What came before the load, the handshakes most of all, is in both.
-        requests = told_twice["answered"] * 2 * lab.seconds - told["answered"] * lab.seconds
+        requests = told_twice["answered"] * told_twice["seconds"] - told["answered"] * told["seconds"]
         rows.append([switches, (told_twice["processor"] - told["processor"]) / requests * 1e9])
     return rows
 

@@ -148,11 +148,13 @@ impl<'a> Parsed<'a> {
 }
 
 /// Whether an address can be a station's.
+#[inline]
 pub(crate) fn is_station(mac: Mac) -> bool {
     !mac.is_group() && mac != Mac::default()
 }
 
 /// Whether hosts can be behind a port.
+#[inline]
 pub(crate) fn is_attachment(port: Port) -> bool {
     port.is_physical() || port == Port::LOCAL
 }

@@ -3,7 +3,8 @@
 use crate::access::{AccessList, Verdict, access_lists};
 use crate::frame::{Parsed, is_attachment, is_station};
 use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
-use crate::stations::{Learned, Seen, Stations, Table};
+use crate::shards::Look;
+use crate::stations::{Learned, Seen, Station, Stations, Table};
 use crate::{Set, welcome};
 use plait_control_openflow::{
     Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
@@ -127,7 +128,7 @@ impl Switching {
         let mut fresh: HashMap<(u64, Mac), Port> = HashMap::new();
         let access = access.filter(|list| !list.rules.is_empty());
         let mut known = [Known::default(); AT_ONCE];
-        let mut table = None;
+        let mut table: Option<(u64, Option<&Table>)> = None;
         for (place, packet) in batch.iter().enumerate() {
             if place % AT_ONCE == 0 {
                 for (known, place) in known.iter_mut().zip(place..) {
@@ -141,7 +142,8 @@ impl Switching {
                     *known = Known::of(&packet, own);
                 }
             }
-            let Known { source, destination, mut behind_source, mut to } = known[place % AT_ONCE];
+            let Known { source, destination, .. } = known[place % AT_ONCE];
+            let (mut behind_source, mut to) = known[place % AT_ONCE].ports();
             let port = packet.in_port;
             let for_bridges = matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, 0..=0x0f]);
             let verdict = match access.map(|list| (list, Parsed::of(packet.frame))) {
@@ -222,22 +224,28 @@ const MESSAGE: usize = 104;
 /// waits for memory and for no other, overlap.
 const AT_ONCE: usize = 16;
 
-/// What is known of a packet. Of a frame that is none, the source is no station.
+/// What is looked up of a packet. Of a frame that is none, the source is no station.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct Known<'a> {
     source: Mac,
     destination: Mac,
-    behind_source: Option<Port>,
-    to: Option<Port>,
+    looks: Option<(Look<'a, Station>, Look<'a, Station>)>,
 }
 
-impl Known {
+impl<'a> Known<'a> {
     #[inline]
-    fn of(packet: &PacketIn<'_>, table: Option<&Table>) -> Self {
+    fn of(packet: &PacketIn<'_>, table: Option<&'a Table>) -> Self {
         let Ok(frame) = ethernet::Frame::parse(packet.frame) else { return Self::default() };
         let (source, destination) = (frame.source(), frame.destination());
-        let behind = |station| table.and_then(|table| table.port(station));
-        Self { source, destination, behind_source: behind(source), to: behind(destination) }
+        let looks = table.map(|table| (table.look(source), table.look(destination)));
+        Self { source, destination, looks }
+    }
+
+    /// Where its source and its destination are.
+    #[inline]
+    fn ports(&self) -> (Option<Port>, Option<Port>) {
+        let Some((source, destination)) = self.looks else { return (None, None) };
+        (source.end().map(|station| station.port), destination.end().map(|station| station.port))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 ///
 /// Choice: parts that are open-addressed arrays, and no persistent trie: a look-up waits for two loads that depend
 /// on each other, where a trie of a thousand stations takes about five. A change copies the part that it is in,
-/// 6 KiB of a table of 16384 values of 16 bytes, once for each run that changes it.
+/// 6 KiB of a table of 16384 values of 8 bytes, once for each run that changes it.
 ///
 /// Choice: hashed by foldhash with seeds of the process's own, since numbers are chosen by whoever sends; std's
 /// SipHash would do, and takes more steps.
@@ -49,12 +49,16 @@ impl<V: Clone + Default> Shards<V> {
     /// The value of a number.
     #[inline]
     pub fn get(&self, key: u64) -> Option<&V> {
-        if key == 0 {
-            return None;
-        }
+        self.look(key).end()
+    }
+
+    /// Begins to look for a number: whoever has several to look for begins with all, so that they wait for memory together.
+    #[inline]
+    pub fn look(&self, key: u64) -> Look<'_, V> {
         let hash = self.hasher.hash_one(key);
         let slots = &*self.shards[shard(hash)];
-        slots.get(place(slots, hash, key)?).filter(|slot| slot.key == key).map(|slot| &slot.value)
+        let at = hash as usize & slots.len().wrapping_sub(1);
+        Look { slots, at, first: slots.get(at).map_or(0, |slot| slot.key), key }
     }
 
     /// Gives a number, which is not 0, a value.
@@ -111,6 +115,33 @@ impl<V: Clone + Default> Shards<V> {
     pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         let slots = self.shards.iter().flat_map(|shard| shard.iter());
         slots.filter(|slot| slot.key != 0).map(|slot| (slot.key, &slot.value))
+    }
+}
+
+/// A look-up that was begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a, V> {
+    slots: &'a [Slot<V>],
+    at: usize,
+    /// The number at the first place. It is read and not looked at, so that nothing waits for it yet.
+    first: u64,
+    key: u64,
+}
+
+impl<'a, V> Look<'a, V> {
+    /// What was looked for.
+    #[inline]
+    pub fn end(self) -> Option<&'a V> {
+        let Self { slots, mut at, first, key } = self;
+        if key == 0 {
+            return None;
+        }
+        let mut found = first;
+        while found != key && found != 0 {
+            at = (at + 1) & (slots.len() - 1);
+            found = slots[at].key;
+        }
+        (found == key).then(|| &slots[at].value)
     }
 }
 

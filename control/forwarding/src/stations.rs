@@ -1,7 +1,7 @@
 //! Where stations are: the state `stations`, and the stream `learned` that it grows from.
 
 use crate::frame::is_station;
-use crate::shards::Shards;
+use crate::shards::{Look, Shards};
 use foldhash::fast::RandomState;
 use plait_control_openflow::Port;
 use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
@@ -21,19 +21,19 @@ pub struct Stations {
 pub struct Table {
     stations: Shards<Station>,
     /// Behind each port, in the order in which they were learned.
-    behind: RedBlackTreeMapSync<Port, RedBlackTreeMapSync<u64, u64>>,
-    /// How many were ever learned.
-    learned: u64,
+    behind: RedBlackTreeMapSync<Port, RedBlackTreeMapSync<u32, u64>>,
+    /// The number of the next that is learned.
+    next: u32,
 }
 
-/// Where a station is.
+/// Where a station is. Choice: in eight bytes, so that four stations lie in a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-struct Station {
+pub(crate) struct Station {
     /// Behind this port.
-    port: Port,
-    /// How many of its table were learned before.
-    learned: u64,
+    pub port: Port,
+    /// Its place in the order in which they were learned.
+    learned: u32,
 }
 
 impl Default for Station {
@@ -90,12 +90,8 @@ impl Stations {
             let (learned, key) = (*learned, *key);
             table.remove(key, Station { port, learned });
         }
-        let learned = table.learned;
-        table.learned += 1;
-        table.stations.insert(key, Station { port, learned });
-        let mut stations = table.behind.get(&port).cloned().unwrap_or_else(RedBlackTreeMapSync::new_sync);
-        stations.insert_mut(learned, key);
-        table.behind.insert_mut(port, stations);
+        let learned = table.number();
+        table.put(key, Station { port, learned });
         before.map(|known| known.port)
     }
 
@@ -122,6 +118,36 @@ impl Table {
     #[inline]
     pub fn port(&self, station: Mac) -> Option<Port> {
         self.stations.get(number(station)).map(|station| station.port)
+    }
+
+    #[inline]
+    pub(crate) fn look(&self, station: Mac) -> Look<'_, Station> {
+        self.stations.look(number(station))
+    }
+
+    /// The place of a station that is learned now. When there are no more numbers, places are numbered from 0 again.
+    fn number(&mut self) -> u32 {
+        if self.next == u32::MAX {
+            let order: BTreeMap<u32, (u64, Port)> =
+                self.stations.iter().map(|(key, known)| (known.learned, (key, known.port))).collect();
+            self.behind = RedBlackTreeMapSync::new_sync();
+            self.next = 0;
+            for (key, port) in order.into_values() {
+                let learned = self.next;
+                self.next += 1;
+                self.put(key, Station { port, learned });
+            }
+        }
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn put(&mut self, key: u64, station: Station) {
+        self.stations.insert(key, station);
+        let behind = self.behind.get(&station.port).cloned();
+        let mut behind = behind.unwrap_or_else(RedBlackTreeMapSync::new_sync);
+        behind.insert_mut(station.learned, key);
+        self.behind.insert_mut(station.port, behind);
     }
 
     fn remove(&mut self, key: u64, known: Station) {
@@ -156,7 +182,7 @@ impl Wit for Stations {
     }
     fn to_value(&self) -> Value {
         let table = |table: &Table| {
-            let all: BTreeMap<u64, ([u8; 6], Port)> = table
+            let all: BTreeMap<u32, ([u8; 6], Port)> = table
                 .stations
                 .iter()
                 .map(|(key, station)| (station.learned, (address(key), station.port)))

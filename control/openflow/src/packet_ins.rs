@@ -71,15 +71,18 @@ impl PacketIns {
     }
 
     /// Every one.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PacketIn<'_>> {
         self.requests.iter().map(|request| self.at(request))
     }
 
     /// One of them, by its place.
+    #[inline]
     pub fn get(&self, place: usize) -> Option<PacketIn<'_>> {
         self.requests.get(place).map(|request| self.at(request))
     }
 
+    #[inline]
     fn at(&self, request: &Request) -> PacketIn<'_> {
         let Request { switch, cookie, start, length, total, port, buffer, version, reason, table } = *request;
         let (start, length) = (start as usize, usize::from(length));
@@ -97,6 +100,7 @@ impl PacketIns {
     }
 
     /// Adds a request whose frame is copied.
+    #[inline]
     pub fn push(&mut self, packet: &PacketIn<'_>) {
         // A batch is a part of what was read at once, far from four gigabytes; a frame is shorter than its message.
         let (Ok(start), Ok(length)) = (u32::try_from(self.bytes.len()), u16::try_from(packet.frame.len()))
@@ -140,6 +144,7 @@ impl<'a> PacketIn<'a> {
     ///
     /// # Errors
     /// It is no packet-in of its version.
+    #[inline]
     pub fn of(switch: u64, hot: &Hot<'a>) -> Result<Self, Malformed> {
         let kept = |buffer: BufferId| (buffer != BufferId::NO_BUFFER).then_some(buffer.0);
         if hot.frame.version() == v10::VERSION {
@@ -226,8 +231,9 @@ pub struct Probes(pub PacketIns);
 
 impl Probes {
     /// Whether a packet-in is one.
+    #[inline]
     pub fn includes(packet: &PacketIn<'_>) -> bool {
-        packet.frame.get(12..14) == Some(&[0x88, 0xcc])
+        matches!(packet.frame.get(12..14), Some([0x88, 0xcc]))
     }
 }
 

@@ -30,6 +30,7 @@ impl Port {
     pub const ANY: Self = Self(v13::PortNumber::ANY.0);
 
     /// Whether it is one of the switch, not one that means something else.
+    #[inline]
     pub fn is_physical(self) -> bool {
         (1..=v13::PortNumber::MAX.0).contains(&self.0)
     }

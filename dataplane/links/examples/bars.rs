@@ -78,24 +78,28 @@ fn delay(small: bool) {
     let mut point = |label: &str, (mean_bound, p99_bound): (f64, f64)| {
         for asked in ["200us", "1ms", "5ms", "20ms", "100ms"] {
             lab.engine.set(LINK, 0, conditions(&[("delay", asked)])).unwrap();
-            standstill();
+            let name = format!("{label} {asked}");
             let asked: TimeSpan = asked.parse().unwrap();
-            let delays = path.delays(count, gap, asked).unwrap();
+            let delays = untainted(&lab, &name, || {
+                standstill();
+                path.delays(count, gap, asked).unwrap()
+            });
             let mut errors: Vec<f64> =
                 delays.iter().map(|delay| (*delay as f64 - asked.as_nanos() as f64) / 1000.0).collect();
             let mean = errors.iter().sum::<f64>() / errors.len() as f64;
             errors.sort_unstable_by(f64::total_cmp);
             let rank = |share: f64| errors[(errors.len() as f64 * share) as usize];
             println!(
-                "# {label} {asked}: {} probes, mean {mean:.1}, p1 {:.1}, p50 {:.1}, p99 {:.1}, max {:.1} us",
+                "# {name}: {} probes, mean {mean:.1}, p1 {:.1}, p50 {:.1}, p99 {:.1}, max {:.1} us",
                 errors.len(),
                 rank(0.01),
                 rank(0.5),
                 rank(0.99),
                 errors[errors.len() - 1]
             );
-            at_most(&format!("delay-{label}-{asked}-mean"), mean.abs(), "us", mean_bound);
-            at_most(&format!("delay-{label}-{asked}-p99"), rank(0.99), "us", p99_bound);
+            let name = name.replace(' ', "-");
+            at_most(&format!("delay-{name}-mean"), mean.abs(), "us", mean_bound);
+            at_most(&format!("delay-{name}-p99"), rank(0.99), "us", p99_bound);
         }
     };
     // Without real-time scheduling the bars are those of class B.
@@ -140,6 +144,21 @@ fn delay(small: bool) {
     });
     let report = lab.engine.report().unwrap();
     println!("# class {:?}, lateness {:?}, missed {}", report.class, report.lateness, report.missed);
+}
+
+/// What was measured while the engine did what the model said. As with an experiment's runs, what a tainted second is a part
+/// of is made again, at most twice.
+fn untainted<T>(lab: &Lab, name: &str, mut measure: impl FnMut() -> T) -> T {
+    let tainted = || lab.engine.report().unwrap().tainted.len();
+    for _ in 0..2 {
+        let before = tainted();
+        let measured = measure();
+        if tainted() == before {
+            return measured;
+        }
+        println!("# {name}: the engine was late by its own account, so it is made again");
+    }
+    measure()
 }
 
 /// Says how much of the time a processor stands still while a thread only reads the clock.

@@ -43,6 +43,9 @@ pub fn run(load: &Load) -> Result<Measured, LoadError> {
     if load.stations < 2 || load.stations % 2 == 1 || load.ports < 2 || load.ports % 2 == 1 {
         return Err(LoadError::Asked("stations and ports are even numbers of 2 at least"));
     }
+    if Duration::from_secs(load.settle) >= load.duration {
+        return Err(LoadError::Asked("a load lasts for longer than what shares leave out of it"));
+    }
     let threads = load.threads.min(load.offers.len());
     let shared = Shared {
         ready: Barrier::new(threads),
@@ -387,6 +390,7 @@ impl Worker {
         });
         Measured {
             duration,
+            settle: load.settle,
             switches: switches.collect(),
             latency: self.latency,
             lag: self.lag,

@@ -22,6 +22,8 @@ pub struct Load {
     pub schedule: Schedule,
     /// How long requests are due.
     pub duration: Duration,
+    /// Whole seconds at the beginning that shares leave out: until buffers are full, some get more than others.
+    pub settle: u64,
     /// How long the last answers are waited for.
     pub linger: Duration,
     /// How long connecting, the handshake and telling stations may take together.
@@ -52,6 +54,7 @@ impl Load {
             probe: None,
             schedule: Vec::new(),
             duration: Duration::from_secs(10),
+            settle: 0,
             linger: Duration::from_secs(1),
             warm_up: Duration::from_secs(10),
             patience: Duration::from_secs(1),

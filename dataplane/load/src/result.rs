@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Measured {
     /// Nanoseconds during which requests were due.
     pub duration: u64,
+    /// Whole seconds of them, at the beginning, that shares leave out.
+    #[serde(default)]
+    pub settle: u64,
     /// Each switch.
     pub switches: Vec<SwitchMeasured>,
     /// Latencies of all answers but the prober's, in nanoseconds.
@@ -80,6 +83,7 @@ impl Measured {
     /// Adds what another process measured in the same seconds.
     pub fn merge(&mut self, other: Self) {
         self.duration = self.duration.max(other.duration);
+        self.settle = self.settle.max(other.settle);
         self.switches.extend(other.switches);
         self.latency.merge(&other.latency);
         self.lag.merge(&other.lag);
@@ -97,13 +101,12 @@ impl Measured {
             .iter()
             .map(|switch| (switch.rate.map_or(f64::INFINITY, |_| switch.wanted as f64 / seconds), 1.0))
             .collect();
-        let throughput = answered as f64 / seconds;
-        let fair = max_min(&offers, throughput);
+        let settled: Vec<f64> = switches.iter().map(|switch| self.settled(switch)).collect();
+        let fair = max_min(&offers, settled.iter().sum());
         let shares: Vec<Share> = switches
             .iter()
-            .zip(&fair)
-            .map(|(switch, fair)| {
-                let got = switch.answered as f64 / seconds;
+            .zip(fair.iter().zip(settled))
+            .map(|(switch, (fair, got))| {
                 Share {
                     datapath: switch.datapath,
                     offered: switch.offered as f64 / seconds,
@@ -128,7 +131,7 @@ impl Measured {
             seconds,
             offered: sum(|switch| switch.offered) as f64 / seconds,
             sent: sum(|switch| switch.sent) as f64 / seconds,
-            answered: throughput,
+            answered: answered as f64 / seconds,
             unanswered,
             errors: sum(|switch| switch.errors),
             refused: sum(|switch| switch.refused),
@@ -148,6 +151,14 @@ impl Measured {
             by_second: by_second(&switches),
             hosts: self.hosts.clone(),
         }
+    }
+
+    /// Answers a second to a switch, of the seconds that shares are taken of.
+    fn settled(&self, switch: &SwitchMeasured) -> f64 {
+        let seconds = self.duration as f64 / 1e9 - self.settle as f64;
+        let early: u64 =
+            switch.answered_by_second.iter().take(self.settle as usize).copied().map(u64::from).sum();
+        switch.answered.saturating_sub(early) as f64 / seconds
     }
 }
 
@@ -235,7 +246,7 @@ pub struct Share {
     pub offered: f64,
     /// Requests sent a second.
     pub sent: f64,
-    /// Answers a second.
+    /// Answers a second, of the seconds that shares are taken of.
     pub answered: f64,
     /// Its max-min share of the throughput, by what the controller could have had of each. A closed loop offers whatever is
     /// taken; of a load that is itself late, what it did not make counts for no switch.
@@ -287,6 +298,21 @@ mod tests {
         assert!((report.worst_deviation - 1.0 / 9.0).abs() < 1e-9);
         assert_eq!(report.deviation_cdf.last().map(|(_, share)| *share), Some(1.0));
         assert_eq!(report.by_second, [Second { offered: 2100, sent: 0, answered: 1000 }]);
+    }
+
+    #[test]
+    fn shares_leave_out_the_seconds_in_which_buffers_fill() {
+        let mut first = measured(1, 1000, 900);
+        first.switches[0].answered_by_second = vec![500, 400];
+        let mut second = measured(2, 1000, 500);
+        second.switches[0].answered_by_second = vec![100, 400];
+        first.merge(second);
+        first.duration = 2_000_000_000;
+        assert!(first.report().worst_deviation > 0.2);
+        first.settle = 1;
+        let report = first.report();
+        assert!(report.worst_deviation < 1e-9);
+        assert_eq!((report.shares[0].answered, report.answered), (400.0, 700.0));
     }
 
     #[test]

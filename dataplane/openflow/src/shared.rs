@@ -30,6 +30,8 @@ pub struct Shared {
     pub generation: AtomicU64,
     /// Requests that one worker has read and any may take, in the design that has that.
     pub queue: Mutex<Queue>,
+    /// When a worker found nothing to do the last time, in nanoseconds.
+    pub rested: AtomicU64,
     /// Those that sleep.
     pub sleepers: Mutex<Vec<(usize, Thread)>>,
     /// Answers that somebody waits for, by slot and transaction.
@@ -58,6 +60,7 @@ impl Shared {
             generation: AtomicU64::new(1),
             // Choice: full with four batches for each worker, so that none is ever short of one.
             queue: Mutex::new(Queue::new(config.most_batch.saturating_mul(4 * config.workers))),
+            rested: AtomicU64::default(),
             sleepers: Mutex::default(),
             waiting: Mutex::default(),
             began: Instant::now(),

@@ -35,6 +35,10 @@ const NAP: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(1);
 /// Over how long a worker measures how much of a processor it has. Choice: some time slices of the kernel's.
 const WINDOW: Duration = Duration::from_millis(10);
+/// A worker that has less than this part of a processor gives way even when there is more to do than can be done. Choice: a
+/// fifth. Who shares a processor with one that makes the load has half of it, and uses what the other leaves; with
+/// several, each loses more by waiting for the locks of those that do not run.
+const SHORT: u32 = 5;
 /// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
 /// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
 const UNREAD: usize = 1 << 18;
@@ -438,8 +442,8 @@ impl<'a> Worker<'a> {
         self.window = (self.idle, used());
     }
 
-    /// Whether others want the processor that it works on: then one worker less gets more done, since no two wait for each
-    /// other. The first worker never gives way.
+    /// Whether others want the processor that it works on, and all would be done without it: whoever makes the load is then in
+    /// time. The first worker never gives way.
     fn is_short(&mut self) -> bool {
         let now = self.shared.now();
         let wanted = now.saturating_sub(self.window.0);
@@ -448,7 +452,9 @@ impl<'a> Worker<'a> {
         }
         let (_, before) = std::mem::replace(&mut self.window, (now, used()));
         let had = self.window.1.saturating_sub(before);
-        self.number != 0 && self.shared.config.scale && !self.is_partitioned() && had < wanted * 4 / 5
+        let rested = Duration::from_nanos(self.shared.rested.load(Ordering::Relaxed));
+        let enough = if now.saturating_sub(rested) < WINDOW { wanted * 4 / 5 } else { wanted / SHORT };
+        self.number != 0 && self.shared.config.scale && !self.is_partitioned() && had < enough
     }
 
     fn wake_others(&self) {
@@ -507,6 +513,7 @@ impl<'a> Worker<'a> {
     fn sleep(&mut self) {
         Counters::add(&self.counters.sleeps, 1);
         let now = self.shared.now();
+        self.shared.rested.store(now.as_nanos() as u64, Ordering::Relaxed);
         let due = self.shared.brain.due().map_or(HOUSEKEEPING, |due| due.saturating_sub(now));
         let wait = due.min(HOUSEKEEPING);
         if self.shared.config.idleness == Idleness::Unknown {

@@ -88,17 +88,20 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// Fewer than fourteen.
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, payload) = split(bytes, "Ethernet")?;
         Ok(Self { header, payload })
     }
 
     /// Who it is for.
+    #[inline]
     pub fn destination(&self) -> Mac {
         Mac(self.header.destination)
     }
 
     /// Who sent it.
+    #[inline]
     pub fn source(&self) -> Mac {
         Mac(self.header.source)
     }

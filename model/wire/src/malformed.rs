@@ -45,6 +45,7 @@ impl Fault {
 }
 
 /// The first bytes as a header, and what follows.
+#[inline]
 pub(crate) fn split<'a, H>(bytes: &'a [u8], protocol: &'static str) -> Result<(&'a H, &'a [u8]), Malformed>
 where
     H: zerocopy::FromBytes + zerocopy::Immutable + zerocopy::KnownLayout + zerocopy::Unaligned,
@@ -54,6 +55,7 @@ where
 }
 
 /// So many bytes, and what follows.
+#[inline]
 pub(crate) fn take<'a>(
     bytes: &'a [u8],
     need: usize,

@@ -54,6 +54,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn take(&mut self, now: Duration, message: Hot<'_>, hot: &mut impl FnMut(Hot<'_>)) {
         self.heard = now;
         self.asked = None;

@@ -37,6 +37,9 @@ pub struct LoadArguments {
     /// How long
     #[arg(long, default_value = "10s")]
     pub duration: TimeSpan,
+    /// Seconds at the beginning that shares leave out, since some get more until buffers are full
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub settle: u64,
     /// Stations of each switch
     #[arg(long, default_value_t = 1000)]
     pub stations: u16,

@@ -60,6 +60,7 @@ fn asked(arguments: &LoadArguments) -> Result<Load, Failure> {
         probe: arguments.probe,
         schedule: arguments.at.iter().map(|text| change(text)).collect::<Result<_, _>>()?,
         duration: arguments.duration.into(),
+        settle: arguments.settle,
         stations: arguments.stations,
         buffered: !arguments.unbuffered,
         threads: arguments.threads,

@@ -55,21 +55,25 @@ impl<'a> Frame<'a> {
     }
 
     /// The version it is of, whichever that is.
+    #[inline]
     pub fn version(&self) -> u8 {
         self.header.version
     }
 
     /// What it is, by the version's own table.
+    #[inline]
     pub fn kind(&self) -> u8 {
         self.header.kind
     }
 
     /// What a reply has from its request.
+    #[inline]
     pub fn xid(&self) -> u32 {
         self.header.xid.get()
     }
 
     /// What follows the header: of an echo, its data.
+    #[inline]
     pub fn body(&self) -> &'a [u8] {
         self.body
     }
@@ -79,6 +83,7 @@ impl<'a> Frame<'a> {
 ///
 /// # Errors
 /// A length that is shorter than a header. Whoever sent it has lost count: nothing after it can be found.
+#[inline]
 pub fn length_of_next(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
     match Header::ref_from_prefix(bytes) {
         Err(_) => Ok(None),
@@ -93,6 +98,7 @@ pub fn length_of_next(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
 ///
 /// # Errors
 /// As of [`length_of_next`].
+#[inline]
 pub fn chop(bytes: &[u8]) -> Result<Option<(Frame<'_>, &[u8])>, Malformed> {
     let Some(length) = length_of_next(bytes)? else { return Ok(None) };
     let Ok((message, rest)) = take(bytes, length, NAME) else { return Ok(None) };
@@ -100,6 +106,7 @@ pub fn chop(bytes: &[u8]) -> Result<Option<(Frame<'_>, &[u8])>, Malformed> {
     Ok(Some((Frame { header, body }, rest)))
 }
 
+#[inline]
 fn frame_length(bytes: &[u8]) -> usize {
     Header::ref_from_prefix(bytes).map_or(0, |(header, _)| header.length.get().into())
 }

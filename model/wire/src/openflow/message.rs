@@ -54,6 +54,7 @@ macro_rules! message {
         }
 
         /// The body of a message of one type, as its views ask for it.
+        #[inline]
         pub(crate) fn body_of<'a>(
             frame: &Frame<'a>,
             kind: u8,

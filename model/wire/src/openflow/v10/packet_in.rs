@@ -50,6 +50,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Another version or type; too short.
+    #[inline]
     pub fn of(frame: &Frame<'a>) -> Result<Self, Malformed> {
         let (layout, data) = split::<Layout>(body_of(frame, KIND, NAME)?, NAME)?;
         Ok(Self { layout, data })

@@ -57,6 +57,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Another version or type; too short; match fields that do not fit, or a match of another type.
+    #[inline]
     pub fn of(frame: &Frame<'a>) -> Result<Self, Malformed> {
         let (layout, rest) = split::<Layout>(body_of(frame, KIND, NAME)?, NAME)?;
         let (fields, rest) = flow_match::split(rest)?;
