@@ -233,3 +233,26 @@ pub struct Seen {
     pub port: Port,
 }
 wit!(struct Seen { switch, version, station, port });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_numbered_anew_when_there_are_no_more_numbers() {
+        let mut all = Stations::default();
+        let mac = |last| Mac([2, 0, 0, 0, 0, last]);
+        for last in 1..=4 {
+            all.learn(7, mac(last), Port(u32::from(last % 2)), 16);
+        }
+        Arc::make_mut(all.tables.get_mut(&7).unwrap()).next = u32::MAX;
+        all.learn(7, mac(5), Port(1), 16);
+        let table = all.of(7).unwrap();
+        assert_eq!((table.next, table.stations.count()), (5, 5));
+        assert!((1..=5).all(|last| table.port(mac(last)) == Some(Port(u32::from(last % 2)))));
+        // The port with the most loses its first.
+        all.learn(7, mac(6), Port(2), 5);
+        assert_eq!(all.of(7).unwrap().port(mac(1)), None);
+        assert!(all.of(7).unwrap().port(mac(3)).is_some());
+    }
+}

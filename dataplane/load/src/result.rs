@@ -106,15 +106,13 @@ impl Measured {
         let shares: Vec<Share> = switches
             .iter()
             .zip(fair.iter().zip(settled))
-            .map(|(switch, (fair, got))| {
-                Share {
-                    datapath: switch.datapath,
-                    offered: switch.offered as f64 / seconds,
-                    sent: switch.sent as f64 / seconds,
-                    answered: got,
-                    max_min: *fair,
-                    deviation: if *fair > 0.0 { got / fair - 1.0 } else { 0.0 },
-                }
+            .map(|(switch, (fair, got))| Share {
+                datapath: switch.datapath,
+                offered: switch.offered as f64 / seconds,
+                sent: switch.sent as f64 / seconds,
+                answered: got,
+                max_min: *fair,
+                deviation: if *fair > 0.0 { got / fair - 1.0 } else { 0.0 },
             })
             .collect();
         let mut deviations: Vec<f64> =

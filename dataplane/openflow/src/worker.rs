@@ -30,6 +30,8 @@ use std::time::Duration;
 const HOUSEKEEPING: Duration = Duration::from_millis(200);
 /// How long a worker sleeps that another one is to wake. Choice: it looks by itself as often as this.
 const NAP: Duration = Duration::from_millis(100);
+/// How long a worker rests that has given way. Choice: short, since the others may have more to do than they can do meanwhile.
+const REST: Duration = Duration::from_millis(5);
 /// How long a worker is busy before it wakes another one. Choice: about as long as a batch; with less, every burst would wake
 /// all, who would then take processors from those that make the load and from each other.
 const BUSY: Duration = Duration::from_millis(1);
@@ -117,7 +119,7 @@ impl<'a> Worker<'a> {
                 self.process(false);
                 // It may be the only one that does anything.
                 self.wake_others();
-                std::thread::sleep(NAP);
+                std::thread::sleep(REST);
                 self.wakes();
                 continue;
             }
