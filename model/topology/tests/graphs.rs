@@ -2,7 +2,7 @@
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use plait_model_topology::document::Source;
-use plait_model_topology::graph::{Graph, GraphBuilder, Path, Without};
+use plait_model_topology::graph::{Graph, GraphBuilder, Path, PathFinder, Without};
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -41,7 +41,7 @@ fn all_paths(graph: &Graph, from: usize, to: usize) -> Vec<Path> {
             open.push(longer);
         }
     }
-    found.sort();
+    found.sort_by(|a, b| (a.cost, a.edges.len(), a).cmp(&(b.cost, b.edges.len(), b)));
     found
 }
 
@@ -102,19 +102,33 @@ proptest! {
     }
 
     #[test]
-    fn yen_finds_the_cheapest_loop_free_paths((vertices, edges) in any_edges(6, 0), directed in any::<bool>()) {
-        let graph = match directed {
-            true => Graph::directed(vertices, edges.iter().copied()),
-            false => Graph::undirected(vertices, edges.iter().copied()),
-        };
-        let all = all_paths(&graph, 0, vertices - 1);
-        let found = graph.k_shortest_paths(0, vertices - 1, 8);
-        prop_assert_eq!(found.len(), all.len().min(8));
-        let costs = |paths: &[Path]| paths.iter().take(8).map(|path| path.cost).collect::<Vec<_>>();
-        prop_assert_eq!(costs(&found), costs(&all));
-        prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
-        prop_assert!(found.iter().all(|path| all.contains(path)));
-        prop_assert_eq!(graph.k_shortest_paths(0, vertices - 1, usize::MAX).len(), all.len());
+    fn yens_paths_are_the_first_of_all_by_cost_then_edges_then_vertices(
+        (vertices, edges) in any_edges(6, 0),
+        directed in any::<bool>(),
+        // Costs as they are, all the same, or all the same and no edges parallel.
+        likeness in 0..3,
+        hosts in prop::collection::vec(any::<bool>(), 6),
+        (from, to) in (0..6usize, 0..6usize),
+    ) {
+        let (from, to) = (from % vertices, to % vertices);
+        let mut builder = GraphBuilder::new(vertices);
+        let mut known = HashSet::new();
+        for &(a, b, cost) in &edges {
+            let is_new = known.insert((a, b)) && (directed || known.insert((b, a)) || a == b);
+            match (directed, if likeness == 0 { cost } else { 3 }) {
+                _ if likeness == 2 && !is_new => continue,
+                (true, cost) => builder.directed_edge(a, b, cost),
+                (false, cost) => builder.edge(a, b, cost),
+            };
+        }
+        (0..vertices).filter(|&vertex| hosts[vertex] && vertex % 2 == 0).for_each(|host| builder.no_transit(host));
+        let graph = builder.build();
+        let all = all_paths(&graph, from, to);
+        let mut finder = PathFinder::new(&graph);
+        for k in [0, 1, 2, 8, usize::MAX] {
+            let found = finder.k_shortest_paths(from, to, k);
+            prop_assert_eq!(&found[..], &all[..all.len().min(k)]);
+        }
     }
 
     #[test]

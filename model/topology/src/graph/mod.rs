@@ -5,7 +5,7 @@
 //! 1. [`Graph`] – vertices by index, edges with a cost for each direction, parallel edges kept;
 //! 2. [`Graph::of_network`] – the graph a network makes: hosts end paths, switches and LANs join their members;
 //! 3. [`ShortestPaths`] – from one vertex, or from each in turn; and the sets of equally short first hops;
-//! 4. [`Graph::k_shortest_paths`] – Yen's loop-free paths;
+//! 4. [`Graph::k_shortest_paths`], [`PathFinder`] – Yen's loop-free paths;
 //! 5. [`Graph::minimum_spanning_forest`], [`Graph::components`], [`Without`] – trees, parts, and what is left after
 //!    a failure.
 //!
@@ -22,7 +22,7 @@ pub use components::{Components, Without};
 pub use next_hops::NextHops;
 pub use shortest::{Distance, ShortestPaths};
 pub use spanning::SpanningForest;
-pub use yen::Path;
+pub use yen::{Path, PathFinder};
 
 /// A step along an edge, out of one vertex into another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

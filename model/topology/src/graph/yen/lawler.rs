@@ -1,0 +1,298 @@
+//! Yen's algorithm for any costs, with Lawler's modification (1972) and lazy detours.
+//!
+//! A *branch* is all paths that begin alike and do not go on by certain edges. The best path of a branch found, the rest
+//! of it are smaller branches, one for each vertex behind which a path may leave it. The distances of all vertices to the
+//! end, computed once, bound from below how long the paths of a branch are; a branch is looked into when it is its turn,
+//! and nearly always the bound is met by walking down these distances. Only where a vertex of the beginning is in the way
+//! are distances computed anew without it.
+
+use super::Path;
+use crate::graph::{Distance, Graph};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Cost, then edges: even where edges cost nothing, every step towards the end makes it smaller.
+type Length = (Distance, u32);
+
+const UNREACHED: Length = (Distance::MAX, u32::MAX);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    to: u32,
+    edge: u32,
+    cost: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Lawler<'a> {
+    graph: &'a Graph,
+    reversed: Graph,
+    /// The arcs out of each vertex, lower vertices first, and where those of each begin.
+    steps: Vec<Step>,
+    first: Vec<usize>,
+    to_end: Distances,
+    /// To the end without some vertices.
+    around: Distances,
+    /// Vertices of the beginning of the branch that is looked into: a stamp that is its number.
+    taken: Marks,
+    /// Vertices from which no walk leads to the end.
+    dead: Marks,
+}
+
+#[derive(Debug, Default)]
+struct Distances {
+    length: Vec<Length>,
+    queue: BinaryHeap<Reverse<(Length, u32)>>,
+}
+
+/// A set of vertices that is emptied by counting.
+#[derive(Debug)]
+struct Marks {
+    stamps: Vec<u32>,
+    now: u32,
+}
+
+impl Marks {
+    fn new(vertices: usize) -> Self {
+        Self { stamps: vec![0; vertices], now: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.now = self.now.checked_add(1).unwrap_or_else(|| {
+            self.stamps.fill(0);
+            1
+        });
+    }
+
+    fn put(&mut self, vertex: usize) {
+        self.stamps[vertex] = self.now;
+    }
+
+    fn has(&self, vertex: usize) -> bool {
+        self.stamps[vertex] == self.now
+    }
+}
+
+/// Paths that begin so, and go on by none of some edges.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Branch {
+    vertices: Vec<usize>,
+    edges: Vec<usize>,
+    length: Length,
+    without: Vec<usize>,
+}
+
+/// The best path of a branch. Ordered as paths are.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    length: Length,
+    vertices: Vec<usize>,
+    edges: Vec<usize>,
+    /// Where it left an earlier one, and the edges that are taken there.
+    leaves_at: usize,
+    without: Vec<usize>,
+}
+
+impl<'a> Lawler<'a> {
+    pub fn new(graph: &'a Graph) -> Self {
+        let mut steps = Vec::with_capacity(graph.edges().len() * 2);
+        let mut first = vec![0];
+        for vertex in 0..graph.vertices() {
+            let from = steps.len();
+            let arcs = graph.arcs(vertex).iter().filter(|arc| arc.to as usize != vertex);
+            steps.extend(arcs.map(|arc| Step { to: arc.to, edge: arc.edge, cost: arc.cost }));
+            steps[from..].sort_unstable();
+            first.push(steps.len());
+        }
+        Self {
+            graph,
+            reversed: graph.reversed(),
+            steps,
+            first,
+            to_end: Distances::default(),
+            around: Distances::default(),
+            taken: Marks::new(graph.vertices()),
+            dead: Marks::new(graph.vertices()),
+        }
+    }
+
+    pub fn search(&mut self, from: usize, to: usize, k: usize) -> Vec<Path> {
+        self.taken.clear();
+        self.to_end.compute(&self.reversed, from, to, &self.taken);
+        let whole = Branch { vertices: vec![from], edges: Vec::new(), length: (0, 0), without: Vec::new() };
+        let mut open = BinaryHeap::new();
+        open.extend(self.bounded(whole, to));
+        let mut ready = BinaryHeap::<Reverse<Candidate>>::new();
+        let mut found = Vec::new();
+        while found.len() < k {
+            // What may be as short as the best so far is looked into before that is taken.
+            while let Some(Reverse((bound, _))) = open.peek()
+                && ready.peek().is_none_or(|Reverse(best)| *bound <= best.length)
+            {
+                let Some(Reverse((bound, branch))) = open.pop() else { break };
+                ready.extend(self.best(branch, bound, to).map(Reverse));
+            }
+            let Some(Reverse(best)) = ready.pop() else { break };
+            let mut length = (0, 0);
+            for at in 0..best.edges.len() {
+                if at >= best.leaves_at {
+                    let mut without = vec![best.edges[at]];
+                    if at == best.leaves_at {
+                        without.extend(&best.without);
+                    }
+                    let vertices = best.vertices[..=at].to_vec();
+                    let edges = best.edges[..at].to_vec();
+                    open.extend(self.bounded(Branch { vertices, edges, length, without }, to));
+                }
+                length = self.behind(length, best.vertices[at], best.edges[at]);
+            }
+            found.push(Path { cost: best.length.0, vertices: best.vertices, edges: best.edges });
+        }
+        found
+    }
+
+    fn steps(&self, vertex: usize) -> &[Step] {
+        &self.steps[self.first[vertex]..self.first[vertex + 1]]
+    }
+
+    fn behind(&self, (cost, edges): Length, vertex: usize, edge: usize) -> Length {
+        let step = self.steps(vertex).iter().find(|step| step.edge as usize == edge);
+        (cost + Distance::from(step.expect("a path walks along arcs").cost), edges + 1)
+    }
+
+    /// A branch with the least length that its paths may have; none when none leads to the end.
+    fn bounded(&mut self, branch: Branch, to: usize) -> Option<Reverse<(Length, Branch)>> {
+        self.enter(&branch);
+        let least = self.firsts(&branch, to).map(|step| through(step, &self.to_end)).min()?;
+        (least != UNREACHED).then(|| Reverse((sum(branch.length, least), branch)))
+    }
+
+    /// Takes the vertices of a branch's beginning out of the graph.
+    fn enter(&mut self, branch: &Branch) {
+        self.taken.clear();
+        branch.vertices.iter().for_each(|&vertex| self.taken.put(vertex));
+    }
+
+    /// The ways a branch may go on, lower vertices first.
+    fn firsts<'b>(&'b self, branch: &'b Branch, to: usize) -> impl Iterator<Item = Step> + 'b {
+        let at = *branch.vertices.last().expect("a branch has a beginning");
+        let steps = self.steps(at).iter().copied();
+        steps
+            .filter(move |step| self.may_enter(step.to as usize, to))
+            .filter(|step| !branch.without.contains(&(step.edge as usize)))
+    }
+
+    fn may_enter(&self, vertex: usize, to: usize) -> bool {
+        !self.taken.has(vertex) && (vertex == to || self.graph.is_transit(vertex))
+    }
+
+    /// The best path of a branch whose paths are at least as long as the bound.
+    fn best(&mut self, branch: Branch, bound: Length, to: usize) -> Option<Candidate> {
+        self.enter(&branch);
+        self.dead.clear();
+        let (mut length, mut rest) = (bound, self.descend(&branch, bound, to));
+        if rest.is_none() {
+            // The vertices of the beginning are in the way of all paths that are as short as the bound.
+            let at = *branch.vertices.last().expect("a branch has a beginning");
+            let mut around = std::mem::take(&mut self.around);
+            around.compute(&self.reversed, at, to, &self.taken);
+            let least = self.firsts(&branch, to).map(|step| through(step, &around)).min();
+            std::mem::swap(&mut self.around, &mut around);
+            length = sum(branch.length, least.filter(|&least| least != UNREACHED)?);
+            std::mem::swap(&mut self.around, &mut self.to_end);
+            rest = self.descend(&branch, length, to);
+            std::mem::swap(&mut self.around, &mut self.to_end);
+        }
+        let leaves_at = branch.edges.len();
+        let Branch { mut vertices, mut edges, without, .. } = branch;
+        for step in rest? {
+            vertices.push(step.to as usize);
+            edges.push(step.edge as usize);
+        }
+        Some(Candidate { length, vertices, edges, leaves_at, without })
+    }
+
+    /// The path of a branch that has this length and the lowest vertices, as each of its steps must come nearer to the end
+    /// by its length. Every vertex is left at most once in vain.
+    fn descend(&mut self, branch: &Branch, length: Length, to: usize) -> Option<Vec<Step>> {
+        self.dead.clear();
+        let firsts: Vec<Step> = self
+            .firsts(branch, to)
+            .filter(|&step| {
+                let least = through(step, &self.to_end);
+                least != UNREACHED && sum(branch.length, least) == length
+            })
+            .collect();
+        for first in firsts {
+            if self.dead.has(first.to as usize) {
+                continue;
+            }
+            let mut path = vec![first];
+            let mut at = vec![0];
+            while let Some(&here) = path.last() {
+                let vertex = here.to as usize;
+                if vertex == to {
+                    return Some(path);
+                }
+                let place = at.last_mut().expect("as long as the path");
+                let next = self.steps(vertex)[*place..].iter().position(|&step| {
+                    self.may_enter(step.to as usize, to)
+                        && !self.dead.has(step.to as usize)
+                        && through(step, &self.to_end) == self.to_end.length[vertex]
+                });
+                match next {
+                    Some(further) => {
+                        let index = *place + further;
+                        *place = index + 1;
+                        path.push(self.steps(vertex)[index]);
+                        at.push(0);
+                    }
+                    None => {
+                        self.dead.put(vertex);
+                        path.pop();
+                        at.pop();
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+fn sum(a: Length, b: Length) -> Length {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn through(step: Step, distances: &Distances) -> Length {
+    match distances.length[step.to as usize] {
+        UNREACHED => UNREACHED,
+        length => sum(length, (step.cost.into(), 1)),
+    }
+}
+
+impl Distances {
+    /// Of all vertices to the end, without those taken: Dijkstra's algorithm, backwards. Paths lead through no vertex that
+    /// forbids it, nor through `from`.
+    fn compute(&mut self, reversed: &Graph, from: usize, to: usize, taken: &Marks) {
+        self.length.clear();
+        self.length.resize(reversed.vertices(), UNREACHED);
+        self.queue.clear();
+        self.length[to] = (0, 0);
+        self.queue.push(Reverse(((0, 0), to as u32)));
+        while let Some(Reverse((length, vertex))) = self.queue.pop() {
+            let at = vertex as usize;
+            let ends = at != to && (!reversed.is_transit(at) || at == from);
+            if length > self.length[at] || ends {
+                continue;
+            }
+            for arc in reversed.arcs(at) {
+                let through = sum(length, (arc.cost.into(), 1));
+                let known = &mut self.length[arc.to as usize];
+                if through < *known && !taken.has(arc.to as usize) {
+                    *known = through;
+                    self.queue.push(Reverse((through, arc.to)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The k shortest loop-free paths (Yen, "Finding the k shortest loopless paths in a network", 1971).
+//!
+//! What is found is told by the graph alone: paths in order of cost, then of fewer edges, then of lower vertices from
+//! the first that differs, then of lower edges. There is one such list for every k, so that a graph in which something
+//! elsewhere changed has the same one.
+//!
+//! 1. [`PathFinder`] – takes a graph apart once, for many searches;
+//! 2. `uniform` – where all edges cost the same: paths of one length after another, by sets of vertices;
+//! 3. `lawler` – any costs: Yen's partition with Lawler's modification, looked into no deeper than needed.
+
+mod lawler;
+mod uniform;
+
+use super::{Distance, Graph};
+use lawler::Lawler;
+use uniform::Uniform;
+
+/// A path without loops.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path {
+    /// The sum of its costs.
+    pub cost: Distance,
+    /// The vertices it visits, both ends included.
+    pub vertices: Vec<usize>,
+    /// The edges it runs along, one fewer than the vertices.
+    pub edges: Vec<usize>,
+}
+
+/// Finds k shortest loop-free paths in one graph, to one destination after another.
+#[derive(Debug)]
+pub struct PathFinder<'a> {
+    graph: &'a Graph,
+    uniform: Option<Uniform<'a>>,
+    /// Made when it is first needed.
+    lawler: Option<Lawler<'a>>,
+}
+
+impl Graph {
+    /// Up to `k` loop-free paths: the cheapest first, of equally cheap ones that with the fewest edges, of these that
+    /// with the lowest vertices. Parallel edges make different paths. For several searches in one graph a
+    /// [`PathFinder`] is faster.
+    pub fn k_shortest_paths(&self, from: usize, to: usize, k: usize) -> Vec<Path> {
+        PathFinder::new(self).k_shortest_paths(from, to, k)
+    }
+}
+
+impl<'a> PathFinder<'a> {
+    /// For searches in a graph. O(V + E), and V²/8 bytes for a graph of up to 4,096 vertices whose edges cost all the
+    /// same.
+    pub fn new(graph: &'a Graph) -> Self {
+        Self { graph, uniform: Uniform::new(graph), lawler: None }
+    }
+
+    /// What [`Graph::k_shortest_paths`] gives. O(k V (E + V log V)) in the worst case, as Yen's; where all edges cost
+    /// the same and there are many short paths, near the length of the answer.
+    pub fn k_shortest_paths(&mut self, from: usize, to: usize, k: usize) -> Vec<Path> {
+        if k == 0 {
+            return Vec::new();
+        }
+        if from == to {
+            return vec![Path { cost: 0, vertices: vec![from], edges: Vec::new() }];
+        }
+        let found = self.uniform.as_mut().and_then(|uniform| uniform.search(from, to, k));
+        found
+            .unwrap_or_else(|| self.lawler.get_or_insert_with(|| Lawler::new(self.graph)).search(from, to, k))
+    }
+}
