@@ -2,7 +2,7 @@
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use plait_model_topology::document::Source;
-use plait_model_topology::graph::{Graph, GraphBuilder, Path, PathFinder, Without};
+use plait_model_topology::graph::{Graph, GraphBuilder, Path, PathFinder, UniquePaths, Without};
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -128,6 +128,26 @@ proptest! {
         for k in [0, 1, 2, 8, usize::MAX] {
             let found = finder.k_shortest_paths(from, to, k);
             prop_assert_eq!(&found[..], &all[..all.len().min(k)]);
+        }
+    }
+
+    #[test]
+    fn a_path_is_the_only_shortest_one_if_no_other_vertices_are_as_near(
+        (vertices, edges) in any_edges(7, 1), equal in any::<bool>(),
+    ) {
+        let mut known = HashSet::new();
+        let edges = edges.into_iter().filter(|&(a, b, _)| !equal || known.insert((a.min(b), a.max(b))));
+        let graph = Graph::undirected(vertices, edges.map(|(a, b, cost)| (a, b, if equal { 2 } else { cost })));
+        let mut unique = UniquePaths::new(&graph);
+        for (from, to) in (0..vertices).flat_map(|from| (0..vertices).map(move |to| (from, to))) {
+            let all = all_paths(&graph, from, to);
+            let ways: HashSet<_> =
+                all.iter().filter(|path| path.cost == all[0].cost).map(|path| &path.vertices).collect();
+            for path in &all {
+                let expected = path.cost == all[0].cost && ways.len() == 1
+                    || ways.len() == 1 && ways.contains(&path.vertices);
+                prop_assert_eq!(unique.is_unique(&path.vertices), expected, "{:?}", path);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod random_regular;
 mod shapes;
 mod sketch;
 
+pub use random_regular::random_regular_links;
 use sketch::Sketch;
 use thiserror::Error;
 

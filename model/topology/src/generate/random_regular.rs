@@ -43,6 +43,19 @@ pub(super) fn random_regular(
     for at in 1..=nodes {
         sketch.node(format!("n{at}"));
     }
+    for (a, b) in random_regular_links(nodes, degree, seed)? {
+        sketch.link(a, b);
+    }
+    Ok(())
+}
+
+/// The links of a connected random graph of `nodes` nodes with `degree` links each, in order: those of the file that
+/// [`Shape::RandomRegular`](super::Shape::RandomRegular) generates.
+///
+/// # Errors
+/// There is no such graph, or the seed leads to none.
+pub fn random_regular_links(nodes: usize, degree: usize, seed: u64) -> Result<Vec<Link>, GenerateError> {
+    possible(nodes, degree)?;
     let mut random = SplitMix64::new(seed);
     let links = if degree > (nodes - 1) / 2 {
         let missing = draw(nodes, nodes - 1 - degree, &mut random);
@@ -58,10 +71,7 @@ pub(super) fn random_regular(
         remedy: "give another seed".to_owned(),
     })?;
     connect(nodes, &mut links, &mut random);
-    for (a, b) in links {
-        sketch.link(a, b);
-    }
-    Ok(())
+    Ok(links.into_iter().collect())
 }
 
 fn link(a: usize, b: usize) -> Link {

@@ -6,7 +6,8 @@
 //! 2. [`Graph::of_network`] – the graph a network makes: hosts end paths, switches and LANs join their members;
 //! 3. [`ShortestPaths`] – from one vertex, or from each in turn; and the sets of equally short first hops;
 //! 4. [`Graph::k_shortest_paths`], [`PathFinder`] – Yen's loop-free paths;
-//! 5. [`Graph::minimum_spanning_forest`], [`Graph::components`], [`Without`] – trees, parts, and what is left after
+//! 5. [`UniquePaths`] – which paths are the only shortest ones between their ends;
+//! 6. [`Graph::minimum_spanning_forest`], [`Graph::components`], [`Without`] – trees, parts, and what is left after
 //!    a failure.
 //!
 //! Every result is a function of the graph alone: ties are broken by the lower index, never by a hash or an address.
@@ -14,14 +15,17 @@
 pub(crate) mod components;
 mod network;
 mod next_hops;
+mod rows;
 mod shortest;
 mod spanning;
+mod unique;
 mod yen;
 
 pub use components::{Components, Without};
 pub use next_hops::NextHops;
 pub use shortest::{Distance, ShortestPaths};
 pub use spanning::SpanningForest;
+pub use unique::UniquePaths;
 pub use yen::{Path, PathFinder};
 
 /// A step along an edge, out of one vertex into another.

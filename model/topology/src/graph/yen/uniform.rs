@@ -6,10 +6,9 @@
 //! (long detours through dead ends) the search gives up, and Lawler's takes over, which never walks in vain.
 
 use super::Path;
+use crate::graph::rows::{Rows, has, put};
 use crate::graph::{Distance, Graph};
 
-/// Above this many vertices rows of bits would be mostly noughts.
-const MOST_VERTICES: usize = 4096;
 /// Vertices walked to before the search gives up, and further ones for each path asked for. Choice: about the time that
 /// Lawler's search takes for a few paths, so that a vain attempt at most doubles it.
 const STEPS: (usize, usize) = (2_000, 100);
@@ -18,63 +17,24 @@ const STEPS: (usize, usize) = (2_000, 100);
 pub(super) struct Uniform<'a> {
     graph: &'a Graph,
     cost: Distance,
-    words: usize,
-    /// Where one step leads from each vertex.
-    out: Vec<u64>,
-    /// From where one step leads to each vertex; none when that is the same.
-    back: Option<Vec<u64>>,
-    /// Vertices that paths may lead through.
-    transit: Vec<u64>,
+    rows: Rows,
     /// Level d: the vertices that a path may lead through, and the end, from which at most d steps lead to the end.
     within: Vec<u64>,
     /// Those of the last level that were not in the one before.
     frontier: Vec<u32>,
 }
 
-fn has(set: &[u64], vertex: usize) -> bool {
-    set[vertex / 64] >> (vertex % 64) & 1 == 1
-}
-
-fn put(set: &mut [u64], vertex: usize) {
-    set[vertex / 64] |= 1 << (vertex % 64);
-}
-
 impl<'a> Uniform<'a> {
     /// None for a graph whose edges cost differently, or some of which are parallel.
     pub fn new(graph: &'a Graph) -> Option<Self> {
-        let vertices = graph.vertices();
-        let cost = graph.uniform.filter(|_| vertices <= MOST_VERTICES)?;
-        let words = vertices.div_ceil(64);
-        let mut out = vec![0; vertices * words];
-        let mut back = vec![0; vertices * words];
-        for from in 0..vertices {
-            for arc in graph.arcs(from) {
-                let to = arc.to as usize;
-                if has(&out[from * words..], to) {
-                    return None;
-                }
-                put(&mut out[from * words..], to);
-                put(&mut back[to * words..], from);
-            }
-        }
-        let mut transit = vec![0; words];
-        (0..vertices).filter(|&vertex| graph.is_transit(vertex)).for_each(|vertex| put(&mut transit, vertex));
-        Some(Self {
-            graph,
-            cost: cost.into(),
-            words,
-            back: (out != back).then_some(back),
-            out,
-            transit,
-            within: Vec::new(),
-            frontier: Vec::new(),
-        })
+        let (cost, rows) = (graph.uniform?.into(), Rows::new(graph)?);
+        Some(Self { graph, cost, rows, within: Vec::new(), frontier: Vec::new() })
     }
 
     /// The k shortest paths, or all there are; none when they are not found within a bounded number of steps.
     pub fn search(&mut self, from: usize, to: usize, k: usize) -> Option<Vec<Path>> {
         self.within.clear();
-        self.within.resize(self.words, 0);
+        self.within.resize(self.rows.words, 0);
         put(&mut self.within, to);
         self.frontier.clear();
         self.frontier.push(to as u32);
@@ -83,14 +43,14 @@ impl<'a> Uniform<'a> {
             k,
             to,
             path: vec![from],
-            visited: vec![0; self.words],
+            visited: vec![0; self.rows.words],
             steps: STEPS.0.saturating_add(k.saturating_mul(STEPS.1)),
         };
         put(&mut walk.visited, from);
         for length in 1..self.graph.vertices() {
             // Before anything is found, nothing is in vain that leads nowhere.
             let reaches =
-                self.level(length - 1).iter().zip(self.row(from)).any(|(level, row)| level & row != 0);
+                self.level(length - 1).iter().zip(self.rows.from(from)).any(|(level, row)| level & row != 0);
             if reaches {
                 if !self.walk(&mut walk, length) {
                     return None;
@@ -106,25 +66,21 @@ impl<'a> Uniform<'a> {
         Some(walk.found)
     }
 
-    fn row(&self, vertex: usize) -> &[u64] {
-        &self.out[vertex * self.words..(vertex + 1) * self.words]
-    }
-
     fn level(&self, level: usize) -> &[u64] {
-        &self.within[level * self.words..(level + 1) * self.words]
+        &self.within[level * self.rows.words..(level + 1) * self.rows.words]
     }
 
     /// Adds a level.
     fn deepen(&mut self) {
-        let last = self.within.len() - self.words;
+        let last = self.within.len() - self.rows.words;
         self.within.extend_from_within(last..);
-        let (known, level) = self.within[last..].split_at_mut(self.words);
-        let back = self.back.as_deref().unwrap_or(&self.out);
+        let (known, level) = self.within[last..].split_at_mut(self.rows.words);
         for vertex in self.frontier.drain(..) {
-            let row = &back[vertex as usize * self.words..][..self.words];
-            level.iter_mut().zip(row).for_each(|(level, row)| *level |= row);
+            level.iter_mut().zip(self.rows.to(vertex as usize)).for_each(|(level, row)| *level |= row);
         }
-        for (word, ((level, known), transit)) in level.iter_mut().zip(known).zip(&self.transit).enumerate() {
+        for (word, ((level, known), transit)) in
+            level.iter_mut().zip(known).zip(&self.rows.transit).enumerate()
+        {
             *level = *level & transit | *known;
             let mut new = *level & !*known;
             while new != 0 {
@@ -141,13 +97,13 @@ impl<'a> Uniform<'a> {
         walk.steps = steps;
         let at = *walk.path.last().expect("a path has a beginning");
         if left == 1 {
-            if has(self.row(at), walk.to) {
+            if has(self.rows.from(at), walk.to) {
                 walk.found.push(self.path(walk));
             }
             return true;
         }
-        for word in 0..self.words {
-            let mut ways = self.row(at)[word] & self.level(left - 1)[word] & !walk.visited[word];
+        for word in 0..self.rows.words {
+            let mut ways = self.rows.from(at)[word] & self.level(left - 1)[word] & !walk.visited[word];
             while ways != 0 {
                 let next = word * 64 + ways.trailing_zeros() as usize;
                 ways &= ways - 1;

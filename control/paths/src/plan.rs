@@ -1,0 +1,221 @@
+//! Relay lists from one switch to all others, kept true while the fabric changes.
+
+use crate::fabric::{Fabric, Link};
+use crate::relays::{AnyHash, KnownHops, NextHop, Relays, fewest_relays};
+use crate::tree::PathTree;
+use plait_model_topology::graph::{Distance, PathFinder};
+use std::sync::Arc;
+
+/// How relays are found.
+#[derive(Debug, Clone, Default)]
+pub enum Method {
+    /// As the thesis has it, Algorithm 2. Packets may take other ways than meant.
+    Faithful,
+    /// The fewest that lead along the path whatever the switches' hashes do.
+    #[default]
+    Sure,
+    /// The fewest that lead along the path with switches that are known to forward so.
+    Known(Arc<dyn NextHop>),
+}
+
+/// What is planned.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How many paths to each switch.
+    pub k: usize,
+    /// How relays are found.
+    pub method: Method,
+    /// Lists with more relays are left out: what a sender can push.
+    pub most_relays: usize,
+}
+
+impl Default for Settings {
+    /// The thesis's eight paths, and iplb's sixteen relays.
+    fn default() -> Self {
+        Self { k: 8, method: Method::Sure, most_relays: 16 }
+    }
+}
+
+/// A path, and the relays that name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedPath {
+    /// What it costs.
+    pub cost: Distance,
+    /// Indices of its switches, both ends included.
+    pub switches: Vec<usize>,
+    /// Indices of the relays. An empty list is plain routing. None when no list leads along it, or only too long ones.
+    pub relays: Option<Relays>,
+}
+
+/// Paths from one switch of a fabric to all that have something behind them.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    settings: Settings,
+    fabric: Fabric,
+    source: usize,
+    /// By the switches' indices.
+    to: Vec<Vec<PlannedPath>>,
+}
+
+/// What an update took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Destinations whose paths were searched anew.
+    pub searched: usize,
+    /// Whether nothing of the last plan could be kept.
+    pub is_whole: bool,
+}
+
+/// So many links that are new or cheaper are looked at one by one; with more, everything is planned anew, which then is
+/// faster.
+const MOST_GAINS: usize = 8;
+
+impl Plan {
+    /// Plans from a switch.
+    pub fn new(settings: Settings, fabric: Fabric, source: usize) -> Self {
+        let mut plan = Self { settings, source, to: Vec::new(), fabric };
+        plan.anew();
+        plan
+    }
+
+    /// The fabric it is for.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The index of the switch that paths begin at.
+    pub fn source(&self) -> usize {
+        self.source
+    }
+
+    /// Paths to a switch, the best first.
+    pub fn paths(&self, to: usize) -> &[PlannedPath] {
+        &self.to[to]
+    }
+
+    /// Takes another state of the fabric. What it gives is what [`Plan::new`] gives, and takes a small part of its time where
+    /// little changed: paths are searched anew to where one went along a link that is gone or costs more, or where a link
+    /// that is new or costs less lies on a path short enough. Relays are found anew wherever they may be others.
+    pub fn update(&mut self, fabric: Fabric, source: usize) -> Effort {
+        let same_switches = self.fabric.switches().len() == fabric.switches().len()
+            && self.fabric.switches().iter().zip(fabric.switches()).all(|(a, b)| a.id == b.id);
+        let (losses, gains) = changes(self.fabric.links(), fabric.links());
+        let before = std::mem::replace(&mut self.fabric, fabric);
+        if !same_switches || source != self.source || gains.len() > MOST_GAINS {
+            self.source = source;
+            self.anew();
+            return Effort { searched: self.to.len(), is_whole: true };
+        }
+        let graph = self.fabric.graph();
+        let is_lost = |step: &[usize]| losses.binary_search(&(step[0] as u32, step[1] as u32)).is_ok();
+        let from_source = (!gains.is_empty()).then(|| graph.shortest_paths(source));
+        let gains: Vec<_> = gains
+            .iter()
+            .filter_map(|gain| {
+                let near = from_source.as_ref()?.distance(gain.from as usize)?;
+                Some((near + Distance::from(gain.cost), graph.shortest_paths(gain.to as usize)))
+            })
+            .collect();
+        let mut finder = PathFinder::new(graph);
+        let mut searched = 0;
+        for to in 0..self.to.len() {
+            let paths = &self.to[to];
+            let was_wanted = is_wanted(&before, source, to);
+            let loses = || paths.iter().any(|path| path.switches.windows(2).any(is_lost));
+            let worst = paths.get(self.settings.k.saturating_sub(1)).map(|path| path.cost);
+            let wins = || {
+                gains.iter().any(|(near, far)| {
+                    far.distance(to).is_some_and(|far| worst.is_none_or(|worst| near + far <= worst))
+                })
+            };
+            if is_wanted(&self.fabric, source, to) {
+                if !was_wanted || loses() || wins() {
+                    self.to[to] = search(&mut finder, source, to, self.settings.k);
+                    searched += 1;
+                }
+            } else {
+                self.to[to].clear();
+            }
+        }
+        self.find_relays();
+        Effort { searched, is_whole: false }
+    }
+
+    fn anew(&mut self) {
+        let mut finder = PathFinder::new(self.fabric.graph());
+        let to = |to| match is_wanted(&self.fabric, self.source, to) {
+            true => search(&mut finder, self.source, to, self.settings.k),
+            false => Vec::new(),
+        };
+        self.to = (0..self.fabric.switches().len()).map(to).collect();
+        self.find_relays();
+    }
+
+    fn find_relays(&mut self) {
+        let Self { settings, fabric, to, .. } = self;
+        let may_relay = |switch: usize| fabric.switches()[switch].relay.is_some();
+        let fits = |relays: &Relays| relays.len() <= settings.most_relays;
+        match &settings.method {
+            Method::Faithful => {
+                for paths in to {
+                    let relays = PathTree::new(paths.iter().map(|path| &path.switches)).relays();
+                    for (path, relays) in paths.iter_mut().zip(relays) {
+                        let all_may = relays.iter().all(|&relay| may_relay(relay));
+                        let relays: Relays = relays.into_iter().map(|relay| relay as u32).collect();
+                        path.relays = Some(relays).filter(|relays| all_may && fits(relays));
+                    }
+                }
+            }
+            Method::Sure => {
+                let mut forwarding = AnyHash::new(fabric.graph());
+                for path in to.iter_mut().flatten() {
+                    path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
+                }
+            }
+            Method::Known(hops) => {
+                let mut forwarding = KnownHops { fabric, hops: &**hops };
+                for path in to.iter_mut().flatten() {
+                    path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
+                }
+            }
+        }
+    }
+}
+
+/// Whether paths to a switch are planned: to others that have something behind them.
+fn is_wanted(fabric: &Fabric, source: usize, to: usize) -> bool {
+    to != source && !fabric.switches()[to].prefixes.is_empty()
+}
+
+fn search(finder: &mut PathFinder<'_>, from: usize, to: usize, k: usize) -> Vec<PlannedPath> {
+    let found = finder.k_shortest_paths(from, to, k).into_iter();
+    found.map(|path| PlannedPath { cost: path.cost, switches: path.vertices, relays: None }).collect()
+}
+
+/// The pairs of switches whose link is gone or costs more, in order; and the links that are new or cost less.
+fn changes(before: &[Link], after: &[Link]) -> (Vec<(u32, u32)>, Vec<Link>) {
+    let pair = |link: &Link| (link.from, link.to);
+    let (mut losses, mut gains) = (Vec::new(), Vec::new());
+    let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        match (old.peek(), new.peek()) {
+            (Some(was), Some(is)) if pair(was) == pair(is) => {
+                if was.cost < is.cost {
+                    losses.push(pair(was));
+                } else if was.cost > is.cost {
+                    gains.push(**is);
+                }
+                (old.next(), new.next());
+            }
+            (Some(was), is) if is.is_none_or(|is| pair(was) < pair(is)) => {
+                losses.push(pair(was));
+                old.next();
+            }
+            (_, Some(is)) => {
+                gains.push(**is);
+                new.next();
+            }
+            _ => return (losses, gains),
+        }
+    }
+}
