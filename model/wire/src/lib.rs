@@ -18,6 +18,7 @@
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
 //! | ovstack | [`too_big`], or what its application says |
 //! | TCP | [`bgp`] and [`openflow`], whose messages are many: a folder each, with its own page |
+//! | IP | [`ospf`], likewise |
 
 #![forbid(unsafe_code)]
 
@@ -40,6 +41,7 @@ pub mod nsh;
 pub mod number;
 pub mod nvgre;
 pub mod openflow;
+pub mod ospf;
 pub mod ovstack;
 pub mod too_big;
 pub mod udp;

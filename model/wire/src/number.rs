@@ -38,6 +38,8 @@ pub mod protocol {
     pub const GRE: u8 = 47;
     /// ICMP for IPv6.
     pub const ICMPV6: u8 = 58;
+    /// OSPF.
+    pub const OSPF: u8 = 89;
     /// SCTP.
     pub const SCTP: u8 = 132;
     /// MPLS in IP, RFC 4023.
