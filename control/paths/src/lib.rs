@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod fabric;
+pub mod ospf;
 mod plan;
 mod relays;
 mod tree;

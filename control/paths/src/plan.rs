@@ -205,7 +205,8 @@ fn changes(before: &[Link], after: &[Link]) -> (Vec<(u32, u32)>, Vec<Link>) {
                 } else if was.cost > is.cost {
                     gains.push(**is);
                 }
-                (old.next(), new.next());
+                old.next();
+                new.next();
             }
             (Some(was), is) if is.is_none_or(|is| pair(was) < pair(is)) => {
                 losses.push(pair(was));
