@@ -1,6 +1,7 @@
 //! Relay lists from one switch to all others, kept true while the fabric changes.
 
 use crate::fabric::{Fabric, Link};
+use crate::fat_tree::FatTree;
 use crate::relays::{AnyHash, KnownHops, NextHop, Relays, fewest_relays};
 use crate::tree::PathTree;
 use plait_model_topology::graph::{Distance, PathFinder};
@@ -16,6 +17,9 @@ pub enum Method {
     Sure,
     /// The fewest that lead along the path with switches that are known to forward so.
     Known(Arc<dyn NextHop>),
+    /// Between edge switches of a fat-tree all shortest paths, however many, each by its one relay (§5.4); else as
+    /// [`Method::Sure`]. The tree is the one that is given, or the last whole one that is recognised.
+    FatTree(Option<FatTree>),
 }
 
 /// What is planned.
@@ -101,6 +105,13 @@ impl Plan {
             && self.fabric.switches().iter().zip(fabric.switches()).all(|(a, b)| a.id == b.id);
         let (losses, gains) = changes(self.fabric.links(), fabric.links());
         let before = std::mem::replace(&mut self.fabric, fabric);
+        if let Method::FatTree(tree) = &mut self.settings.method {
+            // What is known of its layers is of switches of these numbers.
+            tree.take_if(|_| !same_switches);
+            self.source = source;
+            self.anew();
+            return Effort { searched: self.to.len(), is_whole: true };
+        }
         if !same_switches || source != self.source || gains.len() > MOST_GAINS {
             self.source = source;
             self.anew();
@@ -142,6 +153,15 @@ impl Plan {
     }
 
     fn anew(&mut self) {
+        let tree = match &mut self.settings.method {
+            Method::FatTree(tree) => {
+                if let Some(whole) = FatTree::recognise(&self.fabric) {
+                    *tree = Some(whole);
+                }
+                tree.clone().filter(|tree| tree.layers().len() == self.fabric.switches().len())
+            }
+            _ => None,
+        };
         let mut finder = PathFinder::new(self.fabric.graph());
         let to = |to| match is_wanted(&self.fabric, self.source, to) {
             true => search(&mut finder, self.source, to, self.settings.k),
@@ -149,6 +169,33 @@ impl Plan {
         };
         self.to = (0..self.fabric.switches().len()).map(to).collect();
         self.find_relays();
+        if let Some(tree) = tree {
+            self.climb(&tree);
+        }
+    }
+
+    /// Replaces paths between edge switches of a fat-tree.
+    fn climb(&mut self, tree: &FatTree) {
+        let Self { settings, fabric, source, to: all } = self;
+        let mut forwarding = AnyHash::new(fabric.graph());
+        let may_relay = |relay: usize| fabric.switches()[relay].relay.is_some() && settings.most_relays > 0;
+        for to in (0..all.len()).filter(|&to| is_wanted(fabric, *source, to)) {
+            // Where failures leave no such path, there may be longer ones.
+            let Some(paths) =
+                tree.paths(fabric, *source, to, &mut forwarding).filter(|paths| !paths.is_empty())
+            else {
+                continue;
+            };
+            let cost = Distance::from(fabric.links()[0].cost);
+            all[to] = paths
+                .into_iter()
+                .map(|(switches, relay)| PlannedPath {
+                    cost: cost * (switches.len() - 1) as Distance,
+                    switches,
+                    relays: may_relay(relay).then(|| [relay as u32].into_iter().collect()),
+                })
+                .collect();
+        }
     }
 
     fn find_relays(&mut self) {
@@ -166,7 +213,7 @@ impl Plan {
                     }
                 }
             }
-            Method::Sure => {
+            Method::Sure | Method::FatTree(_) => {
                 let mut forwarding = AnyHash::new(fabric.graph());
                 for path in to.iter_mut().flatten() {
                     path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);

@@ -1,0 +1,49 @@
+//! Algorithm 1 (§5.4.1), of Al-Fares et al. moved to end hosts, with its gaps closed.
+
+use super::flow::{Flow, FlowKey};
+use std::time::Duration;
+
+/// Periodic rearrangement: the largest flow that makes the fullest list and the emptiest one more alike moves from the one
+/// to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rearrangement {
+    /// Between two. Choice: the thesis names none; a second by default, several round trips of a fabric and few of what a
+    /// user notices.
+    pub period: Duration,
+    /// How long a flow that is to move waits for a gap between two of its packets, before its packets are held.
+    pub patience: Duration,
+}
+
+impl Default for Rearrangement {
+    fn default() -> Self {
+        Self { period: Duration::from_secs(1), patience: Duration::from_millis(100) }
+    }
+}
+
+/// Which flow is to move, and to which list. Counters are of the time since the last rearrangement.
+///
+/// Choices, where Algorithm 1 as printed says nothing or cannot be meant:
+/// - the traffic of a list is that of its flows in the last period, and counters begin anew with each: a flow that was large
+///   once does not count for ever;
+/// - only flows of the fullest list are candidates. As printed all of the prefix are, and moving one of another list makes
+///   the fullest no emptier;
+/// - "smaller than the difference" is strict, so that every move makes the two more alike, and a lone flow stays;
+/// - a flow that still waits to move is counted where it goes, and is no candidate;
+/// - flows that sent nothing are no candidates; of equal ones the lower key is, and of equally full lists the first.
+pub(super) fn choose<'a>(
+    lists: usize,
+    flows: impl Iterator<Item = (&'a FlowKey, &'a Flow)> + Clone,
+) -> Option<(FlowKey, usize)> {
+    let mut traffic = vec![0u64; lists];
+    for (_, flow) in flows.clone() {
+        traffic[flow.moves.map_or(flow.list, |(to, _)| to)] += flow.bytes;
+    }
+    let indexed = || traffic.iter().copied().enumerate();
+    let (fullest, most) = indexed().max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(list)))?;
+    let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, list))?;
+    let candidates = flows.filter(|(_, flow)| flow.list == fullest && flow.moves.is_none());
+    candidates
+        .filter(|(_, flow)| flow.bytes > 0 && flow.bytes < most - least)
+        .max_by_key(|(key, flow)| (flow.bytes, std::cmp::Reverse(**key)))
+        .map(|(key, _)| (*key, emptiest))
+}
