@@ -45,6 +45,31 @@ fn all_paths(graph: &Graph, from: usize, to: usize) -> Vec<Path> {
     found
 }
 
+/// Paths by cost, as they are found by making all beginnings longer, cheapest first: none if that takes too many.
+fn plain_search(graph: &Graph, from: usize, to: usize, k: usize, most: usize) -> Option<Vec<Path>> {
+    let beginning = Path { cost: 0, vertices: vec![from], edges: Vec::new() };
+    let (mut open, mut found) = (BTreeSet::from([(0, 0, beginning)]), Vec::new());
+    for _ in 0..most {
+        let Some((_, _, path)) = open.pop_first() else { return Some(found) };
+        let at = *path.vertices.last().unwrap();
+        if at == to {
+            found.push(path);
+            if found.len() == k {
+                return Some(found);
+            }
+            continue;
+        }
+        for arc in graph.arcs(at).iter().filter(|arc| !path.vertices.contains(&(arc.to as usize))) {
+            let mut longer = path.clone();
+            longer.cost += u64::from(arc.cost);
+            longer.vertices.push(arc.to as usize);
+            longer.edges.push(arc.edge as usize);
+            open.insert((longer.cost, longer.edges.len(), longer));
+        }
+    }
+    None
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -129,6 +154,18 @@ proptest! {
             let found = finder.k_shortest_paths(from, to, k);
             prop_assert_eq!(&found[..], &all[..all.len().min(k)]);
         }
+    }
+
+    #[test]
+    fn of_larger_graphs_yens_paths_are_those_that_a_plain_search_finds(
+        (vertices, edges) in any_edges(60, 1), equal: bool, to in 1..60usize,
+    ) {
+        let to = to % (vertices - 1) + 1;
+        let edges = edges.into_iter().map(|(a, b, cost)| (a, b, if equal { 4 } else { cost }));
+        let graph = Graph::undirected(vertices, edges);
+        let paths = plain_search(&graph, 0, to, 12, 20_000);
+        prop_assume!(paths.is_some());
+        prop_assert_eq!(graph.k_shortest_paths(0, to, 12), paths.unwrap());
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Paths that are the only shortest ones.
 
-use super::Graph;
 use super::rows::{Rows, has};
+use super::{Distance, Graph};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Tells which paths are the only shortest ones between their ends: those that packets take whichever of equally short
 /// ways their routers choose.
@@ -9,22 +11,32 @@ use super::rows::{Rows, has};
 pub struct UniquePaths<'a> {
     graph: &'a Graph,
     rows: Option<Rows>,
-    /// Of each vertex that paths were asked to begin at: from where the shortest paths come to every other.
-    before: Vec<Option<Box<[u32]>>>,
+    /// Of each vertex that paths were asked to begin at.
+    from: Vec<Option<Box<Search>>>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 
+/// Dijkstra's algorithm from a vertex, as far as it was needed.
+#[derive(Debug)]
+struct Search {
+    /// How far each vertex is, and from where the shortest paths come to it.
+    reached: Box<[(Distance, u32)]>,
+    queue: BinaryHeap<Reverse<(Distance, u32)>>,
+}
+
 impl<'a> UniquePaths<'a> {
     /// For paths of a graph.
     pub fn new(graph: &'a Graph) -> Self {
-        Self { graph, rows: Rows::new(graph), before: vec![None; graph.vertices()] }
+        Self { graph, rows: Rows::new(graph), from: (0..graph.vertices()).map(|_| None).collect() }
     }
 
-    /// Whether a path, told by its vertices, is the only shortest one between its ends. Parallel edges are one way. The
-    /// first answer about paths that begin at a vertex takes a search from there, where paths have more than two edges or
-    /// edges cost differently; further ones are near the path's length.
+    /// Whether a path, told by its vertices, is the only shortest one between its ends. Parallel edges are one way; a path
+    /// without edges is.
+    ///
+    /// Where paths have more than two edges or edges cost differently, what is nearer to the first vertex than the last is
+    /// searched, once for all paths from there: 16 V bytes for each such vertex.
     ///
     /// With edges that cost nothing in a circle, a path may be said not to be the only one though it is; never the
     /// other way round.
@@ -33,12 +45,12 @@ impl<'a> UniquePaths<'a> {
             ([] | [_], _) => true,
             (&[from, to], Some(rows)) => from != to && has(rows.from(from), to),
             (&[from, through, to], Some(rows)) => {
-                let only = |sets: ((&u64, &u64), &u64)| sets.0.0 & sets.0.1 & sets.1;
-                let between = || rows.from(from).iter().zip(rows.to(to)).zip(&rows.transit).map(only);
                 let loops = has(rows.from(from), from) || has(rows.from(to), to);
                 if loops || from == to {
                     return self.is_only_way(path);
                 }
+                let only = |sets: ((&u64, &u64), &u64)| sets.0.0 & sets.0.1 & sets.1;
+                let between = || rows.from(from).iter().zip(rows.to(to)).zip(&rows.transit).map(only);
                 !has(rows.from(from), to)
                     && between().map(u64::count_ones).sum::<u32>() == 1
                     && between().nth(through / 64).is_some_and(|word| word >> (through % 64) & 1 == 1)
@@ -48,27 +60,54 @@ impl<'a> UniquePaths<'a> {
     }
 
     fn is_only_way(&mut self, path: &[usize]) -> bool {
+        let (from, to) = (path[0], path[path.len() - 1]);
+        let Some(cost) = self.graph.cost_of(path).filter(|_| from != to) else { return false };
         let graph = self.graph;
-        let before = self.before[path[0]].get_or_insert_with(|| before(graph, path[0]));
-        path[0] != path[path.len() - 1] && path.windows(2).all(|step| before[step[1]] as usize == step[0])
+        let search = self.from[from].get_or_insert_with(|| Box::new(Search::new(graph, from)));
+        search.reach(graph, from, cost);
+        search.reached[to].0 == cost
+            && path.windows(2).all(|step| search.reached[step[1]].1 as usize == step[0])
     }
 }
 
-/// From where the shortest paths from a source come to every vertex.
-fn before(graph: &Graph, source: usize) -> Box<[u32]> {
-    let paths = graph.shortest_paths(source);
-    let mut before = vec![NOWHERE; graph.vertices()].into_boxed_slice();
-    for vertex in paths.reached() {
-        for &arc in graph.arcs(vertex) {
-            let to = arc.to as usize;
-            if to != vertex && to != source && paths.is_tight(graph, vertex, arc) {
-                before[to] = match before[to] {
-                    NOWHERE => vertex as u32,
-                    known if known == vertex as u32 => known,
-                    _ => SEVERAL,
-                };
+impl Graph {
+    /// What a path costs that is told by its vertices; none when it is no path.
+    fn cost_of(&self, path: &[usize]) -> Option<Distance> {
+        let step = |step: &[usize]| {
+            let arcs = self.arcs(step[0]).iter().filter(|arc| arc.to as usize == step[1]);
+            arcs.map(|arc| Distance::from(arc.cost)).min()
+        };
+        path.windows(2).map(step).sum()
+    }
+}
+
+impl Search {
+    fn new(graph: &Graph, from: usize) -> Self {
+        let mut reached = vec![(Distance::MAX, NOWHERE); graph.vertices()].into_boxed_slice();
+        reached[from].0 = 0;
+        Self { reached, queue: BinaryHeap::from([Reverse((0, from as u32))]) }
+    }
+
+    /// Goes on until everything up to a distance is known.
+    fn reach(&mut self, graph: &Graph, from: usize, most: Distance) {
+        while let Some(&Reverse((distance, vertex))) = self.queue.peek()
+            && distance <= most
+        {
+            self.queue.pop();
+            let at = vertex as usize;
+            if distance > self.reached[at].0 || !(graph.is_transit(at) || at == from) {
+                continue;
+            }
+            for arc in graph.arcs(at).iter().filter(|arc| arc.to != vertex && arc.to as usize != from) {
+                let through = distance + Distance::from(arc.cost);
+                let (known, before) = &mut self.reached[arc.to as usize];
+                if through < *known {
+                    (*known, *before) = (through, vertex);
+                    self.queue.push(Reverse((through, arc.to)));
+                } else if through == *known && *before != vertex {
+                    *before = SEVERAL;
+                }
             }
         }
     }
-    before
 }

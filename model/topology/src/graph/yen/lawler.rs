@@ -1,10 +1,15 @@
 //! Yen's algorithm for any costs, with Lawler's modification (1972) and lazy detours.
 //!
 //! A *branch* is all paths that begin alike and do not go on by certain edges. The best path of a branch found, the rest
-//! of it are smaller branches, one for each vertex behind which a path may leave it. The distances of all vertices to the
-//! end, computed once, bound from below how long the paths of a branch are; a branch is looked into when it is its turn,
-//! and nearly always the bound is met by walking down these distances. Only where a vertex of the beginning is in the way
-//! are distances computed anew without it.
+//! of it are smaller branches, one for each vertex behind which a path may leave it. The distances of vertices to the end
+//! bound from below how long the paths of a branch are; a branch is looked into when it is its turn, and nearly always the
+//! bound is met by walking down these distances. Only where a vertex of the beginning is in the way are distances computed
+//! anew without it.
+//!
+//! Distances to the end are found backwards from it, those vertices first that lie on the shortest ways from the beginning
+//! (A*, Hart, Nilsson and Raphael 1968, with the true distances from the beginning, which one search gives for all ends). At
+//! first only a few vertices take part. No path through others is shorter than the *horizon*, so that paths within it are
+//! the shortest there are; where they are too few, twice as many vertices take part.
 
 use super::Path;
 use crate::graph::{Distance, Graph};
@@ -30,9 +35,14 @@ pub(super) struct Lawler<'a> {
     /// The arcs out of each vertex, lower vertices first, and where those of each begin.
     steps: Vec<Step>,
     first: Vec<usize>,
+    /// From the vertex that paths were last asked from, which is that.
+    from_start: Distances,
+    start: Option<usize>,
     to_end: Distances,
     /// To the end without some vertices.
     around: Distances,
+    /// The length of the paths that may be missed.
+    horizon: Length,
     /// Vertices of the beginning of the branch that is looked into: a stamp that is its number.
     taken: Marks,
     /// Vertices from which no walk leads to the end.
@@ -42,8 +52,14 @@ pub(super) struct Lawler<'a> {
 #[derive(Debug, Default)]
 struct Distances {
     length: Vec<Length>,
-    queue: BinaryHeap<Reverse<(Length, u32)>>,
+    /// Vertices by the sum of their distance and what is ahead.
+    queue: BinaryHeap<Reverse<(Length, Length, u32)>>,
+    root: usize,
+    settled: usize,
 }
+
+/// So many vertices take part at first. Choice: a few times those of the eight shortest paths in random graphs.
+const FIRST: usize = 32;
 
 /// A set of vertices that is emptied by counting.
 #[derive(Debug)]
@@ -109,16 +125,39 @@ impl<'a> Lawler<'a> {
             reversed: graph.reversed(),
             steps,
             first,
+            from_start: Distances::default(),
+            start: None,
             to_end: Distances::default(),
             around: Distances::default(),
+            horizon: UNREACHED,
             taken: Marks::new(graph.vertices()),
             dead: Marks::new(graph.vertices()),
         }
     }
 
     pub fn search(&mut self, from: usize, to: usize, k: usize) -> Vec<Path> {
-        self.taken.clear();
-        self.to_end.compute(&self.reversed, from, to, &self.taken);
+        if self.start != Some(from) {
+            self.start = Some(from);
+            self.from_start.begin(self.graph, from);
+            self.from_start.go_on(self.graph, None, usize::MAX, UNREACHED, |_| Some((0, 0)));
+        }
+        self.to_end.begin(&self.reversed, to);
+        let mut most = FIRST;
+        loop {
+            let start = &self.from_start;
+            self.to_end.go_on(&self.reversed, Some(from), most, UNREACHED, |vertex| start.of(vertex));
+            // All that is still to be looked at lies on no shorter path.
+            self.horizon = self.to_end.queue.peek().map_or(UNREACHED, |Reverse((through, ..))| *through);
+            let found = self.within(from, to, k);
+            if found.len() == k || self.horizon == UNREACHED {
+                return found;
+            }
+            most = most.saturating_mul(2);
+        }
+    }
+
+    /// The k shortest paths, as far as they are shorter than the horizon.
+    fn within(&mut self, from: usize, to: usize, k: usize) -> Vec<Path> {
         let whole = Branch { vertices: vec![from], edges: Vec::new(), length: (0, 0), without: Vec::new() };
         let mut open = BinaryHeap::new();
         open.extend(self.bounded(whole, to));
@@ -164,7 +203,12 @@ impl<'a> Lawler<'a> {
     fn bounded(&mut self, branch: Branch, to: usize) -> Option<Reverse<(Length, Branch)>> {
         self.enter(&branch);
         let least = self.firsts(&branch, to).map(|step| through(step, &self.to_end)).min()?;
-        (least != UNREACHED).then(|| Reverse((sum(branch.length, least), branch)))
+        self.may_be(branch.length, least).then(|| Reverse((sum(branch.length, least), branch)))
+    }
+
+    /// Whether a path whose beginning and rest are so long is within the horizon.
+    fn may_be(&self, beginning: Length, rest: Length) -> bool {
+        rest != UNREACHED && sum(beginning, rest) < self.horizon
     }
 
     /// Takes the vertices of a branch's beginning out of the graph.
@@ -193,12 +237,13 @@ impl<'a> Lawler<'a> {
         let (mut length, mut rest) = (bound, self.descend(&branch, bound, to));
         if rest.is_none() {
             // The vertices of the beginning are in the way of all paths that are as short as the bound.
-            let at = *branch.vertices.last().expect("a branch has a beginning");
             let mut around = std::mem::take(&mut self.around);
-            around.compute(&self.reversed, at, to, &self.taken);
+            around.begin(&self.reversed, to);
+            let free = |vertex| self.from_start.of(vertex).filter(|_| !self.taken.has(vertex));
+            around.go_on(&self.reversed, None, usize::MAX, self.horizon, free);
             let least = self.firsts(&branch, to).map(|step| through(step, &around)).min();
-            std::mem::swap(&mut self.around, &mut around);
-            length = sum(branch.length, least.filter(|&least| least != UNREACHED)?);
+            self.around = around;
+            length = sum(branch.length, least.filter(|&least| self.may_be(branch.length, least))?);
             std::mem::swap(&mut self.around, &mut self.to_end);
             rest = self.descend(&branch, length, to);
             std::mem::swap(&mut self.around, &mut self.to_end);
@@ -271,26 +316,53 @@ fn through(step: Step, distances: &Distances) -> Length {
 }
 
 impl Distances {
-    /// Of all vertices to the end, without those taken: Dijkstra's algorithm, backwards. Paths lead through no vertex that
-    /// forbids it, nor through `from`.
-    fn compute(&mut self, reversed: &Graph, from: usize, to: usize, taken: &Marks) {
+    /// Forgets all, for distances to or from another vertex.
+    fn begin(&mut self, graph: &Graph, root: usize) {
         self.length.clear();
-        self.length.resize(reversed.vertices(), UNREACHED);
+        self.length.resize(graph.vertices(), UNREACHED);
         self.queue.clear();
-        self.length[to] = (0, 0);
-        self.queue.push(Reverse(((0, 0), to as u32)));
-        while let Some(Reverse((length, vertex))) = self.queue.pop() {
+        self.length[root] = (0, 0);
+        self.queue.push(Reverse(((0, 0), (0, 0), root as u32)));
+        self.root = root;
+        self.settled = 0;
+    }
+
+    fn of(&self, vertex: usize) -> Option<Length> {
+        Some(self.length[vertex]).filter(|&length| length != UNREACHED)
+    }
+
+    /// Goes on until so many vertices are known, or no others are near enough: those with the least sum of distance and
+    /// what is ahead are first; those that nothing is known to be ahead of take no part. Paths lead through no vertex that
+    /// forbids it, nor through that which is barred.
+    fn go_on(
+        &mut self,
+        graph: &Graph,
+        barred: Option<usize>,
+        most: usize,
+        until: Length,
+        ahead: impl Fn(usize) -> Option<Length>,
+    ) {
+        while self.settled < most
+            && let Some(&Reverse((sum_of_both, length, vertex))) = self.queue.peek()
+            && sum_of_both < until
+        {
+            self.queue.pop();
             let at = vertex as usize;
-            let ends = at != to && (!reversed.is_transit(at) || at == from);
-            if length > self.length[at] || ends {
+            if length > self.length[at] {
                 continue;
             }
-            for arc in reversed.arcs(at) {
-                let through = sum(length, (arc.cost.into(), 1));
+            self.settled += 1;
+            if at != self.root && !graph.is_transit(at) || barred == Some(at) {
+                continue;
+            }
+            for arc in graph.arcs(at) {
+                let further = sum(length, (arc.cost.into(), 1));
                 let known = &mut self.length[arc.to as usize];
-                if through < *known && !taken.has(arc.to as usize) {
-                    *known = through;
-                    self.queue.push(Reverse((through, arc.to)));
+                if further < *known
+                    && let Some(ahead) = ahead(arc.to as usize)
+                {
+                    *known = further;
+                    self.queue.push(Reverse((sum(further, ahead), further, arc.to)));
                 }
             }
         }
