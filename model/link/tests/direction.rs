@@ -550,4 +550,29 @@ proptest! {
         while direction.depart(u64::MAX).is_some() {}
         prop_assert_eq!(direction.counters().under_way(), 0);
     }
+
+    #[test]
+    fn who_wakes_at_departures_alone_sees_the_same(
+        conditions in any_conditions(), gaps in prop::collection::vec(0u64..3 * MS, 1..300), seed: u64,
+    ) {
+        let at_each = |next: fn(&Direction<u16>) -> Option<u64>| {
+            let mut direction = Direction::new(conditions.clone(), seed, 0);
+            let mut left = Vec::new();
+            let mut now = 0;
+            for (number, gap) in gaps.iter().enumerate() {
+                let until = now + gap;
+                while let Some(at) = next(&direction).filter(|at| *at <= until) {
+                    // Nothing left before its time came.
+                    now = now.max(at);
+                    let departed = std::iter::from_fn(|| direction.depart(now));
+                    left.extend(departed.inspect(|departure| assert_eq!(departure.at, now)));
+                }
+                now = until;
+                direction.arrive(now, PacketInfo::frame(500 + number as u32), number as u16);
+            }
+            left.extend(std::iter::from_fn(|| direction.depart(u64::MAX)));
+            (left, direction.counters())
+        };
+        prop_assert_eq!(at_each(Direction::next_event), at_each(Direction::next_departure));
+    }
 }

@@ -48,6 +48,15 @@ impl<P> DelayLine<P> {
         }
     }
 
+    /// The packet whose time comes next.
+    pub fn first(&self) -> Option<&Transit<P>> {
+        match (self.ordered.front(), self.free.peek()) {
+            (Some(ordered), Some(free)) if free.transit.release < ordered.release => Some(&free.transit),
+            (None, free) => free.map(|free| &free.transit),
+            (ordered, _) => ordered,
+        }
+    }
+
     /// Takes the packet whose time comes next.
     pub fn pop(&mut self) -> Option<Transit<P>> {
         match (self.ordered.front(), self.free.peek()) {

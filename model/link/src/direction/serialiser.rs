@@ -33,9 +33,22 @@ impl Serialiser {
 
     /// Sends `bits` from `start` on, or from when the wire is free.
     pub fn send(&mut self, start: u64, bits: u64) -> Slot {
+        let begun = if start <= self.end() { self.busy_until } else { start };
+        (self.busy_until, self.fraction) = self.after(start, bits);
+        Slot { begun, bits, finish: self.end() }
+    }
+
+    /// When `bits` that are sent from `start` on would have left, rounded up.
+    pub fn finish_of(&self, start: u64, bits: u64) -> u64 {
+        let (end, fraction) = self.after(start, bits);
+        end.saturating_add(u64::from(fraction > 0))
+    }
+
+    /// Until when the wire is busy, and the fraction, once `bits` were sent from `start` on.
+    fn after(&self, start: u64, bits: u64) -> (u64, u64) {
         let (begun, fraction) =
             if start <= self.end() { (self.busy_until, self.fraction) } else { (start, 0) };
-        (self.busy_until, self.fraction) = match &self.rate {
+        match &self.rate {
             Rate::Unlimited => (begun.saturating_add(u64::from(fraction > 0)), 0),
             Rate::Constant(rate) => {
                 let rate = rate.bits_per_second();
@@ -51,8 +64,7 @@ impl Serialiser {
                 }
             }
             Rate::Trace(trace) => (trace_end(trace, self.epoch, begun, bits), 0),
-        };
-        Slot { begun, bits, finish: self.end() }
+        }
     }
 
     /// Changes the rate at `now`, in the middle of what is being sent: the bits left go on at the new rate.
