@@ -1,0 +1,314 @@
+//! A simulation is put together here: nodes, links, addresses, routes. What cannot work is refused with its remedy.
+
+mod shortest;
+mod switches;
+
+use crate::address::{AddressBook, NOBODY};
+use crate::fabric::{DirectionNumber, Fabric, Group, Hop, Kind, Link, LinkIndex, Node, NodeIndex, Place};
+use crate::hash::switch_seed;
+use crate::routes::{Routes, compile};
+use crate::simulation::Simulation;
+use ipnet::IpNet;
+use plait_model_link::Conditions;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Collects what a [`Simulation`] is made of.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    pub(crate) seed: u64,
+    nodes: Vec<NodeDraft>,
+    links: Vec<LinkDraft>,
+    addresses: AddressBook,
+    fault: Option<BuildError>,
+}
+
+#[derive(Debug, Clone)]
+struct NodeDraft {
+    name: String,
+    kind: Kind,
+    hash_seed: Option<u64>,
+    decapsulates: Vec<IpAddr>,
+    addresses: Vec<IpAddr>,
+    out: Vec<DirectionNumber>,
+    routes: Vec<(IpNet, Vec<Via>)>,
+}
+
+#[derive(Debug, Clone)]
+struct LinkDraft {
+    name: String,
+    ends: [u32; 2],
+    conditions: [Arc<Conditions>; 2],
+    seeds: [u64; 2],
+    cost: u32,
+    mtu: u32,
+}
+
+/// A next hop of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Via {
+    /// The interface it leaves by, counted in the order in which links were added to the node.
+    pub interface: usize,
+    /// The neighbour, where a switch lies between and several could be meant.
+    pub neighbour: Option<NodeIndex>,
+}
+
+/// A link to add.
+#[derive(Debug, Clone)]
+pub struct LinkSpec {
+    /// Its name.
+    pub name: String,
+    /// Its ends.
+    pub ends: [NodeIndex; 2],
+    /// What happens to packets from end 0 to end 1, and back.
+    pub conditions: [Arc<Conditions>; 2],
+    /// What crossing it costs when shortest paths are sought.
+    pub cost: u32,
+    /// Bytes of the largest IP packet.
+    pub mtu: u32,
+}
+
+impl LinkSpec {
+    /// A link that treats both directions alike, of cost 1 and an MTU of 1500.
+    pub fn symmetric(name: impl Into<String>, ends: [NodeIndex; 2], conditions: Arc<Conditions>) -> Self {
+        Self {
+            name: name.into(),
+            ends,
+            conditions: [Arc::clone(&conditions), conditions],
+            cost: 1,
+            mtu: 1500,
+        }
+    }
+}
+
+/// Why a simulation cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BuildError {
+    /// An address that two nodes have.
+    #[error("{address} is the address of both {first} and {second}: give one of them another")]
+    Twice {
+        /// The address.
+        address: IpAddr,
+        /// Who had it first.
+        first: String,
+        /// Who would have it too.
+        second: String,
+    },
+    /// A route by an interface that is not there.
+    #[error(
+        "{node} has a route to {prefix} by its interface {interface}, of which it has {count}: add the link before the route"
+    )]
+    NoInterface {
+        /// The node.
+        node: String,
+        /// The route.
+        prefix: IpNet,
+        /// The interface.
+        interface: usize,
+        /// How many interfaces there are.
+        count: usize,
+    },
+    /// More of something than numbers can name.
+    #[error(
+        "a simulation holds fewer than 2^29 links and 2^30 nodes, and a node fewer than 65536 sets of next hops"
+    )]
+    TooMany,
+}
+
+impl Builder {
+    /// An empty network. The seed stands for everything drawn by lot.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, nodes: Vec::new(), links: Vec::new(), addresses: AddressBook::default(), fault: None }
+    }
+
+    /// Adds a node.
+    pub fn node(&mut self, name: impl Into<String>, kind: Kind) -> NodeIndex {
+        self.nodes.push(NodeDraft {
+            name: name.into(),
+            kind,
+            hash_seed: None,
+            decapsulates: Vec::new(),
+            addresses: Vec::new(),
+            out: Vec::new(),
+            routes: Vec::new(),
+        });
+        NodeIndex((self.nodes.len() - 1) as u32)
+    }
+
+    /// Gives a node an address. Its first of each IP version is the one its protocols send from.
+    pub fn address(&mut self, node: NodeIndex, address: IpAddr) {
+        if self.addresses.own(address, node.0) {
+            self.nodes[node.0 as usize].addresses.push(address);
+            return;
+        }
+        let name = |node: u32| self.nodes[node as usize].name.clone();
+        let owner = self.addresses.find(address).map_or(NOBODY, |index| self.addresses.owner(index));
+        let twice = BuildError::Twice { address, first: name(owner), second: name(node.0) };
+        self.fault.get_or_insert(twice);
+    }
+
+    /// Adds a link. Its directions' chances are those of the link engine for the same seed and name.
+    pub fn link(&mut self, link: LinkSpec) -> LinkIndex {
+        let index = self.links.len() as u32;
+        for (end, node) in link.ends.iter().enumerate() {
+            self.nodes[node.0 as usize].out.push(2 * index + end as u32);
+        }
+        let seed = |side| plait_model_link::direction_seed(self.seed, &link.name, side);
+        self.links.push(LinkDraft {
+            seeds: [seed(0), seed(1)],
+            name: link.name,
+            ends: link.ends.map(|end| end.0),
+            conditions: link.conditions,
+            cost: link.cost,
+            mtu: link.mtu,
+        });
+        LinkIndex(index)
+    }
+
+    /// Gives a node a route; several next hops are equally good. Another route to the same prefix takes its place.
+    pub fn route(&mut self, node: NodeIndex, prefix: IpNet, hops: Vec<Via>) {
+        let draft = &mut self.nodes[node.0 as usize];
+        for via in &hops {
+            if via.interface >= draft.out.len() {
+                let (node, interface, count) = (draft.name.clone(), via.interface, draft.out.len());
+                self.fault.get_or_insert(BuildError::NoInterface { node, prefix, interface, count });
+                return;
+            }
+        }
+        draft.routes.push((prefix, hops));
+    }
+
+    /// Makes a node take off tunnel headers from an outer source.
+    pub fn decapsulate(&mut self, node: NodeIndex, source: IpAddr) {
+        self.nodes[node.0 as usize].decapsulates.push(source);
+    }
+
+    /// Gives a node another seed for its choices among next hops than its own.
+    pub fn hash_seed(&mut self, node: NodeIndex, seed: u64) {
+        self.nodes[node.0 as usize].hash_seed = Some(seed);
+    }
+
+    /// Gives every node a route to every address by all shortest paths, beside those it has. Costs are those of the
+    /// links; paths lead through routers and switches, never through hosts. Call it when all links and addresses are
+    /// there.
+    pub fn shortest_path_routes(&mut self) {
+        shortest::fill(self);
+    }
+
+    /// The simulation, worked on by one thread.
+    ///
+    /// # Errors
+    /// What cannot be built, and why.
+    pub fn build(self) -> Result<Simulation, BuildError> {
+        self.build_parallel(1)
+    }
+
+    /// The simulation, worked on by as many threads as are given, or fewer where the network cannot be cut into so
+    /// many parts. Results are the same whatever the number.
+    ///
+    /// # Errors
+    /// What cannot be built, and why.
+    pub fn build_parallel(mut self, threads: usize) -> Result<Simulation, BuildError> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        if self.links.len() >= 1 << 29 || self.nodes.len() >= 1 << 30 {
+            return Err(BuildError::TooMany);
+        }
+        let ends: Vec<[u32; 2]> = self.links.iter().map(|link| link.ends).collect();
+        let conditions: Vec<[Arc<Conditions>; 2]> =
+            self.links.iter().map(|link| link.conditions.clone()).collect();
+        let parts = crate::cut::parts(self.nodes.len(), &ends, &conditions, threads.max(1));
+        let stations = switches::tables(&self);
+        let routes: Vec<Routes> = self.nodes.iter().map(|node| self.resolve(node, &stations)).collect();
+        let mut sizes = vec![0u32; parts.iter().max().map_or(1, |last| *last as usize + 1)];
+        let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        for (index, draft) in self.nodes.into_iter().enumerate() {
+            let partition = parts[index];
+            let local = sizes[partition as usize];
+            sizes[partition as usize] += 1;
+            let first = |is_ipv6: bool| {
+                let first = draft.addresses.iter().find(|address| address.is_ipv6() == is_ipv6);
+                first.and_then(|address| self.addresses.find(*address))
+            };
+            nodes.push(Node {
+                kind: draft.kind,
+                first: [first(false), first(true)],
+                decapsulates: draft.decapsulates,
+                hash_seed: draft.hash_seed.unwrap_or_else(|| switch_seed(self.seed, index as u32)),
+                place: Place { partition, local },
+                name: draft.name,
+                out: draft.out,
+                table: Vec::new(),
+                groups: vec![Group { first: 0, count: 0 }],
+                hops: Vec::new(),
+                stations: stations[index].clone(),
+            });
+        }
+        let classes = compile(&mut nodes, &routes, &self.addresses).ok_or(BuildError::TooMany)?;
+        let largest = |link: &LinkDraft| link.mtu.saturating_add(ETHERNET);
+        let links = self.links.iter().map(|link| Link {
+            name: link.name.clone(),
+            ends: link.ends,
+            largest: largest(link),
+        });
+        let fabric = Fabric {
+            seed: self.seed,
+            links: links.collect(),
+            nodes,
+            addresses: self.addresses,
+            classes,
+            stacks: Vec::new(),
+            flows: Vec::new(),
+            listeners: HashMap::new(),
+            hosts: Vec::new(),
+            directions: Vec::new(),
+            captures: false,
+        };
+        let seeds = self.links.iter().map(|link| link.seeds);
+        Ok(Simulation::new(fabric, conditions, seeds.collect(), sizes.len()))
+    }
+
+    /// A node's routes as directions and stations.
+    fn resolve(&self, node: &NodeDraft, stations: &[HashMap<u32, DirectionNumber>]) -> Routes {
+        let mut routes = Routes::new();
+        for (prefix, hops) in &node.routes {
+            let hop = |via: &Via| {
+                let out = node.out[via.interface];
+                Hop { out, station: self.station(out, via.neighbour, stations) }
+            };
+            routes.insert(prefix.trunc(), hops.iter().map(hop).collect());
+        }
+        routes
+    }
+
+    /// The interface that a packet is for when it leaves by `out`: the link's other end, or behind a switch the
+    /// neighbour's interface on the same segment.
+    fn station(
+        &self,
+        out: DirectionNumber,
+        neighbour: Option<NodeIndex>,
+        stations: &[HashMap<u32, DirectionNumber>],
+    ) -> u32 {
+        let across = self.links[(out / 2) as usize].ends[(1 - out % 2) as usize];
+        if self.nodes[across as usize].kind != Kind::Switch {
+            return out ^ 1;
+        }
+        let known = &stations[across as usize];
+        let neighbour = neighbour.map_or(NOBODY, |node| node.0);
+        let reached = known.keys().filter(|station| {
+            let [from, to] = [*station % 2, 1 - *station % 2]
+                .map(|end| self.links[(*station / 2) as usize].ends[end as usize]);
+            from == neighbour && to != neighbour
+        });
+        reached.min().copied().unwrap_or(NO_STATION)
+    }
+}
+
+/// Bytes of an Ethernet header.
+const ETHERNET: u32 = 14;
+
+/// The station of a next hop that is on no segment: the switch drops what is for it.
+const NO_STATION: u32 = u32::MAX;

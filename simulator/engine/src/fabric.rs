@@ -1,0 +1,116 @@
+//! What does not change between two events of the whole network: who is where, and which way packets go. All threads
+//! read it.
+
+use crate::address::{AddressBook, AddressIndex};
+use crate::encapsulation::Stack;
+use crate::flow::FlowPlace;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// A node by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeIndex(pub u32);
+
+/// A link by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkIndex(pub u32);
+
+/// What a node does with packets that are not for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Drops them.
+    Host,
+    /// Routes them by IP address.
+    Router,
+    /// Bridges them by link-layer address, with no address of its own: a switch of a LAN.
+    Switch,
+}
+
+/// One direction of a link by its number: twice the link's, and one more from end 1 to end 0.
+pub(crate) type DirectionNumber = u32;
+
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    pub seed: u64,
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    pub addresses: AddressBook,
+    /// The class of each address: two addresses that every table treats alike have the same.
+    pub classes: Vec<u32>,
+    pub stacks: Vec<Stack>,
+    pub flows: Vec<FlowPlace>,
+    /// Where each application is, by node and UDP port.
+    pub listeners: HashMap<(u32, u16), u32>,
+    /// Where each application's state is.
+    pub hosts: Vec<Place>,
+    /// Where each direction's state is: with the node it leads to.
+    pub directions: Vec<Place>,
+    /// Whether anything is captured.
+    pub captures: bool,
+}
+
+/// Where a piece of state is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub partition: u32,
+    /// Its place in that partition.
+    pub local: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub name: String,
+    pub kind: Kind,
+    /// Its first address of each IP version.
+    pub first: [Option<AddressIndex>; 2],
+    /// Outer sources whose headers it takes off.
+    pub decapsulates: Vec<IpAddr>,
+    pub hash_seed: u64,
+    pub place: Place,
+    /// The directions out of its interfaces, in their order.
+    pub out: Vec<DirectionNumber>,
+    /// By class, the place in `groups`; 0 is no route. Of a switch by station, the direction itself.
+    pub table: Vec<u16>,
+    pub groups: Vec<Group>,
+    pub hops: Vec<Hop>,
+    /// Of a switch: the direction that leads to each station, by number.
+    pub stations: HashMap<u32, DirectionNumber>,
+}
+
+/// Equally good next hops: a span of [`Node::hops`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group {
+    pub first: u32,
+    pub count: u32,
+}
+
+/// A next hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Hop {
+    pub out: DirectionNumber,
+    pub station: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub name: String,
+    pub ends: [u32; 2],
+    /// Bytes of the largest frame.
+    pub largest: u32,
+}
+
+impl Fabric {
+    /// The next hops of a node towards an address.
+    #[inline]
+    pub fn hops<'a>(&self, node: &'a Node, to: AddressIndex) -> &'a [Hop] {
+        let class = self.classes[to.0 as usize];
+        let group = node.groups[usize::from(node.table[class as usize])];
+        &node.hops[group.first as usize..(group.first + group.count) as usize]
+    }
+}
+
+/// The node that a direction leads to, and the one it comes from.
+pub(crate) fn ends(links: &[Link], direction: DirectionNumber) -> [u32; 2] {
+    let [a, b] = links[(direction / 2) as usize].ends;
+    if direction.is_multiple_of(2) { [a, b] } else { [b, a] }
+}

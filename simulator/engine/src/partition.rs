@@ -1,0 +1,201 @@
+//! A part of the network, and its events. One thread works on it at a time; all that it shares is read only.
+
+mod protocol;
+mod walk;
+
+pub(crate) use walk::inner_hash;
+
+use crate::capture::CaptureLog;
+use crate::fabric::{DirectionNumber, Fabric};
+use crate::flow::Sink;
+use crate::host::Host;
+use crate::packet::Packet;
+use crate::queue::EventQueue;
+use crate::reason::NodeCounters;
+use crate::source::Source;
+use plait_model_link::{Conditions, Direction, PacketInfo};
+
+/// The state of some nodes, of the directions that lead to them, and of what runs on them.
+pub(crate) struct Partition {
+    pub index: u32,
+    pub queue: EventQueue,
+    pub directions: Vec<DirectionState>,
+    pub nodes: Vec<NodeCounters>,
+    pub sources: Vec<Source>,
+    pub sinks: Vec<Sink>,
+    pub hosts: Vec<HostState>,
+    /// Packets that went onto directions of other partitions, by partition.
+    pub outboxes: Vec<Vec<Crossing>>,
+    pub log: CaptureLog,
+    pub hops: u64,
+}
+
+/// One direction of a link, at the node it leads to.
+#[derive(Debug)]
+pub(crate) struct DirectionState {
+    pub direction: Direction<Packet>,
+    pub number: DirectionNumber,
+    pub to: u32,
+    /// When it is looked at next; [`NEVER`] if nothing is on it. Events at other instants are of former plans.
+    pub scheduled: u64,
+    /// Whether a packet may pass those before it, so that each arrival can bring the next departure forward.
+    pub may_overtake: bool,
+    /// Whether it failed itself, whatever its ends do.
+    pub failed: bool,
+}
+
+/// A protocol on a node.
+pub(crate) struct HostState {
+    pub host: Box<dyn Host>,
+    pub node: u32,
+    pub port: u16,
+    pub scheduled: u64,
+}
+
+/// A packet that goes onto a direction of another partition.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    pub at: u64,
+    pub direction: DirectionNumber,
+    pub packet: Packet,
+}
+
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// What an event's number means: its upper two bits, the rest is the place among its kind. Of what happens at one
+/// instant, links come first, then sources, then protocols.
+pub(crate) mod event {
+    pub const SOURCE: u32 = 1 << 30;
+    pub const HOST: u32 = 2 << 30;
+    pub const PLACE: u32 = (1 << 30) - 1;
+}
+
+impl Partition {
+    pub fn new(index: u32, partitions: usize) -> Self {
+        Self {
+            index,
+            queue: EventQueue::default(),
+            directions: Vec::new(),
+            nodes: Vec::new(),
+            sources: Vec::new(),
+            sinks: Vec::new(),
+            hosts: Vec::new(),
+            outboxes: (0..partitions).map(|_| Vec::new()).collect(),
+            log: CaptureLog::default(),
+            hops: 0,
+        }
+    }
+
+    /// All that happens before `end`.
+    pub fn run(&mut self, fabric: &Fabric, end: u64) {
+        while let Some((now, number)) = self.queue.first()
+            && now < end
+        {
+            self.step(fabric, now, number);
+        }
+    }
+
+    /// The first event.
+    #[inline]
+    pub fn step(&mut self, fabric: &Fabric, now: u64, number: u32) {
+        match number & !event::PLACE {
+            event::SOURCE => self.source_event(fabric, now, number),
+            event::HOST => self.host_event(fabric, now, number),
+            _ => self.direction_event(fabric, now, number),
+        }
+    }
+
+    /// A packet may have come to the end of a link.
+    #[inline]
+    fn direction_event(&mut self, fabric: &Fabric, now: u64, number: DirectionNumber) {
+        let place = fabric.directions[number as usize].local as usize;
+        let state = &mut self.directions[place];
+        if state.scheduled != now {
+            return self.queue.pop();
+        }
+        let departure = state.direction.depart(now);
+        match state.direction.next_departure() {
+            Some(next) => {
+                state.scheduled = next.max(now);
+                self.queue.replace_first(state.scheduled, number);
+            }
+            None => {
+                state.scheduled = NEVER;
+                self.queue.pop();
+            }
+        }
+        let Some(departure) = departure else { return };
+        let to = state.to;
+        self.hops += 1;
+        let mut packet = departure.payload;
+        if departure.mark {
+            packet.flags |= crate::packet::flag::MARKED;
+        }
+        if let Some(bit) = departure.corrupt
+            && !self.survives_damage(fabric, to, &mut packet, bit)
+        {
+            return;
+        }
+        self.arrive(fabric, now, to, number, packet);
+    }
+
+    #[inline]
+    fn source_event(&mut self, fabric: &Fabric, now: u64, number: u32) {
+        let flow = (number & event::PLACE) as usize;
+        let source = &mut self.sources[fabric.flows[flow].source.local as usize];
+        let node = source.node;
+        let (packet, next) = source.send(now);
+        match next {
+            Some(next) => self.queue.replace_first(next.max(now), number),
+            None => self.queue.pop(),
+        }
+        self.transmit(fabric, now, node, packet);
+    }
+
+    /// A packet goes onto a link.
+    #[inline]
+    pub fn depart(&mut self, fabric: &Fabric, now: u64, direction: DirectionNumber, packet: Packet) {
+        let place = fabric.directions[direction as usize];
+        if place.partition != self.index {
+            self.outboxes[place.partition as usize].push(Crossing { at: now, direction, packet });
+            return;
+        }
+        self.enter(place.local as usize, now, packet);
+    }
+
+    /// A packet comes onto a link whose state is here.
+    #[inline]
+    pub fn enter(&mut self, place: usize, now: u64, packet: Packet) {
+        let state = &mut self.directions[place];
+        let info = PacketInfo {
+            ecn_capable: packet.flags & crate::packet::flag::ECN_CAPABLE != 0,
+            ..PacketInfo::frame(packet.frame)
+        };
+        state.direction.arrive(now, info, packet);
+        if (state.scheduled == NEVER || state.may_overtake)
+            && let Some(next) = state.direction.next_departure()
+            && next.max(now) < state.scheduled
+        {
+            state.scheduled = next.max(now);
+            self.queue.push(state.scheduled, state.number);
+        }
+    }
+
+    /// Plans a direction anew, after its conditions or its fate were changed from outside at `now`.
+    pub fn plan(&mut self, place: usize, now: u64) {
+        let state = &mut self.directions[place];
+        state.may_overtake = may_overtake(state.direction.conditions());
+        let next = state.direction.next_departure().map_or(NEVER, |next| next.max(now));
+        if next != state.scheduled {
+            state.scheduled = next;
+            if next != NEVER {
+                self.queue.push(next, state.number);
+            }
+        }
+    }
+}
+
+/// Whether a packet may pass those before it.
+pub(crate) fn may_overtake(conditions: &Conditions) -> bool {
+    conditions.reorder.value() > 0.0 || conditions.jitter.as_ref().is_some_and(|jitter| jitter.overtake)
+}

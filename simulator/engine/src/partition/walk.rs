@@ -1,0 +1,180 @@
+//! A packet's way through a node.
+
+use super::Partition;
+use crate::encapsulation::StackIndex;
+use crate::fabric::{DirectionNumber, Fabric, Kind, Node};
+use crate::hash::{choose, flow_hash};
+use crate::packet::{NO_FLOW, Packet, flag};
+use crate::reason::Reason;
+use plait_model_wire::number::protocol;
+
+impl Partition {
+    /// A node sends a packet of its own.
+    #[inline]
+    pub fn transmit(&mut self, fabric: &Fabric, now: u64, node: u32, packet: Packet) {
+        let known = &fabric.nodes[node as usize];
+        self.nodes[known.place.local as usize].sent += 1;
+        self.pass(fabric, now, node, known, packet, false);
+    }
+
+    /// A packet comes to a node by a direction.
+    #[inline]
+    pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Packet) {
+        let node = &fabric.nodes[at as usize];
+        if fabric.captures {
+            self.log.note(fabric, now, by ^ 1, &packet);
+        }
+        if node.kind == Kind::Switch {
+            return self.bridge(fabric, now, node, packet);
+        }
+        self.pass(fabric, now, at, node, packet, true);
+    }
+
+    /// Whether a packet that comes to a node with one bit wrong is taken. In a header the next one to check it sees that
+    /// and drops it; behind the outermost one it goes on, until its receiver checks the rest.
+    pub fn survives_damage(&mut self, fabric: &Fabric, at: u32, packet: &mut Packet, bit: u64) -> bool {
+        let byte = bit % (u64::from(packet.frame.max(1)) * 8) / 8;
+        let outermost = if fabric.addresses.address(outer(fabric, packet)).is_ipv6() { 54 } else { 34 };
+        if byte < outermost {
+            let place = fabric.nodes[at as usize].place.local as usize;
+            self.nodes[place].drop(Reason::Damaged);
+            return false;
+        }
+        packet.flags |= flag::DAMAGED;
+        true
+    }
+
+    /// Whose is it? ─► own: off with a tunnel header and again, or up; else to a next hop.
+    #[inline]
+    fn pass(
+        &mut self,
+        fabric: &Fabric,
+        now: u64,
+        at: u32,
+        node: &Node,
+        mut packet: Packet,
+        mut has_come: bool,
+    ) {
+        let counters = &mut self.nodes[node.place.local as usize];
+        let to = loop {
+            let to = outer(fabric, &packet);
+            if fabric.addresses.owner(to) != at {
+                break to;
+            }
+            if packet.stack == StackIndex::NONE {
+                return self.deliver(fabric, now, node, packet);
+            }
+            if !decapsulate(fabric, node, &mut packet) {
+                return counters.drop(Reason::NotDecapsulated);
+            }
+            counters.decapsulated += 1;
+            has_come = true;
+        };
+        if has_come {
+            if node.kind == Kind::Host {
+                return counters.drop(Reason::NotForUs);
+            }
+            if packet.ttl <= 1 {
+                return counters.drop(Reason::Expired);
+            }
+            packet.ttl -= 1;
+            counters.forwarded += 1;
+        }
+        let hops = fabric.hops(node, to);
+        let hop = match hops {
+            [] => return counters.drop(Reason::NoRoute),
+            [only] => *only,
+            several => several[choose(packet.hash, node.hash_seed, several.len() as u32) as usize],
+        };
+        if packet.frame > fabric.links[(hop.out / 2) as usize].largest {
+            return counters.drop(Reason::TooBig);
+        }
+        packet.station = hop.station;
+        if fabric.captures {
+            self.log.note(fabric, now, hop.out, &packet);
+        }
+        self.depart(fabric, now, hop.out, packet);
+    }
+
+    /// A switch passes a frame on to where its station is.
+    fn bridge(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Packet) {
+        let counters = &mut self.nodes[node.place.local as usize];
+        let Some(&out) = node.stations.get(&packet.station) else {
+            return counters.drop(Reason::NoStation);
+        };
+        if packet.frame > fabric.links[(out / 2) as usize].largest {
+            return counters.drop(Reason::TooBig);
+        }
+        counters.forwarded += 1;
+        if fabric.captures {
+            self.log.note(fabric, now, out, &packet);
+        }
+        self.depart(fabric, now, out, packet);
+    }
+
+    /// A packet is where it was to go.
+    #[inline]
+    fn deliver(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Packet) {
+        let counters = &mut self.nodes[node.place.local as usize];
+        if packet.flags & flag::DAMAGED != 0 {
+            return counters.drop(Reason::Damaged);
+        }
+        if packet.flow == NO_FLOW {
+            return self.deliver_to_host(fabric, now, node, packet);
+        }
+        counters.received += 1;
+        let sink = &mut self.sinks[fabric.flows[packet.flow as usize].sink.local as usize];
+        let delay = now - packet.sent;
+        let seen = &mut sink.counters;
+        seen.delay_least = if seen.received == 0 { delay } else { seen.delay_least.min(delay) };
+        seen.delay_most = seen.delay_most.max(delay);
+        seen.delay_sum = seen.delay_sum.saturating_add(delay);
+        seen.received += 1;
+        seen.bytes += u64::from(packet.payload());
+        seen.marked += u64::from(packet.flags & flag::MARKED != 0);
+        seen.last = now;
+        if packet.number < sink.next {
+            seen.reordered += 1;
+        } else {
+            sink.next = packet.number + 1;
+        }
+    }
+}
+
+/// What the outermost header is for.
+#[inline]
+fn outer(fabric: &Fabric, packet: &Packet) -> crate::address::AddressIndex {
+    if packet.stack == StackIndex::NONE {
+        return packet.destination;
+    }
+    fabric.stacks[packet.stack.0 as usize].level(packet.position).relay
+}
+
+/// Takes off a tunnel's header, where the node is a relay for its source.
+fn decapsulate(fabric: &Fabric, node: &Node, packet: &mut Packet) -> bool {
+    let stack = &fabric.stacks[packet.stack.0 as usize];
+    if !node.decapsulates.contains(&stack.source) {
+        return false;
+    }
+    packet.frame -= stack.level(packet.position).length;
+    packet.position += 1;
+    let inner = inner_hash(fabric, packet);
+    if usize::from(packet.position) < stack.levels.len() {
+        // Each header has hops of its own; those outside it used none of them.
+        packet.ttl = crate::packet::TTL;
+        packet.hash = stack.hash(packet.position, inner);
+    } else {
+        packet.ttl = packet.inner_ttl;
+        packet.stack = StackIndex::NONE;
+        packet.position = 0;
+        packet.hash = inner;
+    }
+    true
+}
+
+/// What switches hash of a packet without any stack.
+pub(crate) fn inner_hash(fabric: &Fabric, packet: &Packet) -> u32 {
+    let [source, destination] =
+        [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
+    flow_hash(source, destination, protocol::UDP, packet.ports)
+}

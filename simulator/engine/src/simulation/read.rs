@@ -1,0 +1,145 @@
+//! What can be read between runs.
+
+use super::Simulation;
+use crate::capture::{Captured, write_pcapng};
+use crate::fabric::{LinkIndex, NodeIndex};
+use crate::flow::{FlowCounters, FlowIndex};
+use crate::host::{Host, HostIndex};
+use crate::reason::{NodeCounters, Totals};
+use plait_model_link::{Conditions, Counters, Journal};
+use std::net::IpAddr;
+
+/// The state of one direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkState {
+    /// What became of its packets.
+    pub counters: Counters,
+    /// Bytes in its queue, the packet being sent included.
+    pub backlog: u64,
+    /// Whether it passes nothing.
+    pub is_down: bool,
+}
+
+impl Simulation {
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.fabric.nodes.len()
+    }
+
+    /// How many links there are.
+    pub fn links(&self) -> usize {
+        self.fabric.links.len()
+    }
+
+    /// How many flows there are.
+    pub fn flows(&self) -> usize {
+        self.fabric.flows.len()
+    }
+
+    /// How many events wait.
+    pub fn pending_events(&self) -> usize {
+        self.partitions.iter().map(|part| part.queue.len()).sum()
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: NodeIndex) -> &str {
+        &self.fabric.nodes[node.0 as usize].name
+    }
+
+    /// A link's name.
+    pub fn link_name(&self, link: LinkIndex) -> &str {
+        &self.fabric.links[link.0 as usize].name
+    }
+
+    /// The seed by which a node chooses among next hops: see [`choose`](crate::hash::choose).
+    pub fn hash_seed(&self, node: NodeIndex) -> u64 {
+        self.fabric.nodes[node.0 as usize].hash_seed
+    }
+
+    /// The links of a node's next hops towards an address that some node has, in the order in which hashes number
+    /// them. Empty where there is no route.
+    pub fn next_hops(&self, node: NodeIndex, to: IpAddr) -> Vec<LinkIndex> {
+        let Some(to) = self.fabric.addresses.find(to) else { return Vec::new() };
+        let node = &self.fabric.nodes[node.0 as usize];
+        self.fabric.hops(node, to).iter().map(|hop| LinkIndex(hop.out / 2)).collect()
+    }
+
+    /// One direction of a link: 0 from its end 0, 1 towards it.
+    pub fn link_state(&mut self, link: LinkIndex, side: usize) -> LinkState {
+        self.on_direction(link, side, |state| LinkState {
+            counters: state.direction.counters(),
+            backlog: state.direction.backlog_bytes(),
+            is_down: state.direction.is_down(),
+        })
+    }
+
+    /// The conditions of one direction of a link.
+    pub fn conditions(&self, link: LinkIndex, side: usize) -> &Conditions {
+        let place = self.fabric.directions[2 * link.0 as usize + side];
+        self.partitions[place.partition as usize].directions[place.local as usize].direction.conditions()
+    }
+
+    /// What chance decided about the first packets of one direction of a link.
+    pub fn journal(&self, link: LinkIndex, side: usize) -> &Journal {
+        let place = self.fabric.directions[2 * link.0 as usize + side];
+        self.partitions[place.partition as usize].directions[place.local as usize].direction.journal()
+    }
+
+    /// What a node counted.
+    pub fn node_counters(&self, node: NodeIndex) -> NodeCounters {
+        let place = self.fabric.nodes[node.0 as usize].place;
+        self.partitions[place.partition as usize].nodes[place.local as usize]
+    }
+
+    /// What a flow's source sent and its sink saw.
+    pub fn flow_counters(&self, flow: FlowIndex) -> FlowCounters {
+        let place = &self.fabric.flows[flow.0 as usize];
+        let source = &self.partitions[place.source.partition as usize].sources[place.source.local as usize];
+        let sink = &self.partitions[place.sink.partition as usize].sinks[place.sink.local as usize];
+        FlowCounters { sent: source.sent(), ..sink.counters }
+    }
+
+    /// What became of all packets.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for part in &self.partitions {
+            totals.hops += part.hops;
+            for node in &part.nodes {
+                totals.sent += node.sent;
+                totals.received += node.received;
+                totals.at_nodes += node.dropped.iter().sum::<u64>();
+            }
+            for state in &part.directions {
+                let link = state.direction.counters();
+                totals.duplicated += link.duplicated;
+                totals.at_links += link.failed + link.lost + link.queue_dropped + link.aqm_dropped;
+                totals.under_way += link.under_way();
+            }
+        }
+        totals
+    }
+
+    /// A protocol, if it is an `H`.
+    pub fn host<H: Host>(&self, host: HostIndex) -> Option<&H> {
+        let place = self.fabric.hosts[host.0 as usize];
+        let known: &dyn std::any::Any =
+            &*self.partitions[place.partition as usize].hosts[place.local as usize].host;
+        known.downcast_ref()
+    }
+
+    /// The packets of all captures until now, by instant and then by interface.
+    pub fn captured(&self) -> Vec<Captured> {
+        let mut all: Vec<Captured> =
+            self.partitions.iter().flat_map(|part| part.log.packets.iter().cloned()).collect();
+        // Those of one interface at one instant are of one partition and stand in order.
+        all.sort_by_key(|packet| (packet.at, packet.capture));
+        all
+    }
+
+    /// The same as a pcap-ng file, its interfaces named `node:0` in the order in which captures were asked for.
+    pub fn pcapng(&self) -> Vec<u8> {
+        let name = |&(node, interface): &(NodeIndex, usize)| format!("{}:{interface}", self.node_name(node));
+        let interfaces: Vec<String> = self.captures.iter().map(name).collect();
+        write_pcapng(&interfaces, &self.captured())
+    }
+}
