@@ -43,6 +43,7 @@ pub(crate) fn stream_start(seed: u64, stream: Stream) -> u64 {
 }
 
 /// Element `packet` of the sequence that starts at `start`.
+#[inline]
 pub(crate) fn draw_from(start: u64, packet: u64) -> u64 {
     mix(start.wrapping_add(packet.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA)))
 }
@@ -58,6 +59,7 @@ pub fn direction_seed(file_seed: u64, link: &str, direction: usize) -> u64 {
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's finaliser, variant 13 of Stafford's mixers.
+#[inline]
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -24,6 +24,7 @@ impl Probability {
     }
 
     /// Whether a draw from the whole range of `u64` falls inside: true for a share of [`value`](Self::value) of draws.
+    #[inline]
     pub fn hits(self, draw: u64) -> bool {
         // 2^64 is exact in binary floating point, so 0 never hits and 1 always does: a share of 1 is no 64-bit number.
         self.0 >= 1.0 || draw < (self.0 * 18_446_744_073_709_551_616.0) as u64

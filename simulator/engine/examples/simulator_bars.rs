@@ -6,12 +6,14 @@ mod support;
 
 use plait_model_quantity::Bandwidth;
 use plait_model_topology::random::SplitMix64;
-use plait_simulator_engine::{EventQueue, FlowSpec};
+use plait_simulator_engine::{Builder, EventQueue, FlowSpec, Kind, LinkIndex, NodeIndex, hash};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
-use support::{address, conditions, fat_tree};
+use support::{address, conditions, fat_tree, link, node};
 
 /// Events a second of the queue alone: each event is taken and followed by another, as many at once as the network has.
-fn bare(pending: usize, events: u64) -> f64 {
+fn queue_alone(pending: usize, events: u64) -> f64 {
     let mut queue = EventQueue::default();
     let mut random = SplitMix64::new(7);
     for number in 0..pending {
@@ -28,24 +30,77 @@ fn bare(pending: usize, events: u64) -> f64 {
     events as f64 / start.elapsed().as_secs_f64()
 }
 
+/// Hops a second of the bare event loop: the same network, flows and packets with nothing but events and next hops. An
+/// event is a packet that comes to a node, in the standard library's heap; it takes the next hop by its hash and is there
+/// a constant time later. No queue, no loss, no rate, no counters.
+fn bare(simulated: Duration) -> f64 {
+    let links = conditions(&[("rate", "1Gbit"), ("delay", "10us")]);
+    let (builder, hosts) = fat_tree(1, 8, &links);
+    let simulation = builder.build().expect("a fat-tree can be built");
+    let nodes = simulation.nodes();
+    let far = |node: usize, link: LinkIndex| {
+        let [a, b] = simulation.ends(link);
+        if a.0 as usize == node { b.0 } else { a.0 }
+    };
+    let next: Vec<Vec<u32>> = (0..nodes)
+        .flat_map(|node| hosts.iter().map(move |to| (node, *to)))
+        .map(|(node, to)| {
+            let hops = simulation.next_hops(NodeIndex(node as u32), address(to));
+            hops.into_iter().map(|link| far(node, link)).collect()
+        })
+        .collect();
+    let flows: Vec<(u32, u32, u32)> = pairs(&hosts)
+        .map(|(from, to, port)| (from.0, to.0, hash::flow_hash(address(from), address(to), 17, [port, 9])))
+        .collect();
+    // (instant, node, flow), the node of a source one beyond all others.
+    let mut heap: BinaryHeap<Reverse<(u64, u32, u32)>> =
+        (0..flows.len()).map(|flow| Reverse((flow as u64, u32::MAX, flow as u32))).collect();
+    let gap = 1042 * 8 * 1000 / RATE_MBIT;
+    let hop_time = 10_000 + 1042 * 8;
+    let (mut hops, start) = (0u64, Instant::now());
+    while let Some(Reverse((now, node, flow))) = heap.pop() {
+        if now > simulated.as_nanos() as u64 {
+            break;
+        }
+        let (from, to, hash) = flows[flow as usize];
+        let at = if node == u32::MAX {
+            heap.push(Reverse((now + gap, u32::MAX, flow)));
+            from
+        } else {
+            hops += 1;
+            node
+        };
+        if at != to {
+            let ways = &next[at as usize * hosts.len() + to as usize];
+            let way = hash::choose(hash, u64::from(at), ways.len() as u32);
+            heap.push(Reverse((now + hop_time, ways[way as usize], flow)));
+        }
+    }
+    hops as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Megabits a second of each flow.
+const RATE_MBIT: u64 = 150;
+
+/// Four flows from each host: from, to and source port.
+fn pairs(hosts: &[NodeIndex]) -> impl Iterator<Item = (NodeIndex, NodeIndex, u16)> + '_ {
+    let mut order = hosts.to_vec();
+    SplitMix64::new(3).shuffle(&mut order);
+    (0..hosts.len() * 4).filter_map(move |number| {
+        let (from, to) = (hosts[number / 4], order[(number / 4 + number % 4 * 31 + 1) % order.len()]);
+        (from != to).then_some((from, to, 1000 + (number % 4) as u16))
+    })
+}
+
 /// Link-hop events a second on a k=8 fat-tree, and how many events wait at once.
 fn hops(threads: usize, simulated: Duration) -> (f64, u64, usize) {
     let links = conditions(&[("rate", "1Gbit"), ("delay", "10us"), ("loss", "0.01%"), ("queue", "100KB")]);
     let (builder, hosts) = fat_tree(1, 8, &links);
     let mut simulation = builder.build_parallel(threads).expect("a fat-tree can be built");
-    let mut order = hosts.clone();
-    SplitMix64::new(3).shuffle(&mut order);
-    for (at, from) in hosts.iter().enumerate() {
-        for other in 0..4 {
-            let to = order[(at + other * 31 + 1) % order.len()];
-            if to != *from {
-                let rate = Bandwidth::from_bits_per_second(150_000_000);
-                let ports = [1000 + other as u16, 9];
-                simulation
-                    .add_flow(&FlowSpec::constant(address(*from), address(to), ports, rate))
-                    .expect("every host has its address");
-            }
-        }
+    for (from, to, port) in pairs(&hosts) {
+        let rate = Bandwidth::from_bits_per_second(RATE_MBIT * 1_000_000);
+        let spec = FlowSpec::constant(address(from), address(to), [port, 9], rate);
+        simulation.add_flow(&spec).expect("every host has its address");
     }
     simulation.run_until(Duration::from_millis(2));
     let before = simulation.totals().hops;
@@ -57,20 +112,78 @@ fn hops(threads: usize, simulated: Duration) -> (f64, u64, usize) {
     ((totals.hops - before) as f64 / took, totals.hops, simulation.pending_events())
 }
 
-fn main() {
-    let simulated = Duration::from_millis(500);
-    let best = |runs: Vec<f64>| runs.into_iter().fold(0.0, f64::max) / 1e6;
-    let (_, events, pending) = hops(1, Duration::from_millis(20));
-    println!("# fat-tree k=8, {pending} events wait at once, {events} hops in the first 22 ms");
-    let bare = best((0..5).map(|_| bare(pending, 5_000_000)).collect());
-    let one = best((0..3).map(|_| hops(1, simulated).0).collect());
-    let two = best((0..3).map(|_| hops(2, simulated).0).collect());
-    println!("# bare event loop {bare:.1} M events/s, two threads {two:.1} M hops/s");
-    bar("simulator.hops_per_second", one, "M/s", 5.0);
-    bar("simulator.share_of_bare_loop", one / bare, "of bare", 0.5);
+/// Bytes of memory that this process has in use.
+fn resident() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux says how much memory a process has");
+    let pages: f64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("pages are a number");
+    pages * 4096.0
 }
 
-fn bar(name: &str, value: f64, unit: &str, bound: f64) {
-    let word = if value >= bound { "ok" } else { "short" };
-    println!("bar {name} {value:.2} {unit} >= {bound} {word}");
+/// Bytes of an idle node: 50,000 hosts, each with its link, on routers without routes.
+fn idle_node() -> f64 {
+    const HOSTS: usize = 50_000;
+    let before = resident();
+    let wire = conditions(&[("rate", "1Gbit"), ("delay", "10us")]);
+    let mut builder = Builder::new(1);
+    let mut router = node(&mut builder, "r", Kind::Router);
+    for number in 0..HOSTS {
+        if number % 100 == 99 {
+            router = node(&mut builder, "r", Kind::Router);
+        }
+        let host = node(&mut builder, format!("h{number}"), Kind::Host);
+        link(&mut builder, host, router, &wire);
+    }
+    let mut simulation = builder.build().expect("nothing is wrong with it");
+    simulation.run_until(Duration::from_secs(1));
+    let bytes = (resident() - before) / simulation.nodes() as f64;
+    drop(simulation);
+    bytes
+}
+
+/// Bytes of a packet that waits: a million of them in one queue, just after it grew.
+fn queued_packet() -> f64 {
+    const PACKETS: u32 = (1 << 20) + 1;
+    let mut builder = Builder::new(1);
+    let [a, b] = ["a", "b"].map(|name| node(&mut builder, name, Kind::Host));
+    let slow = conditions(&[("rate", "1kbit"), ("queue", "2000000p")]);
+    link(&mut builder, a, b, &slow);
+    builder.shortest_path_routes();
+    let mut simulation = builder.build().expect("nothing is wrong with it");
+    let rate = Bandwidth::from_bits_per_second(1_000_000_000_000);
+    let spec = FlowSpec { limit: Some(PACKETS), ..FlowSpec::constant(address(a), address(b), [1, 2], rate) };
+    simulation.add_flow(&spec).expect("both are there");
+    let before = resident();
+    simulation.run_until(Duration::from_secs(1));
+    let waiting = simulation.totals().under_way;
+    assert_eq!(waiting, u64::from(PACKETS));
+    (resident() - before) / waiting as f64
+}
+
+fn main() {
+    let simulated = Duration::from_millis(400);
+    let best = |runs: Vec<f64>| runs.into_iter().fold(0.0, f64::max) / 1e6;
+    let idle = idle_node();
+    let packet = queued_packet();
+    let (_, events, pending) = hops(1, Duration::from_millis(20));
+    println!("# fat-tree k=8, {pending} events wait at once, {events} hops in the first 22 ms");
+    let (mut bares, mut ones) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        bares.push(bare(simulated));
+        ones.push(hops(1, simulated).0);
+    }
+    let (bare, one) = (best(bares), best(ones));
+    let two = best((0..2).map(|_| hops(2, simulated).0).collect());
+    let queue = best((0..3).map(|_| queue_alone(pending, 5_000_000)).collect());
+    println!(
+        "# bare event loop {bare:.1} M hops/s, the queue alone {queue:.1} M events/s, two threads {two:.1} M hops/s"
+    );
+    bar("simulator.hops_per_second", one, "M/s", true, 5.0);
+    bar("simulator.share_of_bare_loop", one / bare, "of bare", true, 0.5);
+    bar("simulator.idle_node", idle, "B", false, 1024.0);
+    bar("simulator.queued_packet", packet, "B", false, 200.0);
+}
+
+fn bar(name: &str, value: f64, unit: &str, at_least: bool, bound: f64) {
+    let (sign, holds) = if at_least { (">=", value >= bound) } else { ("<=", value <= bound) };
+    println!("bar {name} {value:.2} {unit} {sign} {bound} {}", if holds { "ok" } else { "short" });
 }

@@ -4,7 +4,7 @@ mod shortest;
 mod switches;
 
 use crate::address::{AddressBook, NOBODY};
-use crate::fabric::{DirectionNumber, Fabric, Group, Hop, Kind, Link, LinkIndex, Node, NodeIndex, Place};
+use crate::fabric::{DirectionNumber, Fabric, Hop, Kind, Link, LinkIndex, Node, NodeIndex, Place, Way};
 use crate::hash::switch_seed;
 use crate::routes::{Routes, compile};
 use crate::simulation::Simulation;
@@ -224,7 +224,9 @@ impl Builder {
         let stations = switches::tables(&self);
         let routes: Vec<Routes> = self.nodes.iter().map(|node| self.resolve(node, &stations)).collect();
         let mut sizes = vec![0u32; parts.iter().max().map_or(1, |last| *last as usize + 1)];
+        let tables = compile(&routes, &self.addresses).ok_or(BuildError::TooMany)?;
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        let mut ways: Vec<Way> = Vec::with_capacity(self.nodes.len());
         for (index, draft) in self.nodes.into_iter().enumerate() {
             let partition = parts[index];
             let local = sizes[partition as usize];
@@ -233,21 +235,22 @@ impl Builder {
                 let first = draft.addresses.iter().find(|address| address.is_ipv6() == is_ipv6);
                 first.and_then(|address| self.addresses.find(*address))
             };
-            nodes.push(Node {
+            ways.push(Way {
+                hash_seed: draft.hash_seed.unwrap_or_else(|| switch_seed(self.seed, index as u32)),
+                row: index as u32 * tables.row,
+                groups: tables.first[index],
+                local,
                 kind: draft.kind,
+            });
+            nodes.push(Node {
                 first: [first(false), first(true)],
                 decapsulates: draft.decapsulates,
-                hash_seed: draft.hash_seed.unwrap_or_else(|| switch_seed(self.seed, index as u32)),
                 place: Place { partition, local },
                 name: draft.name,
                 out: draft.out,
-                table: Vec::new(),
-                groups: vec![Group { first: 0, count: 0 }],
-                hops: Vec::new(),
                 stations: stations[index].clone(),
             });
         }
-        let classes = compile(&mut nodes, &routes, &self.addresses).ok_or(BuildError::TooMany)?;
         let largest = |link: &LinkDraft| link.mtu.saturating_add(ETHERNET);
         let links = self.links.iter().map(|link| Link {
             name: link.name.clone(),
@@ -258,8 +261,12 @@ impl Builder {
             seed: self.seed,
             links: links.collect(),
             nodes,
+            ways,
+            tables: tables.tables,
+            groups: tables.groups,
+            hops: tables.hops,
             addresses: self.addresses,
-            classes,
+            classes: tables.classes,
             stacks: Vec::new(),
             flows: Vec::new(),
             listeners: HashMap::new(),
@@ -277,7 +284,8 @@ impl Builder {
         for (prefix, hops) in &node.routes {
             let hop = |via: &Via| {
                 let out = node.out[via.interface];
-                Hop { out, station: self.station(out, via.neighbour, stations) }
+                let largest = self.links[(out / 2) as usize].mtu.saturating_add(ETHERNET);
+                Hop { out, station: self.station(out, via.neighbour, stations), largest }
             };
             routes.insert(prefix.trunc(), hops.iter().map(hop).collect());
         }

@@ -1,11 +1,10 @@
 //! Cutting a network into parts that threads work on, and how far ahead of the others each may go.
 //!
-//! A packet that goes onto a link at some instant leaves it no earlier than the link's delay and the time of its own
-//! bits later. While parts are cut only at links, each can therefore work on a window of that length without hearing
+//! A packet that goes onto a link at some instant meets the link's queue no earlier than the link's delay later. While parts are cut only at links, each can therefore work on a window of that length without hearing
 //! from the others (conservative synchronisation: Chandy and Misra 1979, in the windows of Nicol 1993).
 
-use plait_model_link::{Conditions, Distribution, Rate};
-use plait_model_quantity::{ByteCount, TimeSpan};
+use plait_model_link::{Conditions, Distribution};
+use plait_model_quantity::TimeSpan;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -71,13 +70,12 @@ fn root(parents: &mut [u32], mut node: u32) -> u32 {
 /// The shortest window worth cutting for, in nanoseconds: threads take about that long to meet.
 const LEAST: u64 = 1_000;
 
-/// The shortest frame: headers of Ethernet, IPv4 and UDP around nothing.
-const SHORTEST: ByteCount = ByteCount::new(42);
-
-/// How long a packet is on a link at least, in nanoseconds.
+/// How long a packet is delayed at least before it meets the link's queue, in nanoseconds.
+///
+/// The time that its bits take would be too much: it may find the queue full sooner than any packet can leave.
 pub(crate) fn lookahead(conditions: &Conditions) -> u64 {
     let delay = conditions.delay.as_nanos();
-    let delay = match conditions.jitter.as_ref().map(|jitter| &jitter.distribution) {
+    match conditions.jitter.as_ref().map(|jitter| &jitter.distribution) {
         _ if conditions.reorder.value() > 0.0 => 0,
         None => delay,
         Some(Distribution::Uniform(spread)) => delay.saturating_sub(spread.as_nanos()),
@@ -86,12 +84,5 @@ pub(crate) fn lookahead(conditions: &Conditions) -> u64 {
         }
         // Their tails, or the cut at nought, can take all of it away.
         Some(Distribution::Normal(_) | Distribution::Pareto(_)) => 0,
-    };
-    let bits = match &conditions.rate {
-        Rate::Unlimited => 0,
-        // Rounded up by the one, and by the fraction that the packet before left: one less is safe.
-        Rate::Constant(rate) => rate.time_for(SHORTEST).as_nanos().saturating_sub(1),
-        Rate::Trace(_) => 0,
-    };
-    delay.saturating_add(bits)
+    }
 }

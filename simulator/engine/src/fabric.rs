@@ -33,6 +33,12 @@ pub(crate) type DirectionNumber = u32;
 pub(crate) struct Fabric {
     pub seed: u64,
     pub nodes: Vec<Node>,
+    /// What every packet's walk asks of its node, side by side.
+    pub ways: Vec<Way>,
+    /// All nodes' tables: by row and class, the place among the node's groups; 0 is no route.
+    pub tables: Vec<u16>,
+    pub groups: Vec<Group>,
+    pub hops: Vec<Hop>,
     pub links: Vec<Link>,
     pub addresses: AddressBook,
     /// The class of each address: two addresses that every table treats alike have the same.
@@ -60,24 +66,31 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Node {
     pub name: String,
-    pub kind: Kind,
     /// Its first address of each IP version.
     pub first: [Option<AddressIndex>; 2],
     /// Outer sources whose headers it takes off.
     pub decapsulates: Vec<IpAddr>,
-    pub hash_seed: u64,
     pub place: Place,
     /// The directions out of its interfaces, in their order.
     pub out: Vec<DirectionNumber>,
-    /// By class, the place in `groups`; 0 is no route. Of a switch by station, the direction itself.
-    pub table: Vec<u16>,
-    pub groups: Vec<Group>,
-    pub hops: Vec<Hop>,
     /// Of a switch: the direction that leads to each station, by number.
     pub stations: HashMap<u32, DirectionNumber>,
 }
 
-/// Equally good next hops: a span of [`Node::hops`].
+/// What a packet's walk asks of its node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub hash_seed: u64,
+    /// Where its table begins.
+    pub row: u32,
+    /// Where its groups begin.
+    pub groups: u32,
+    /// Its place in its partition.
+    pub local: u32,
+    pub kind: Kind,
+}
+
+/// Equally good next hops: a span of [`Fabric::hops`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group {
     pub first: u32,
@@ -89,6 +102,8 @@ pub(crate) struct Group {
 pub(crate) struct Hop {
     pub out: DirectionNumber,
     pub station: u32,
+    /// Bytes of the largest frame that fits.
+    pub largest: u32,
 }
 
 #[derive(Debug)]
@@ -102,10 +117,11 @@ pub(crate) struct Link {
 impl Fabric {
     /// The next hops of a node towards an address.
     #[inline]
-    pub fn hops<'a>(&self, node: &'a Node, to: AddressIndex) -> &'a [Hop] {
+    pub fn hops(&self, way: &Way, to: AddressIndex) -> &[Hop] {
         let class = self.classes[to.0 as usize];
-        let group = node.groups[usize::from(node.table[class as usize])];
-        &node.hops[group.first as usize..(group.first + group.count) as usize]
+        let group = self.tables[(way.row + class) as usize];
+        let group = self.groups[way.groups as usize + usize::from(group)];
+        &self.hops[group.first as usize..(group.first + group.count) as usize]
     }
 }
 

@@ -14,6 +14,7 @@ use crate::queue::EventQueue;
 use crate::reason::NodeCounters;
 use crate::source::Source;
 use plait_model_link::{Conditions, Direction, PacketInfo};
+use std::sync::Arc;
 
 /// The state of some nodes, of the directions that lead to them, and of what runs on them.
 pub(crate) struct Partition {
@@ -33,15 +34,38 @@ pub(crate) struct Partition {
 /// One direction of a link, at the node it leads to.
 #[derive(Debug)]
 pub(crate) struct DirectionState {
-    pub direction: Direction<Packet>,
-    pub number: DirectionNumber,
-    pub to: u32,
+    /// What is on it; nothing is kept of one that no packet ever came to.
+    pub direction: Option<Box<Direction<Packet>>>,
     /// When it is looked at next; [`NEVER`] if nothing is on it. Events at other instants are of former plans.
     pub scheduled: u64,
+    pub number: DirectionNumber,
+    pub to: u32,
+    /// What is asked of it until the first packet comes, and what its chances are drawn from.
+    conditions: Arc<Conditions>,
+    seed: u64,
     /// Whether a packet may pass those before it, so that each arrival can bring the next departure forward.
     pub may_overtake: bool,
     /// Whether it failed itself, whatever its ends do.
     pub failed: bool,
+}
+
+impl DirectionState {
+    pub fn new(conditions: Arc<Conditions>, seed: u64, number: DirectionNumber, to: u32) -> Self {
+        let may_overtake = may_overtake(&conditions);
+        Self { direction: None, scheduled: NEVER, number, to, conditions, seed, may_overtake, failed: false }
+    }
+
+    /// What is on it, from now on.
+    #[inline]
+    pub fn at_work(&mut self) -> &mut Direction<Packet> {
+        let begin = || Box::new(Direction::new(Arc::clone(&self.conditions), self.seed, 0));
+        self.direction.get_or_insert_with(begin)
+    }
+
+    /// The conditions in force.
+    pub fn conditions(&self) -> &Conditions {
+        self.direction.as_ref().map_or(&self.conditions, |direction| direction.conditions())
+    }
 }
 
 /// A protocol on a node.
@@ -113,8 +137,9 @@ impl Partition {
         if state.scheduled != now {
             return self.queue.pop();
         }
-        let departure = state.direction.depart(now);
-        match state.direction.next_departure() {
+        let Some(direction) = &mut state.direction else { return self.queue.pop() };
+        let departure = direction.depart(now);
+        match direction.next_departure() {
             Some(next) => {
                 state.scheduled = next.max(now);
                 self.queue.replace_first(state.scheduled, number);
@@ -171,9 +196,10 @@ impl Partition {
             ecn_capable: packet.flags & crate::packet::flag::ECN_CAPABLE != 0,
             ..PacketInfo::frame(packet.frame)
         };
-        state.direction.arrive(now, info, packet);
+        let direction = state.at_work();
+        direction.arrive(now, info, packet);
         if (state.scheduled == NEVER || state.may_overtake)
-            && let Some(next) = state.direction.next_departure()
+            && let Some(next) = state.at_work().next_departure()
             && next.max(now) < state.scheduled
         {
             state.scheduled = next.max(now);
@@ -184,8 +210,9 @@ impl Partition {
     /// Plans a direction anew, after its conditions or its fate were changed from outside at `now`.
     pub fn plan(&mut self, place: usize, now: u64) {
         let state = &mut self.directions[place];
-        state.may_overtake = may_overtake(state.direction.conditions());
-        let next = state.direction.next_departure().map_or(NEVER, |next| next.max(now));
+        let Some(direction) = &state.direction else { return };
+        state.may_overtake = may_overtake(direction.conditions());
+        let next = direction.next_departure().map_or(NEVER, |next| next.max(now));
         if next != state.scheduled {
             state.scheduled = next;
             if next != NEVER {
@@ -196,6 +223,6 @@ impl Partition {
 }
 
 /// Whether a packet may pass those before it.
-pub(crate) fn may_overtake(conditions: &Conditions) -> bool {
+fn may_overtake(conditions: &Conditions) -> bool {
     conditions.reorder.value() > 0.0 || conditions.jitter.as_ref().is_some_and(|jitter| jitter.overtake)
 }

@@ -4,7 +4,7 @@
 //! they are one class. A node's table has one entry a class, found once by the longest match.
 
 use crate::address::AddressBook;
-use crate::fabric::{Group, Hop, Node};
+use crate::fabric::{Group, Hop};
 use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -36,9 +36,22 @@ impl Matcher {
     }
 }
 
-/// Fills the tables of all nodes, and gives the class of each address. What no prefix covers has class 0, which leads
-/// nowhere. None if a node has more sets of next hops than a table's entry can name.
-pub(crate) fn compile(nodes: &mut [Node], routes: &[Routes], addresses: &AddressBook) -> Option<Vec<u32>> {
+/// The tables of all nodes.
+pub(crate) struct Tables {
+    /// The class of each address.
+    pub classes: Vec<u32>,
+    /// How many classes there are, which is the length of a row.
+    pub row: u32,
+    pub tables: Vec<u16>,
+    /// Where the groups of each node begin.
+    pub first: Vec<u32>,
+    pub groups: Vec<Group>,
+    pub hops: Vec<Hop>,
+}
+
+/// Makes the tables of all nodes. What no prefix covers has class 0, which leads nowhere. None if a node has more sets
+/// of next hops than a table's entry can name, or all tables have more entries than can be counted.
+pub(crate) fn compile(routes: &[Routes], addresses: &AddressBook) -> Option<Tables> {
     let mut prefixes: Vec<IpNet> = routes.iter().flat_map(|routes| routes.keys()).map(IpNet::trunc).collect();
     prefixes.sort_unstable();
     prefixes.dedup();
@@ -54,41 +67,51 @@ pub(crate) fn compile(nodes: &mut [Node], routes: &[Routes], addresses: &Address
             length => matcher.find(prefix.addr(), length - 1).unwrap_or(0),
         })
         .collect();
-    for (node, routes) in nodes.iter_mut().zip(routes) {
-        fill(node, routes, &prefixes, &parents);
-        if node.groups.len() > usize::from(u16::MAX) {
-            return None;
-        }
+    let row = prefixes.len() + 1;
+    u32::try_from(row.checked_mul(routes.len())?).ok()?;
+    let mut tables = Tables {
+        classes: addresses.all().map(|(_, address)| matcher.find(address, 128).unwrap_or(0)).collect(),
+        row: row as u32,
+        tables: Vec::with_capacity(row * routes.len()),
+        first: Vec::new(),
+        groups: Vec::new(),
+        hops: Vec::new(),
+    };
+    for routes in routes {
+        tables.add_node(routes, &prefixes, &parents)?;
     }
-    Some(addresses.all().map(|(_, address)| matcher.find(address, 128).unwrap_or(0)).collect())
+    Some(tables)
 }
 
-fn fill(node: &mut Node, routes: &Routes, prefixes: &[IpNet], parents: &[u32]) {
-    node.groups = vec![Group { first: 0, count: 0 }];
-    node.hops.clear();
-    let mut known: HashMap<&[Hop], u16> = HashMap::from([(&[][..], 0)]);
-    let mut own: HashMap<u32, u16> = HashMap::new();
-    for (prefix, hops) in routes {
-        let at = prefixes.binary_search(&prefix.trunc()).expect("every prefix is among all") as u32 + 1;
-        let group = *known.entry(hops).or_insert_with(|| {
-            node.groups.push(Group { first: node.hops.len() as u32, count: hops.len() as u32 });
-            node.hops.extend_from_slice(hops);
-            (node.groups.len() - 1) as u16
-        });
-        own.insert(at, group);
-    }
-    node.table = vec![0; prefixes.len() + 1];
-    if own.is_empty() {
-        return;
-    }
-    for class in 1..=prefixes.len() as u32 {
-        let mut at = class;
-        while at != 0 {
-            if let Some(group) = own.get(&at) {
-                node.table[class as usize] = *group;
-                break;
-            }
-            at = parents[at as usize - 1];
+impl Tables {
+    fn add_node(&mut self, routes: &Routes, prefixes: &[IpNet], parents: &[u32]) -> Option<()> {
+        let first = self.groups.len();
+        self.first.push(u32::try_from(first).ok()?);
+        self.groups.push(Group { first: 0, count: 0 });
+        let mut known: HashMap<&[Hop], u16> = HashMap::from([(&[][..], 0)]);
+        let mut own: HashMap<u32, u16> = HashMap::new();
+        for (prefix, hops) in routes {
+            let at = prefixes.binary_search(&prefix.trunc()).expect("every prefix is among all") as u32 + 1;
+            let group = match known.get(&hops[..]) {
+                Some(group) => *group,
+                None => {
+                    let group = u16::try_from(self.groups.len() - first).ok()?;
+                    self.groups.push(Group { first: self.hops.len() as u32, count: hops.len() as u32 });
+                    self.hops.extend_from_slice(hops);
+                    known.insert(hops, group);
+                    group
+                }
+            };
+            own.insert(at, group);
         }
+        self.tables.push(0);
+        for class in 1..=prefixes.len() as u32 {
+            let mut at = class;
+            while at != 0 && !own.contains_key(&at) {
+                at = parents[at as usize - 1];
+            }
+            self.tables.push(own.get(&at).copied().unwrap_or(0));
+        }
+        Some(())
     }
 }

@@ -13,9 +13,9 @@ use crate::flow::{FlowIndex, FlowPlace, FlowSpec, Relays, Sink};
 use crate::hash::mix;
 use crate::host::{Host, HostIndex};
 use crate::packet::{Packet, TTL, flag};
-use crate::partition::{DirectionState, HostState, NEVER, Partition, event, inner_hash, may_overtake};
+use crate::partition::{DirectionState, HostState, Partition, event, inner_hash};
 use crate::source::{Source, nanos};
-use plait_model_link::{Conditions, Direction};
+use plait_model_link::Conditions;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,14 +83,7 @@ impl Simulation {
                 let part = &mut parts[fabric.nodes[to as usize].place.partition as usize];
                 let place = Place { partition: part.index, local: part.directions.len() as u32 };
                 fabric.directions.push(place);
-                part.directions.push(DirectionState {
-                    may_overtake: may_overtake(&conditions),
-                    direction: Direction::new(conditions, seed, 0),
-                    number,
-                    to,
-                    scheduled: NEVER,
-                    failed: false,
-                });
+                part.directions.push(DirectionState::new(conditions, seed, number, to));
             }
         }
         let nodes_down = vec![false; fabric.nodes.len()];
@@ -269,7 +262,7 @@ impl Simulation {
     /// way keeps its delay and its place.
     pub fn set_conditions(&mut self, link: LinkIndex, side: usize, conditions: impl Into<Arc<Conditions>>) {
         let now = self.done.saturating_sub(1);
-        self.on_direction(link, side, |state| state.direction.set(conditions, now));
+        self.on_direction(link, side, |state| state.at_work().set(conditions, now));
     }
 
     /// Makes one direction of a link fail, with all that is on it, or recover.
@@ -294,8 +287,8 @@ impl Simulation {
         let ends = self.fabric.links[link.0 as usize].ends;
         let is_cut = ends.iter().any(|end| self.nodes_down[*end as usize]);
         let change = |state: &mut DirectionState| match is_cut || state.failed {
-            true if !state.direction.is_down() => state.direction.fail(),
-            false if state.direction.is_down() => state.direction.recover(),
+            true if !state.at_work().is_down() => state.at_work().fail(),
+            false if state.at_work().is_down() => state.at_work().recover(),
             _ => {}
         };
         self.on_direction(link, side, change);
@@ -312,8 +305,10 @@ impl Simulation {
         let part = &mut self.partitions[place.partition as usize];
         let state = &mut part.directions[place.local as usize];
         // What has left was taken at its instant; this only moves packets from the delay into the queue.
-        let left = state.direction.depart(self.done.saturating_sub(1));
-        debug_assert!(left.is_none(), "a packet left at an instant that is over");
+        if let Some(direction) = &mut state.direction {
+            let left = direction.depart(self.done.saturating_sub(1));
+            debug_assert!(left.is_none(), "a packet left at an instant that is over");
+        }
         let result = change(state);
         part.plan(place.local as usize, self.done);
         result

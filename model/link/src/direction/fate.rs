@@ -38,15 +38,18 @@ impl Fates {
         Self { starts, chain_is_bad: false }
     }
 
+    #[inline]
     pub fn draw(&self, stream: Stream, number: u64) -> u64 {
         draw_from(self.starts[stream as usize], number)
     }
 
+    #[inline]
     fn hits(&self, share: Probability, stream: Stream, number: u64) -> bool {
         share != Probability::ZERO && share.hits(self.draw(stream, number))
     }
 
     /// Whether the packet is lost. `number` counts from 0.
+    #[inline]
     pub fn is_lost(&mut self, loss: &Loss, number: u64) -> bool {
         match loss {
             Loss::None => false,
@@ -64,21 +67,25 @@ impl Fates {
     }
 
     /// Whether the packet is doubled.
+    #[inline]
     pub fn is_duplicated(&self, conditions: &Conditions, number: u64) -> bool {
         self.hits(conditions.duplicate, Stream::Duplicate, number)
     }
 
     /// The number that chooses the bit to flip, if the packet is damaged.
+    #[inline]
     pub fn corruption(&self, conditions: &Conditions, stream: Stream, number: u64) -> Option<u64> {
         self.hits(conditions.corrupt, stream, number).then(|| self.draw(Stream::CorruptBit, number))
     }
 
     /// Whether the packet skips the delay.
+    #[inline]
     pub fn is_reordered(&self, conditions: &Conditions, number: u64) -> bool {
         self.hits(conditions.reorder, Stream::Reorder, number)
     }
 
     /// Delay and jitter, in nanoseconds.
+    #[inline]
     pub fn delay(&self, conditions: &Conditions, number: u64) -> u64 {
         let delay = conditions.delay.as_nanos();
         let Some(jitter) = &conditions.jitter else { return delay };

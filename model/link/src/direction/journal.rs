@@ -30,6 +30,7 @@ pub(super) struct Fate {
 }
 
 impl Journal {
+    #[inline]
     pub(super) fn note(&mut self, number: u64, fate: Fate) {
         // Trains are not decided about, and housekeeping counts apart.
         if self.ended || number != self.packets {

@@ -25,6 +25,7 @@ impl PacketInfo {
     }
 
     /// Bytes on the wire: each further segment of a train brings its own headers.
+    #[inline]
     pub(crate) fn charge(self) -> u64 {
         let repeated = u64::from(self.segments.saturating_sub(1)) * u64::from(self.segment_header);
         u64::from(self.len.min(1 << 24)) + repeated

@@ -32,6 +32,7 @@ impl Serialiser {
     }
 
     /// Sends `bits` from `start` on, or from when the wire is free.
+    #[inline]
     pub fn send(&mut self, start: u64, bits: u64) -> Slot {
         let begun = if start <= self.end() { self.busy_until } else { start };
         (self.busy_until, self.fraction) = self.after(start, bits);
@@ -39,12 +40,14 @@ impl Serialiser {
     }
 
     /// When `bits` that are sent from `start` on would have left, rounded up.
+    #[inline]
     pub fn finish_of(&self, start: u64, bits: u64) -> u64 {
         let (end, fraction) = self.after(start, bits);
         end.saturating_add(u64::from(fraction > 0))
     }
 
     /// Until when the wire is busy, and the fraction, once `bits` were sent from `start` on.
+    #[inline]
     fn after(&self, start: u64, bits: u64) -> (u64, u64) {
         let (begun, fraction) =
             if start <= self.end() { (self.busy_until, self.fraction) } else { (start, 0) };
@@ -77,6 +80,7 @@ impl Serialiser {
     }
 
     /// When the wire is free, rounded up.
+    #[inline]
     fn end(&self) -> u64 {
         self.busy_until.saturating_add(u64::from(self.fraction > 0))
     }

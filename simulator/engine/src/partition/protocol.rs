@@ -3,7 +3,7 @@
 use super::walk::inner_hash;
 use super::{NEVER, Partition, event};
 use crate::encapsulation::StackIndex;
-use crate::fabric::{Fabric, Node};
+use crate::fabric::{Fabric, Way};
 use crate::host::{Datagram, Transmit};
 use crate::packet::{NO_FLOW, Packet, TTL, flag, headers};
 use crate::reason::Reason;
@@ -26,8 +26,8 @@ impl Partition {
         self.drain_host(fabric, now, place, local);
     }
 
-    pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Packet) {
-        let counters = &mut self.nodes[node.place.local as usize];
+    pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Packet) {
+        let counters = &mut self.nodes[way.local as usize];
         let at = fabric.addresses.owner(packet.destination);
         let Some(&place) = fabric.listeners.get(&(at, packet.ports[1])) else {
             return counters.drop(Reason::NoListener);

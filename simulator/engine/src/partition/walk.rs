@@ -2,7 +2,7 @@
 
 use super::Partition;
 use crate::encapsulation::StackIndex;
-use crate::fabric::{DirectionNumber, Fabric, Kind, Node};
+use crate::fabric::{DirectionNumber, Fabric, Kind, Node, Way};
 use crate::hash::{choose, flow_hash};
 use crate::packet::{NO_FLOW, Packet, flag};
 use crate::reason::Reason;
@@ -12,22 +12,22 @@ impl Partition {
     /// A node sends a packet of its own.
     #[inline]
     pub fn transmit(&mut self, fabric: &Fabric, now: u64, node: u32, packet: Packet) {
-        let known = &fabric.nodes[node as usize];
-        self.nodes[known.place.local as usize].sent += 1;
-        self.pass(fabric, now, node, known, packet, false);
+        let way = &fabric.ways[node as usize];
+        self.nodes[way.local as usize].sent += 1;
+        self.pass(fabric, now, node, way, packet, false);
     }
 
     /// A packet comes to a node by a direction.
     #[inline]
     pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Packet) {
-        let node = &fabric.nodes[at as usize];
+        let way = &fabric.ways[at as usize];
         if fabric.captures {
             self.log.note(fabric, now, by ^ 1, &packet);
         }
-        if node.kind == Kind::Switch {
-            return self.bridge(fabric, now, node, packet);
+        if way.kind == Kind::Switch {
+            return self.bridge(fabric, now, &fabric.nodes[at as usize], packet);
         }
-        self.pass(fabric, now, at, node, packet, true);
+        self.pass(fabric, now, at, way, packet, true);
     }
 
     /// Whether a packet that comes to a node with one bit wrong is taken. In a header the next one to check it sees that
@@ -51,27 +51,27 @@ impl Partition {
         fabric: &Fabric,
         now: u64,
         at: u32,
-        node: &Node,
+        way: &Way,
         mut packet: Packet,
         mut has_come: bool,
     ) {
-        let counters = &mut self.nodes[node.place.local as usize];
+        let counters = &mut self.nodes[way.local as usize];
         let to = loop {
             let to = outer(fabric, &packet);
             if fabric.addresses.owner(to) != at {
                 break to;
             }
             if packet.stack == StackIndex::NONE {
-                return self.deliver(fabric, now, node, packet);
+                return self.deliver(fabric, now, way, packet);
             }
-            if !decapsulate(fabric, node, &mut packet) {
+            if !decapsulate(fabric, &fabric.nodes[at as usize], &mut packet) {
                 return counters.drop(Reason::NotDecapsulated);
             }
             counters.decapsulated += 1;
             has_come = true;
         };
         if has_come {
-            if node.kind == Kind::Host {
+            if way.kind == Kind::Host {
                 return counters.drop(Reason::NotForUs);
             }
             if packet.ttl <= 1 {
@@ -80,13 +80,13 @@ impl Partition {
             packet.ttl -= 1;
             counters.forwarded += 1;
         }
-        let hops = fabric.hops(node, to);
+        let hops = fabric.hops(way, to);
         let hop = match hops {
             [] => return counters.drop(Reason::NoRoute),
             [only] => *only,
-            several => several[choose(packet.hash, node.hash_seed, several.len() as u32) as usize],
+            several => several[choose(packet.hash, way.hash_seed, several.len() as u32) as usize],
         };
-        if packet.frame > fabric.links[(hop.out / 2) as usize].largest {
+        if packet.frame > hop.largest {
             return counters.drop(Reason::TooBig);
         }
         packet.station = hop.station;
@@ -114,13 +114,13 @@ impl Partition {
 
     /// A packet is where it was to go.
     #[inline]
-    fn deliver(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Packet) {
-        let counters = &mut self.nodes[node.place.local as usize];
+    fn deliver(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Packet) {
+        let counters = &mut self.nodes[way.local as usize];
         if packet.flags & flag::DAMAGED != 0 {
             return counters.drop(Reason::Damaged);
         }
         if packet.flow == NO_FLOW {
-            return self.deliver_to_host(fabric, now, node, packet);
+            return self.deliver_to_host(fabric, now, way, packet);
         }
         counters.received += 1;
         let sink = &mut self.sinks[fabric.flows[packet.flow as usize].sink.local as usize];

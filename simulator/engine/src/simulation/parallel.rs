@@ -58,7 +58,7 @@ fn window(fabric: &Fabric, partitions: &[Partition]) -> u64 {
         let [from, _] = crate::fabric::ends(&fabric.links, state.number);
         fabric.nodes[from as usize].place.partition != *index
     });
-    cut.map(|(_, state)| lookahead(state.direction.conditions())).min().unwrap_or(NEVER)
+    cut.map(|(_, state)| lookahead(state.conditions())).min().unwrap_or(NEVER)
 }
 
 /// One event after the other, by one thread.

@@ -10,7 +10,7 @@ use plait_model_link::{Conditions, Counters, Journal};
 use std::net::IpAddr;
 
 /// The state of one direction of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkState {
     /// What became of its packets.
     pub counters: Counters,
@@ -51,38 +51,53 @@ impl Simulation {
         &self.fabric.links[link.0 as usize].name
     }
 
+    /// A link's two ends.
+    pub fn ends(&self, link: LinkIndex) -> [NodeIndex; 2] {
+        self.fabric.links[link.0 as usize].ends.map(NodeIndex)
+    }
+
     /// The seed by which a node chooses among next hops: see [`choose`](crate::hash::choose).
     pub fn hash_seed(&self, node: NodeIndex) -> u64 {
-        self.fabric.nodes[node.0 as usize].hash_seed
+        self.fabric.ways[node.0 as usize].hash_seed
     }
 
     /// The links of a node's next hops towards an address that some node has, in the order in which hashes number
     /// them. Empty where there is no route.
     pub fn next_hops(&self, node: NodeIndex, to: IpAddr) -> Vec<LinkIndex> {
         let Some(to) = self.fabric.addresses.find(to) else { return Vec::new() };
-        let node = &self.fabric.nodes[node.0 as usize];
-        self.fabric.hops(node, to).iter().map(|hop| LinkIndex(hop.out / 2)).collect()
+        self.fabric
+            .hops(&self.fabric.ways[node.0 as usize], to)
+            .iter()
+            .map(|hop| LinkIndex(hop.out / 2))
+            .collect()
     }
 
     /// One direction of a link: 0 from its end 0, 1 towards it.
     pub fn link_state(&mut self, link: LinkIndex, side: usize) -> LinkState {
-        self.on_direction(link, side, |state| LinkState {
-            counters: state.direction.counters(),
-            backlog: state.direction.backlog_bytes(),
-            is_down: state.direction.is_down(),
+        self.on_direction(link, side, |state| match &state.direction {
+            Some(direction) => LinkState {
+                counters: direction.counters(),
+                backlog: direction.backlog_bytes(),
+                is_down: direction.is_down(),
+            },
+            None => LinkState::default(),
         })
     }
 
     /// The conditions of one direction of a link.
     pub fn conditions(&self, link: LinkIndex, side: usize) -> &Conditions {
         let place = self.fabric.directions[2 * link.0 as usize + side];
-        self.partitions[place.partition as usize].directions[place.local as usize].direction.conditions()
+        self.partitions[place.partition as usize].directions[place.local as usize].conditions()
     }
 
     /// What chance decided about the first packets of one direction of a link.
-    pub fn journal(&self, link: LinkIndex, side: usize) -> &Journal {
+    /// None where no packet came yet.
+    pub fn journal(&self, link: LinkIndex, side: usize) -> Option<&Journal> {
         let place = self.fabric.directions[2 * link.0 as usize + side];
-        self.partitions[place.partition as usize].directions[place.local as usize].direction.journal()
+        self.partitions[place.partition as usize].directions[place.local as usize]
+            .direction
+            .as_ref()
+            .map(|direction| direction.journal())
     }
 
     /// What a node counted.
@@ -100,17 +115,20 @@ impl Simulation {
     }
 
     /// What became of all packets.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&mut self) -> Totals {
         let mut totals = Totals::default();
-        for part in &self.partitions {
+        let now = self.done.saturating_sub(1);
+        for part in &mut self.partitions {
             totals.hops += part.hops;
             for node in &part.nodes {
                 totals.sent += node.sent;
                 totals.received += node.received;
                 totals.at_nodes += node.dropped.iter().sum::<u64>();
             }
-            for state in &part.directions {
-                let link = state.direction.counters();
+            for direction in part.directions.iter_mut().filter_map(|state| state.direction.as_mut()) {
+                let left = direction.depart(now);
+                debug_assert!(left.is_none(), "a packet left at an instant that is over");
+                let link = direction.counters();
                 totals.duplicated += link.duplicated;
                 totals.at_links += link.failed + link.lost + link.queue_dropped + link.aqm_dropped;
                 totals.under_way += link.under_way();
