@@ -4,7 +4,9 @@ mod shortest;
 mod switches;
 
 use crate::address::{AddressBook, NOBODY};
-use crate::fabric::{DirectionNumber, Fabric, Hop, Kind, Link, LinkIndex, Node, NodeIndex, Place, Way};
+use crate::fabric::{
+    DirectionNumber, Fabric, Hop, Kind, Link, LinkIndex, NO_STATION, Node, NodeIndex, ON_LINK, Place, Way,
+};
 use crate::hash::switch_seed;
 use crate::routes::{Routes, compile};
 use crate::simulation::Simulation;
@@ -22,6 +24,8 @@ pub struct Builder {
     nodes: Vec<NodeDraft>,
     links: Vec<LinkDraft>,
     addresses: AddressBook,
+    /// The interface that an address is behind, by the direction out of it.
+    interfaces: HashMap<IpAddr, DirectionNumber>,
     fault: Option<BuildError>,
 }
 
@@ -51,8 +55,19 @@ struct LinkDraft {
 pub struct Via {
     /// The interface it leaves by, counted in the order in which links were added to the node.
     pub interface: usize,
-    /// The neighbour, where a switch lies between and several could be meant.
-    pub neighbour: Option<NodeIndex>,
+    /// Who it is for there. It matters where a switch lies between; on a link that is whoever is at its other end.
+    pub neighbour: Neighbour,
+}
+
+/// Who a packet is for on the segment that it leaves by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Neighbour {
+    /// Whoever has the packet's own destination: a connected route.
+    OnLink,
+    /// Whoever has this address: a gateway.
+    Address(IpAddr),
+    /// A node's first interface on the segment.
+    Node(NodeIndex),
 }
 
 /// A link to add.
@@ -120,7 +135,14 @@ pub enum BuildError {
 impl Builder {
     /// An empty network. The seed stands for everything drawn by lot.
     pub fn new(seed: u64) -> Self {
-        Self { seed, nodes: Vec::new(), links: Vec::new(), addresses: AddressBook::default(), fault: None }
+        Self {
+            seed,
+            nodes: Vec::new(),
+            links: Vec::new(),
+            addresses: AddressBook::default(),
+            interfaces: HashMap::new(),
+            fault: None,
+        }
     }
 
     /// Adds a node.
@@ -137,16 +159,28 @@ impl Builder {
         NodeIndex((self.nodes.len() - 1) as u32)
     }
 
-    /// Gives a node an address. Its first of each IP version is the one its protocols send from.
+    /// Gives a node an address. Its first of each IP version is the one its protocols send from. Where routes of others
+    /// lead to it through a switch, [`interface_address`](Self::interface_address) says behind which interface it is.
     pub fn address(&mut self, node: NodeIndex, address: IpAddr) {
         if self.addresses.own(address, node.0) {
-            self.nodes[node.0 as usize].addresses.push(address);
+            let addresses = &mut self.nodes[node.0 as usize].addresses;
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
             return;
         }
         let name = |node: u32| self.nodes[node as usize].name.clone();
         let owner = self.addresses.find(address).map_or(NOBODY, |index| self.addresses.owner(index));
         let twice = BuildError::Twice { address, first: name(owner), second: name(node.0) };
         self.fault.get_or_insert(twice);
+    }
+
+    /// Gives an interface of a node an address.
+    pub fn interface_address(&mut self, node: NodeIndex, interface: usize, address: IpAddr) {
+        self.address(node, address);
+        if let Some(out) = self.nodes[node.0 as usize].out.get(interface) {
+            self.interfaces.entry(address).or_insert(*out);
+        }
     }
 
     /// Adds a link. Its directions' chances are those of the link engine for the same seed and name.
@@ -257,7 +291,9 @@ impl Builder {
             ends: link.ends,
             largest: largest(link),
         });
+        let behind = |(_, address): (_, IpAddr)| self.interfaces.get(&address).copied().unwrap_or(NO_STATION);
         let fabric = Fabric {
+            stations: self.addresses.all().map(behind).collect(),
             seed: self.seed,
             links: links.collect(),
             nodes,
@@ -292,31 +328,28 @@ impl Builder {
         routes
     }
 
-    /// The interface that a packet is for when it leaves by `out`: the link's other end, or behind a switch the
-    /// neighbour's interface on the same segment.
+    /// The interface that a packet is for when it leaves by `out`: the link's other end, or one behind a switch.
     fn station(
         &self,
         out: DirectionNumber,
-        neighbour: Option<NodeIndex>,
+        neighbour: Neighbour,
         stations: &[HashMap<u32, DirectionNumber>],
     ) -> u32 {
         let across = self.links[(out / 2) as usize].ends[(1 - out % 2) as usize];
         if self.nodes[across as usize].kind != Kind::Switch {
             return out ^ 1;
         }
-        let known = &stations[across as usize];
-        let neighbour = neighbour.map_or(NOBODY, |node| node.0);
-        let reached = known.keys().filter(|station| {
-            let [from, to] = [*station % 2, 1 - *station % 2]
-                .map(|end| self.links[(*station / 2) as usize].ends[end as usize]);
-            from == neighbour && to != neighbour
-        });
-        reached.min().copied().unwrap_or(NO_STATION)
+        match neighbour {
+            Neighbour::OnLink => ON_LINK,
+            Neighbour::Address(address) => self.interfaces.get(&address).copied().unwrap_or(NO_STATION),
+            Neighbour::Node(node) => {
+                let known = &stations[across as usize];
+                let of_node = |out: &&DirectionNumber| known.contains_key(out);
+                self.nodes[node.0 as usize].out.iter().find(of_node).copied().unwrap_or(NO_STATION)
+            }
+        }
     }
 }
 
 /// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
-
-/// The station of a next hop that is on no segment: the switch drops what is for it.
-const NO_STATION: u32 = u32::MAX;

@@ -26,6 +26,12 @@ pub enum Kind {
     Switch,
 }
 
+/// The station of what is behind no interface: switches drop what is for it.
+pub(crate) const NO_STATION: u32 = u32::MAX;
+
+/// The station of a next hop that is the packet's own destination.
+pub(crate) const ON_LINK: u32 = u32::MAX - 1;
+
 /// One direction of a link by its number: twice the link's, and one more from end 1 to end 0.
 pub(crate) type DirectionNumber = u32;
 
@@ -41,6 +47,8 @@ pub(crate) struct Fabric {
     pub hops: Vec<Hop>,
     pub links: Vec<Link>,
     pub addresses: AddressBook,
+    /// The interface that each address is behind, by the direction out of it.
+    pub stations: Vec<u32>,
     /// The class of each address: two addresses that every table treats alike have the same.
     pub classes: Vec<u32>,
     pub stacks: Vec<Stack>,

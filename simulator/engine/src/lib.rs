@@ -45,7 +45,7 @@ mod simulation;
 mod source;
 mod sweep;
 
-pub use builder::{BuildError, Builder, LinkSpec, Via};
+pub use builder::{BuildError, Builder, LinkSpec, Neighbour, Via};
 pub use capture::{CaptureIndex, Captured, write_pcapng};
 pub use encapsulation::{Encapsulation, MOST_RELAYS};
 pub use fabric::{Kind, LinkIndex, NodeIndex};

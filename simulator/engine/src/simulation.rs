@@ -24,9 +24,9 @@ use thiserror::Error;
 /// A network in virtual time.
 ///
 /// Everything happens at an instant in nanoseconds from the simulation's beginning. [`run_until`](Self::run_until)
-/// lets happen what is due; between its calls, flows and protocols are added, links and nodes fail and recover,
-/// conditions change and counters are read. What is changed at an instant is in force for everything that happens at
-/// that instant and was not run yet.
+/// lets happen what is due before one; between its calls, flows and protocols are added, links and nodes fail and
+/// recover, conditions change and counters are read. What is changed at an instant is in force for all that happens at
+/// it.
 ///
 /// The same calls give the same results on any machine and any number of threads.
 pub struct Simulation {
@@ -90,9 +90,9 @@ impl Simulation {
         Self { fabric, partitions: parts, done: 0, nodes_down, captures: Vec::new() }
     }
 
-    /// Lets everything happen that is due until an instant, and at it.
+    /// Lets everything happen that is due before an instant.
     pub fn run_until(&mut self, instant: Duration) {
-        let end = nanos(instant).saturating_add(1);
+        let end = nanos(instant);
         if end <= self.done {
             return;
         }
@@ -103,9 +103,9 @@ impl Simulation {
         self.done = end;
     }
 
-    /// The instant until which everything has happened.
+    /// The instant before which everything has happened.
     pub fn now(&self) -> Duration {
-        Duration::from_nanos(self.done.saturating_sub(1))
+        Duration::from_nanos(self.done)
     }
 
     /// How many threads work on it.
@@ -261,7 +261,7 @@ impl Simulation {
     /// Lays other conditions on one direction of a link (0 from its end 0, 1 towards it), from now on. What is under
     /// way keeps its delay and its place.
     pub fn set_conditions(&mut self, link: LinkIndex, side: usize, conditions: impl Into<Arc<Conditions>>) {
-        let now = self.done.saturating_sub(1);
+        let now = self.done;
         self.on_direction(link, side, |state| state.at_work().set(conditions, now));
     }
 

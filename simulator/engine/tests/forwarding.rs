@@ -45,7 +45,7 @@ fn a_packet_takes_the_delay_and_the_bits_of_each_link() {
 fn what_nobody_routes_or_listens_to_is_counted_with_its_reason() {
     let (mut builder, [a, r, b]) = line();
     let to_all = "0.0.0.0/0".parse().unwrap();
-    builder.route(a, to_all, vec![Via { interface: 0, neighbour: None }]);
+    builder.route(a, to_all, vec![Via { interface: 0, neighbour: Neighbour::OnLink }]);
     let mut simulation = builder.build().unwrap();
     simulation.add_flow(&flow(a, b, 3)).unwrap();
     simulation.add_flow(&flow(b, a, 2)).unwrap();
@@ -66,7 +66,7 @@ fn a_packet_in_a_two_node_loop_dies_within_its_ttl() {
     link(&mut builder, s, b, &wire);
     let to = "10.0.0.0/24".parse().unwrap();
     for (node, interface) in [(a, 0), (r, 1), (s, 0)] {
-        builder.route(node, to, vec![Via { interface, neighbour: None }]);
+        builder.route(node, to, vec![Via { interface, neighbour: Neighbour::OnLink }]);
     }
     let mut simulation = builder.build().unwrap();
     simulation.add_flow(&flow(a, b, 1)).unwrap();

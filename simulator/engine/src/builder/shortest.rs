@@ -1,6 +1,6 @@
 //! Static routes: every shortest path to every address.
 
-use super::{Builder, Kind, NodeIndex, Via};
+use super::{Builder, Kind, Neighbour, NodeIndex, Via};
 use ipnet::IpNet;
 use plait_model_topology::graph::GraphBuilder;
 use std::collections::HashSet;
@@ -44,7 +44,7 @@ pub(super) fn fill(builder: &mut Builder) {
                     Kind::Host | Kind::Router => vec![arc.to],
                 };
                 let interface = interface.expect("an arc of the graph is an interface of the node");
-                let each = |node| Via { interface, neighbour: Some(NodeIndex(node)) };
+                let each = |node| Via { interface, neighbour: Neighbour::Node(NodeIndex(node)) };
                 via.extend(neighbours.into_iter().map(each));
             }
             for address in &builder.nodes[to].addresses {

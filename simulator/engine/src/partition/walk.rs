@@ -2,7 +2,7 @@
 
 use super::Partition;
 use crate::encapsulation::StackIndex;
-use crate::fabric::{DirectionNumber, Fabric, Kind, Node, Way};
+use crate::fabric::{DirectionNumber, Fabric, Kind, Node, ON_LINK, Way};
 use crate::hash::{choose, flow_hash};
 use crate::packet::{NO_FLOW, Packet, flag};
 use crate::reason::Reason;
@@ -89,7 +89,10 @@ impl Partition {
         if packet.frame > hop.largest {
             return counters.drop(Reason::TooBig);
         }
-        packet.station = hop.station;
+        packet.station = match hop.station {
+            ON_LINK => fabric.stations[to.0 as usize],
+            station => station,
+        };
         if fabric.captures {
             self.log.note(fabric, now, hop.out, &packet);
         }

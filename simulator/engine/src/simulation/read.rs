@@ -1,6 +1,7 @@
 //! What can be read between runs.
 
 use super::Simulation;
+use crate::address::NOBODY;
 use crate::capture::{Captured, write_pcapng};
 use crate::fabric::{LinkIndex, NodeIndex};
 use crate::flow::{FlowCounters, FlowIndex};
@@ -44,6 +45,12 @@ impl Simulation {
     /// A node's name.
     pub fn node_name(&self, node: NodeIndex) -> &str {
         &self.fabric.nodes[node.0 as usize].name
+    }
+
+    /// The node that has an address.
+    pub fn owner(&self, address: IpAddr) -> Option<NodeIndex> {
+        let index = self.fabric.addresses.find(address)?;
+        Some(self.fabric.addresses.owner(index)).filter(|owner| *owner != NOBODY).map(NodeIndex)
     }
 
     /// A link's name.
