@@ -16,6 +16,7 @@ use crate::packet::{Packet, TTL, flag};
 use crate::partition::{DirectionState, HostState, Partition, event, inner_hash};
 use crate::source::{Source, nanos};
 use plait_model_link::Conditions;
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -245,6 +246,24 @@ impl Simulation {
         part.hosts.push(HostState { host, node: node.0, port, scheduled: self.done });
         part.queue.push(self.done, event::HOST | place);
         Ok(HostIndex(place))
+    }
+
+    /// Makes a protocol listen on another port of its node too.
+    ///
+    /// # Errors
+    /// A port that is taken.
+    pub fn listen(&mut self, host: HostIndex, port: u16) -> Result<(), AddError> {
+        let place = self.fabric.hosts[host.0 as usize];
+        let node = self.partitions[place.partition as usize].hosts[place.local as usize].node;
+        match self.fabric.listeners.entry((node, port)) {
+            Entry::Occupied(_) => {
+                Err(AddError::Taken { node: self.fabric.nodes[node as usize].name.clone(), port })
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(host.0);
+                Ok(())
+            }
+        }
     }
 
     /// Changes what a protocol is, and wakes it. None if it is no `H`.

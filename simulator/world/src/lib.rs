@@ -1,0 +1,38 @@
+//! A network file in virtual time.
+//!
+//! ```text
+//!  Network ─► unportable: what cannot run here, line by line
+//!          ─► World::build ─┬─ add_traffic, add_overlay              what runs
+//!                           ├─ run_until                             time
+//!                           ├─ set_link, set_link_up, set_node_up    events
+//!                           └─ link_rows, flow, overlay, …           samples
+//! ```
+//!
+//! 1. [`World`] – nodes, links, LANs, addresses and static routes of a [`Network`](plait_model_topology::Network), with
+//!    the same names, seeds and conditions that a testbed gives them, so that a link's n-th packet meets the same chance;
+//! 2. [`unportable`] – what of a file has no meaning without kernels and programs, each with its place;
+//! 3. [`OverlaySpec`] – overlays: `control/overlay` decides on each member, unchanged, and where it is asked for
+//!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles;
+//! 4. [`LinkRow`] – a sample of one direction of a link.
+//!
+//! # How a run drives it
+//!
+//! Whoever runs an experiment holds its script (`run:`) and calls, in the order of the script's instants,
+//! [`World::run_until`] and then the one method that the event asks for; between events it stops at each sampling
+//! instant and takes [`World::link_rows`]. An event at an instant holds for all that happens at it, as a sample shows what
+//! happened before it. `wait_until` of such a world is `run_until`; its `now` is [`World::now`], from nought. Nothing
+//! waits for real time.
+#![forbid(unsafe_code)]
+
+mod build;
+mod change;
+mod overlay;
+mod portable;
+mod sample;
+mod world;
+
+pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
+pub use plait_simulator_engine as engine;
+pub use portable::unportable;
+pub use sample::{LinkRow, Side};
+pub use world::{Options, World, WorldError};

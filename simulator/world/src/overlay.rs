@@ -1,0 +1,159 @@
+//! Overlays among simulated nodes: the control planes and the data plane of the testbed, unchanged.
+
+mod forwarding;
+mod node;
+
+pub use node::{OverlayCounters, OverlayNode};
+
+use crate::world::{World, WorldError};
+use plait_control_overlay::{Config, Key, Plane};
+use plait_dataplane_overlay::Encapsulation;
+use plait_model_overlay::{Application, Locators, NodeId, Weight};
+use plait_model_topology::random::SplitMix64;
+use plait_model_wire::number::port;
+use plait_simulator_engine::HostIndex;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// An overlay to add.
+#[derive(Debug, Clone)]
+pub struct OverlaySpec {
+    /// Its application's number, of which a node takes part in each once.
+    pub application: Application,
+    /// Its members.
+    pub members: Vec<MemberSpec>,
+    /// How routes are decided at first.
+    pub plane: Plane,
+    /// From one probe to the next.
+    pub interval: Duration,
+    /// How many others a member probes; all if not said.
+    pub neighbours: Option<usize>,
+    /// The identity that stands for all members.
+    pub group: Option<NodeId>,
+    /// What moves tenants' frames; nothing does if not said, and the overlay is its control plane alone.
+    pub data_plane: Option<DataPlane>,
+}
+
+/// A member to be.
+#[derive(Debug, Clone)]
+pub struct MemberSpec {
+    /// The node's name.
+    pub node: String,
+    /// Its identity; its place among the members, from 1, if not said.
+    pub id: Option<NodeId>,
+    /// Where it is reached; all its IPv4 addresses if not said.
+    pub locators: Option<Vec<IpAddr>>,
+}
+
+/// What moves tenants' frames.
+#[derive(Debug, Clone, Copy)]
+pub struct DataPlane {
+    /// The virtual network of the tenants' device.
+    pub vni: u32,
+    /// The outer headers.
+    pub encapsulation: Encapsulation,
+}
+
+impl OverlaySpec {
+    /// An overlay of Ethernet frames, whose members probe each other every second.
+    pub fn new(members: impl IntoIterator<Item = impl Into<String>>, plane: Plane) -> Self {
+        let member = |node: String| MemberSpec { node, id: None, locators: None };
+        Self {
+            application: Application::ETHERNET,
+            members: members.into_iter().map(|node| member(node.into())).collect(),
+            plane,
+            interval: Duration::from_secs(1),
+            neighbours: None,
+            group: Some(GROUP),
+            data_plane: None,
+        }
+    }
+}
+
+/// The group of an overlay whose file names none, as a testbed gives it.
+const GROUP: NodeId = NodeId(0xe000_0001);
+
+/// How many members others join by. Choice: two, so that neither's loss keeps anyone out.
+const SEEDS: usize = 2;
+
+/// An overlay by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OverlayIndex(pub usize);
+
+/// The overlays of a world: their members' hosts.
+#[derive(Debug, Default)]
+pub(crate) struct Overlays(Vec<Vec<HostIndex>>);
+
+impl World {
+    /// Adds an overlay, whose members begin to join each other now.
+    ///
+    /// # Errors
+    /// Nodes that are not there, members without a locator, two overlays of data planes on one node.
+    pub fn add_overlay(&mut self, spec: &OverlaySpec) -> Result<OverlayIndex, WorldError> {
+        let index = OverlayIndex(self.overlays.0.len());
+        let mut configs = Vec::with_capacity(spec.members.len());
+        for (place, member) in spec.members.iter().enumerate() {
+            let node = self.node(&member.node)?;
+            let all = || self.assignment.all(node.0 as usize).map(|net| net.addr()).filter(IpAddr::is_ipv4);
+            let locators: Locators = match &member.locators {
+                Some(given) => given.iter().map(|locator| (*locator, Weight::default())).collect(),
+                None => all().map(|locator| (locator, Weight::default())).collect(),
+            };
+            if locators.is_empty() {
+                let message = format!("`{}` has no address that others could reach it at", member.node);
+                return Err(WorldError::new(message));
+            }
+            let own = member.id.unwrap_or(NodeId(place as u32 + 1));
+            configs.push((node, own, locators));
+        }
+        let seeds: Vec<IpAddr> = configs
+            .iter()
+            .take(SEEDS)
+            .filter_map(|(_, _, locators)| locators.keys().next().copied())
+            .collect();
+        // Whoever shares the seed shares the key; nobody else is in a simulation.
+        let mut random = SplitMix64::new(self.network.seed ^ (index.0 as u64 + 1) << 48);
+        let now = self.now();
+        let mut hosts = Vec::with_capacity(configs.len());
+        let most = configs.len();
+        for (node, own, locators) in configs {
+            let config = Config {
+                application: spec.application,
+                own,
+                seeds: seeds.iter().filter(|seed| !locators.contains_key(seed)).copied().collect(),
+                locators,
+                group: spec.group,
+                key: Key::new(*b"a key of simulated members").expect("it is long enough"),
+                plane: spec.plane,
+                interval: spec.interval,
+                neighbours: spec.neighbours,
+            };
+            let mut draws = SplitMix64::new(random.draw());
+            let forwarding = spec.data_plane.map(|plane| forwarding::Forwarding::new(&config, plane, most));
+            let member = OverlayNode::new(config, now, move || draws.draw(), forwarding);
+            let host = self.simulation.add_host(node, port::OVERLAY_CONTROL, Box::new(member))?;
+            if let Some(plane) = spec.data_plane {
+                self.simulation.listen(host, forwarding::port_of(plane.encapsulation)?)?;
+            }
+            hosts.push(host);
+        }
+        self.overlays.0.push(hosts);
+        Ok(index)
+    }
+
+    /// A member of an overlay, by its place in the list that was given.
+    pub fn member(&self, overlay: OverlayIndex, place: usize) -> Option<&OverlayNode> {
+        self.simulation.host(*self.overlays.0.get(overlay.0)?.get(place)?)
+    }
+
+    /// Changes a member, and wakes it: its plane, a frame to send.
+    pub fn with_member<R>(
+        &mut self,
+        overlay: OverlayIndex,
+        place: usize,
+        change: impl FnOnce(&mut OverlayNode) -> R,
+    ) -> Option<R> {
+        let host = *self.overlays.0.get(overlay.0)?.get(place)?;
+        self.simulation.with_host(host, change)
+    }
+}

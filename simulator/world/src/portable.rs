@@ -1,0 +1,88 @@
+//! What of a network file runs in both worlds.
+
+use plait_model_topology::Network;
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::document::{Entry, Map, Span, Value};
+use plait_model_topology::network::Routing;
+
+/// What a network file asks for that has no meaning in a simulation, each with its place, in the order of the file.
+/// `document` is the whole file as it was parsed.
+///
+/// Portable are nodes, links and LANs with their conditions, addresses, static routes and those by hand, overlays,
+/// `paths:`, `traffic:`, and in `run:` all that happens to links and nodes. Commands, files, kernel parameters,
+/// daemons, Open vSwitch, guests and captures of kernels are a testbed's.
+pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut name = |span: Span, what: &str, instead: &str| {
+        let message = format!("{what} cannot run in the simulator");
+        found.push(Diagnostic::new(span, message).help(instead.to_owned()));
+    };
+    let empty = Map::default();
+    let top = if let Value::Map(map) = document { map } else { &empty };
+    if let (Routing::Frr(_), Some(routing)) = (&network.routing, entry(top, "routing")) {
+        name(
+            routing.key_span,
+            "`routing: frr`",
+            "write `routing: static`, which is what it gets when this is left out",
+        );
+    }
+    for node in &network.nodes {
+        if !matches!(node.kind.as_str(), "host" | "router" | "switch") {
+            let what = format!("the kind `{}` of `{}`", node.kind, node.name);
+            name(
+                node.span,
+                &what,
+                "it gets the place of a plain host, router or switch when this is left out",
+            );
+        }
+        for command in &node.commands {
+            name(
+                command.span,
+                "a command of a node",
+                "use `traffic:` for load, `overlays:` and `routes:` for tables",
+            );
+        }
+        for file in node.files.values() {
+            name(file.span, "a file of a node", "there are no programs that would read it");
+        }
+        for parameter in node.sysctls.values() {
+            name(parameter.span, "a kernel parameter", "there is no kernel that would read it");
+        }
+        for extra in node.extra.entries.iter().filter(|extra| !HARMLESS.contains(&extra.key.as_str())) {
+            name(extra.key_span, &format!("`{}` of `{}`", extra.key, node.name), "it is a testbed's alone");
+        }
+    }
+    for section in &network.sections.entries {
+        match (section.key.as_str(), &section.value) {
+            ("run", Value::List(events, _)) => {
+                for event in events {
+                    let Value::Map(map) = event else { continue };
+                    if let Some(exec) = entry(map, "exec") {
+                        name(exec.key_span, "a command of a run", "use `traffic:` for load");
+                    } else if let Some(until) = entry(map, "until") {
+                        name(until.key_span, "a wait for something real", "give the events after it an `at`");
+                    }
+                }
+            }
+            ("collect", Value::Map(collect)) => {
+                for wanted in collect.entries.iter().filter(|wanted| wanted.key != "links") {
+                    name(
+                        wanted.key_span,
+                        &format!("`collect: {}`", wanted.key),
+                        "only `links` is sampled there",
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    found.sort_by_key(|diagnostic| diagnostic.span);
+    found
+}
+
+/// Keys of nodes that change nothing in a simulation, where every node has a processor of its own.
+const HARMLESS: [&str; 2] = ["limits", "processors"];
+
+fn entry<'a>(map: &'a Map, key: &str) -> Option<&'a Entry> {
+    map.entries.iter().find(|entry| entry.key == key)
+}
