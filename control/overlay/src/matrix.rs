@@ -109,8 +109,15 @@ impl DelayMatrix {
     /// The nodes by identity, and the graph of those positions.
     fn graph(&self) -> (Vec<NodeId>, Graph) {
         let nodes: Vec<NodeId> = self.reports.keys().copied().collect();
-        let pairs = (0..nodes.len()).flat_map(|a| (a + 1..nodes.len()).map(move |b| (a, b)));
-        let edges = pairs.filter_map(|(a, b)| {
+        // Only pairs of which one measured the other: in a large overlay few of all.
+        let place = |node: &NodeId| nodes.binary_search(node).ok();
+        let told = nodes.iter().enumerate().flat_map(|(a, node)| {
+            self.told_by(*node).filter_map(move |other| place(&other)).map(move |b| (a.min(b), a.max(b)))
+        });
+        let mut pairs: Vec<(usize, usize)> = told.filter(|(a, b)| a != b).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let edges = pairs.into_iter().filter_map(|(a, b)| {
             let delay = self.delay(nodes[a], nodes[b])?;
             // A hop costs something, or packets could circle between nodes that are equally far.
             let cost = u32::try_from(delay.as_micros()).unwrap_or(u32::MAX).clamp(1, HALF_A_WAY - 1);

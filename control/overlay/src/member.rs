@@ -74,6 +74,8 @@ pub struct Member {
     matrix: DelayMatrix,
     report: u32,
     next_round: Duration,
+    /// When anything happened last.
+    now: Duration,
     /// Whether anything happened that LIB or RIB may depend on.
     stale: bool,
     lib: BTreeMap<NodeId, Locators>,
@@ -113,6 +115,7 @@ impl Member {
             matrix,
             report: 0,
             next_round: now,
+            now,
             stale: true,
             lib: BTreeMap::new(),
             lingering: BTreeMap::new(),
@@ -187,7 +190,7 @@ impl Member {
                 Word::Stranger => self.question(now, sender, incarnation, from),
             },
         }
-        self.decide(now);
+        self.now = now;
         Ok(())
     }
 
@@ -202,7 +205,7 @@ impl Member {
             self.settles = None;
         }
         self.stale |= self.lingering.values().any(|until| now >= *until);
-        self.decide(now);
+        self.now = now;
     }
 
     /// Changes this node's locators.
@@ -217,7 +220,7 @@ impl Member {
     pub fn set_plane(&mut self, now: Duration, plane: Plane) {
         self.config.plane = plane;
         self.stale = true;
-        self.decide(now);
+        self.now = now;
     }
 
     /// Asks the last node of a way that begins here, or answers the first of one that ends here. Neither is sure to arrive.
@@ -249,7 +252,10 @@ impl Member {
     }
 
     /// A change of LIB or RIB to make. Those that are there together belong together.
+    ///
+    /// Only here it is decided what LIB and RIB are to be: who hears of many things before asking has it decided once.
     pub fn poll_operation(&mut self) -> Option<Operation> {
+        self.decide(self.now);
         self.operations.pop_front()
     }
 
@@ -295,7 +301,9 @@ impl Member {
 
     /// A message of a life that is known.
     fn take(&mut self, now: Duration, sender: NodeId, from: IpAddr, message: Message) {
-        let digest = self.digest();
+        // It is a sum over all nodes, and most messages are reports.
+        let asks = matches!(message, Message::Probe { .. } | Message::Echo { .. });
+        let digest = if asks { self.digest() } else { 0 };
         let known = self.known.get_mut(&sender).expect("whose words count is known");
         match message {
             Message::Probe { token, digest: theirs } => {

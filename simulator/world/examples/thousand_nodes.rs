@@ -1,0 +1,134 @@
+//! The overlays of a testbed on a thousand simulated nodes: members join by two of them, measure each other and decide
+//! routes, by mesh and by delay. Prints how long each took.
+//!
+//!     cargo run --release -p plait-simulator-world --example thousand_nodes [NODES] [THREADS]
+#![allow(clippy::print_stdout)]
+
+use plait_control_overlay::Plane;
+use plait_model_overlay::NodeId;
+use plait_model_topology::document::Source;
+use plait_model_topology::generate::{Generator, Shape};
+use plait_model_topology::{Network, Vocabulary, parse_network};
+use plait_simulator_world::{Options, OverlayIndex, OverlaySpec, World};
+use std::time::{Duration, Instant};
+
+/// Hosts on a random graph of routers whose links differ in their delays.
+fn network(hosts: usize) -> Network {
+    let routers = (hosts / 10).max(8);
+    let shape = Shape::RandomRegular { nodes: routers, degree: 4 };
+    let generator = Generator { hosts: hosts.div_ceil(routers), ..Generator::from(shape) };
+    let text = generator.generate(7).expect("there is such a graph");
+    let source = Source::new("generated.yaml", text);
+    let mut network =
+        parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).expect("it was generated");
+    for (at, link) in network.links.iter_mut().enumerate() {
+        let delay = 1_000_000 + (at as u64 * 7_919_000) % 9_000_000;
+        for conditions in &mut link.conditions {
+            conditions.delay = plait_model_quantity::TimeSpan::from_nanos(delay);
+            conditions.rate = plait_model_link::Rate::Constant(
+                plait_model_quantity::Bandwidth::from_bits_per_second(1_000_000_000),
+            );
+        }
+    }
+    network
+}
+
+/// Whether every member has a way to every other, and how many hops the longest has.
+fn ways(world: &World, overlay: OverlayIndex, members: usize) -> (usize, usize) {
+    let member = |place| world.member(overlay, place).expect("it was added");
+    let next: Vec<Vec<usize>> = (0..members)
+        .map(|at| {
+            let mut next = vec![usize::MAX; members];
+            for (destination, hops) in member(at).control().routes() {
+                if let (Some(to), Some(hop)) = (place(*destination, members), hops.first()) {
+                    next[to] = place(*hop, members).unwrap_or(usize::MAX);
+                }
+            }
+            next
+        })
+        .collect();
+    let (mut reached, mut longest) = (0, 0);
+    for from in 0..members {
+        for to in (0..members).filter(|to| *to != from) {
+            let (mut at, mut hops) = (from, 0);
+            while at != to && at != usize::MAX && hops <= members {
+                at = next[at][to];
+                hops += 1;
+            }
+            if at == to {
+                reached += 1;
+                longest = longest.max(hops);
+            }
+        }
+    }
+    (reached, longest)
+}
+
+fn place(node: NodeId, members: usize) -> Option<usize> {
+    (node.0 as usize).checked_sub(1).filter(|place| *place < members)
+}
+
+fn main() {
+    let mut arguments =
+        std::env::args().skip(1).map(|argument| argument.parse().expect("arguments are numbers"));
+    let asked = arguments.next().unwrap_or(1000);
+    let threads = arguments.next().unwrap_or(1);
+    let network = network(asked);
+    let hosts: Vec<String> = network
+        .nodes
+        .iter()
+        .filter(|node| node.role == plait_model_topology::vocabulary::Role::Host)
+        .map(|node| node.name.clone())
+        .take(asked)
+        .collect();
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let start = Instant::now();
+        let mut world =
+            World::build(&network, Options { threads, multipath: false }).expect("it can be built");
+        let built = start.elapsed();
+        let spec = OverlaySpec {
+            neighbours: Some(8),
+            interval: Duration::from_secs(5),
+            ..OverlaySpec::new(hosts.clone(), plane)
+        };
+        let overlay = world.add_overlay(&spec).expect("members are hosts of the network");
+        let pairs = hosts.len() * (hosts.len() - 1);
+        let mut whole = None;
+        for second in (5..=120).step_by(5) {
+            world.run_until(Duration::from_secs(second));
+            let (reached, longest) = ways(&world, overlay, hosts.len());
+            if std::env::var_os("VERBOSE").is_some() {
+                println!(
+                    "# {second} s: {reached} of {pairs} pairs, {:.1} s gone",
+                    start.elapsed().as_secs_f64()
+                );
+            }
+            if reached == pairs {
+                whole = Some((second, longest));
+                break;
+            }
+        }
+        let took = start.elapsed();
+        let members = (0..hosts.len()).filter_map(|place| world.member(overlay, place));
+        let (messages, bytes) = members.fold((0, 0), |(messages, bytes), member| {
+            let counters = member.counters();
+            (messages + counters.messages, bytes + counters.message_bytes)
+        });
+        let totals = world.totals();
+        assert!(totals.is_conserved(), "{totals:?}");
+        let (second, longest) = whole.unwrap_or_else(|| {
+            println!("{plane:?}: not every member reaches every other after two minutes");
+            std::process::exit(1)
+        });
+        println!(
+            "{plane:?}: {} members on {} nodes, each reaches each after {second} s by {longest} hops at most; \
+             {messages} messages, {:.1} GB, {:.1} M link hops in {:.1} s of wall time ({:.1} s of it to build)",
+            hosts.len(),
+            network.nodes.len(),
+            bytes as f64 / 1e9,
+            totals.hops as f64 / 1e6,
+            took.as_secs_f64(),
+            built.as_secs_f64(),
+        );
+    }
+}
