@@ -140,7 +140,9 @@ fn rivals(plan: &Plan, ports: usize, links: &[(usize, usize)]) {
     let sample: Vec<usize> = (1..switches).step_by(switches / SAMPLE).collect();
     let costs = |to: usize| plan.paths(to).iter().map(|path| path.cost).collect::<Vec<_>>();
     let mut graph = UnGraph::<(), u64>::default();
-    (0..switches).for_each(|_| drop(graph.add_node(())));
+    for _ in 0..switches {
+        graph.add_node(());
+    }
     for &(a, b) in links {
         graph.add_edge(NodeIndex::new(a), NodeIndex::new(b), 1);
     }

@@ -1,4 +1,34 @@
-//! Which relays name a path. Nothing here has a socket or a clock.
+//! Which relays name a path: control of paths from end hosts through unmodified switches, after iplb (Nakamura, *Improving
+//! Packet Transport in Virtual Networking by Encapsulation Techniques*, 2016, chapter 5). Nothing here has a socket or a
+//! clock: packets, bytes and time go in, packets and [`Operation`]s come out.
+//!
+//! ```text
+//!  packets, time ─► ospf::Speaker ───┐
+//!                                    ├─► Lsdb ─► Fabric ─► Plan ─► Table ─► Operations
+//!  bytes of FRR's ─► ospf::ApiClient ┘           └─────── Daemon ────────┘      │
+//!                                                                               ▼
+//!  packets of flows, time ─────────────────────────────────► select::Selector, one a prefix ─► list, moment
+//! ```
+//!
+//! In this order:
+//!
+//! 1. [`Fabric`] – switches, links with costs, and which prefixes lie behind which switch;
+//! 2. [`Plan`] – from one switch to all others the k shortest loop-free paths, and of each the [`Relays`] that name it, by a
+//!    [`Method`]:
+//!    - [`PathTree`], the thesis's tree and its Algorithm 2,
+//!    - [`fewest_relays`], lists that lead along their path whatever the switches' hashes do, or as far as they are known,
+//!    - [`FatTree`], where one relay is enough;
+//! 3. [`Table`] – of each prefix its relay lists, as a sender looks them up;
+//! 4. [`Daemon`] – iplbd without its sockets: keeps a table true to a fabric that changes;
+//! 5. [`ospf`] – how a fabric is learnt;
+//! 6. [`select`] – which of a prefix's lists a packet goes by.
+//!
+//! Paths begin at the switch that a host is behind. A packet goes to its first relay by the switches' own routing, from one
+//! relay to the next likewise, and from the last one to where it is for.
+//!
+//! `examples/paths_bars.rs` says what all of this takes, `examples/paths_deviation.rs` how many of the thesis's lists lead
+//! elsewhere than meant. `tests/frr` has a driver of both feeds: sockets around the cores of [`ospf`].
+
 #![forbid(unsafe_code)]
 
 mod daemon;

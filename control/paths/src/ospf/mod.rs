@@ -11,13 +11,17 @@
 //! 3. [`ApiClient`] – what fills one, too, where hosts shall not speak OSPF.
 
 mod api;
+mod config;
 mod election;
+mod event;
 mod fabric;
 mod lsdb;
 mod neighbor;
 mod speaker;
 
 pub use api::{ApiClient, ApiError, ApiMessage, SYNC_PORT};
+pub use config::{Config, LinkKind};
+pub use event::{Event, Refusal, Transmit};
 pub use lsdb::{Lsdb, Offer};
 pub use neighbor::State;
-pub use speaker::{Config, Event, LinkKind, Refusal, Speaker, Transmit};
+pub use speaker::Speaker;

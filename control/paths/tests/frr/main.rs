@@ -7,10 +7,11 @@ mod lab;
 use driver::Feed;
 use lab::{Node, cable, wait, wait_or};
 use plait_control_paths::ospf::{Config, LinkKind, State};
-use plait_control_paths::{Fabric, Method, Plan, Settings};
+use plait_control_paths::{Daemon, DaemonConfig, Fabric, Operation};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::time::Duration;
 
 fn id(last: u8) -> Ipv4Addr {
     [10, 255, 0, last].into()
@@ -139,24 +140,23 @@ fn an_adjacency_on_each_kind_of_link_and_frrs_api_tell_of_the_same_fabric() {
     }
     assert_eq!(straight.seen().refusals, []);
 
-    // From a to c's hosts there are two ways: straight, and over b, whose relay names the other.
-    let lists = |fabric: &Fabric| {
-        let settings = Settings { method: Method::Sure, ..Settings::default() };
-        let plan = Plan::new(settings, fabric.clone(), fabric.index(id(1)).unwrap());
-        let to = fabric.index(id(3)).unwrap();
-        let paths = plan.paths(to).iter().filter_map(|path| path.relays.clone());
-        paths
-            .map(|relays| relays.iter().map(|&relay| fabric.switches()[relay as usize].id).collect())
-            .collect::<Vec<Vec<_>>>()
+    // A host behind a has two ways to c's hosts: straight, and over b, whose relay names the other.
+    let mut daemon = Daemon::new(DaemonConfig { pause: Duration::ZERO, ..DaemonConfig::new(id(1)) });
+    let prefix = "172.16.3.0/24".parse().unwrap();
+    let mut lists = |fabric: Fabric| {
+        daemon.handle_fabric(fabric, Duration::ZERO);
+        let operations = std::iter::from_fn(|| daemon.poll_operation());
+        operations.filter(|operation| matches!(operation, Operation::Set { prefix: of, .. } | Operation::Remove { prefix: of } if *of == prefix)).collect::<Vec<_>>()
     };
-    assert_eq!(lists(&fabric), [vec![], vec![id(2)]]);
+    let both = Operation::Set { prefix, lists: vec![vec![], vec![id(2).into()]] };
+    assert_eq!(lists(fabric), [both.clone()]);
 
     a.run("ip link set dev ac down");
     let half = [(1, 2, 3), (2, 1, 3), (2, 3, 7), (3, 2, 7)];
     let fabric = all_see("the fabric without the link", &feeds, &half);
-    assert_eq!(lists(&fabric), [Vec::<Ipv4Addr>::new()]);
+    assert_eq!(lists(fabric), [Operation::Remove { prefix }], "one way is left, the switches' own");
     a.run("ip link set dev ac up");
-    all_see("the fabric with the link again", &feeds, &whole);
+    assert_eq!(lists(all_see("the fabric with the link again", &feeds, &whole)), [both]);
 
     // A router that is set up anew counts its advertisements from the start again.
     drop(api);

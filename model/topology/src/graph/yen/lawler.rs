@@ -59,7 +59,7 @@ struct Distances {
 }
 
 /// So many vertices take part at first. Choice: a few times those of the eight shortest paths in random graphs.
-const FIRST: usize = 32;
+const FIRST: usize = 64;
 
 /// A set of vertices that is emptied by counting.
 #[derive(Debug)]
