@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller study-accuracy study-guests study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,17 @@ bench-controller: build ## Hold the controller against a null responder and othe
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1) $(CONTROLLERS) \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
+
+bench-paths: ## Hold the planner of paths against its bars, and count which of the thesis's lists deviate
+	@setup/install build
+	$(CARGO) build --release --locked --package plait-control-paths --example paths_bars --example paths_deviation
+	@$(RELEASE)/examples/paths_bars
+	@$(RELEASE)/examples/paths_deviation
+
+bench-simulator: ## Hold the simulator against its bars
+	@setup/install build
+	$(CARGO) build --release --locked --package plait-simulator-engine --example simulator_bars
+	@$(RELEASE)/examples/simulator_bars
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench
