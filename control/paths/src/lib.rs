@@ -27,7 +27,7 @@
 //! relay to the next likewise, and from the last one to where it is for.
 //!
 //! `examples/paths_bars.rs` says what all of this takes, `examples/paths_deviation.rs` how many of the thesis's lists lead
-//! elsewhere than meant. `tests/frr` has a driver of both feeds: sockets around the cores of [`ospf`].
+//! elsewhere than meant. `dataplane/ospf` has sockets around the cores of [`ospf`].
 
 #![forbid(unsafe_code)]
 
