@@ -220,7 +220,31 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
             "`b` would have two devices in 10.9.0.128/25",
         ],
     );
+    let fed = |more: &str| {
+        format!(
+            "plait: 1\nnodes: {{a: host, s: switch, r: router}}\nlinks: [a-s, s-r]\noverlays:\n  ov0: {{members: [a], {more}}}\n"
+        )
+    };
+    for (more, said) in [
+        ("control: {evpn: {neighbor: q, as: 65000}}", "unknown node `q`"),
+        ("control: {evpn: {neighbor: s, as: 65000}}", "`s` is a switch"),
+        ("control: {evpn: {neighbor: r, as: 0}}", "0 is no AS"),
+        ("control: {evpn: {neighbor: r, as: 1, hold: 2s}}", "a hold time is 3s to 65535s"),
+        ("control: {evpn: {neighbor: r}}", "`as` is missing"),
+        ("encapsulation: geneve, control: {evpn: {neighbor: r, as: 1}}", "`ethernet` in `vxlan`"),
+        ("interval: 1s, control: {evpn: {neighbor: r, as: 1}}", "belong to `control: mesh`"),
+        ("control: evpn", "unknown value `evpn`"),
+        ("control: 7", "or a map with `evpn`"),
+    ] {
+        person.file("fed.yaml", fed(more));
+        person.plait(&["validate", "fed.yaml"]).fails_saying(3, &["fed.yaml:5:", said]);
+    }
     // What only addresses tell.
+    let two = fed("control: {evpn: {neighbor: r, as: 1}}").replace("links: [", "links: [a-r, ");
+    person.file("two.yaml", two);
+    person
+        .plait(&["plan", "two.yaml"])
+        .fails_saying(3, &["two.yaml:5:", "one address of a member", "`a` has 2"]);
     let meets = network("[a, b, c]", "").replace("10.99.0.0/24", "10.0.0.0/16");
     person.file("meets.yaml", meets);
     person.plait(&["plan", "meets.yaml"]).fails_saying(3, &["meets.yaml:7:14", "of the network below"]);

@@ -7,8 +7,8 @@ pub use openflow::{
     CONTROLLER, ControllerApp, ControllerChoice, FailMode, OpenFlowVersion, SWITCH as OPENFLOW_SWITCH,
 };
 pub use overlay::{
-    CarriesWord, ControlWord, EncapsulationWord, Members, Networks, NodeName, Overlay, OverlayDevice,
-    OverlayForm, OverlayMember, Overlays,
+    CarriesWord, ControlForm, ControlWord, EncapsulationWord, Members, Networks, NodeName, Overlay,
+    OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays,
 };
 
 use plait_model_quantity::{ByteCount, Probability};

@@ -95,6 +95,7 @@ fn told(of: &OverlayState) -> Vec<Request> {
         let (device, identifier, node) = (device.clone(), *identifier, *node);
         Request::FibAdd { device, identifier, node }
     }));
+    told.extend(of.evpn.clone().map(|evpn| Request::SetEvpn { application, evpn: Some(evpn) }));
     told
 }
 
@@ -117,6 +118,11 @@ fn undone(told: &Request, after: &[Request]) -> Option<Request> {
         }
         Request::SetDevice(device) if !names(&device.name) => {
             Request::RemoveDevice { name: device.name.clone() }
+        }
+        Request::SetEvpn { application, .. }
+            if !after.iter().any(|request| matches!(request, Request::SetEvpn { .. })) =>
+        {
+            Request::SetEvpn { application: *application, evpn: None }
         }
         // With its device an entry goes by itself.
         Request::FibAdd { device, identifier, .. } if names(device) => {

@@ -31,10 +31,21 @@ pub(crate) fn put_in(
         faults.extend(overlapping(&overlay, network, assignment));
         match locators(&overlay, network, assignment) {
             Ok(locators) => {
-                for (member, own) in overlay.members.iter().zip(&locators) {
+                let fed = overlay
+                    .feed
+                    .as_ref()
+                    .map(|feed| feed.members(&overlay.members, &locators, network, assignment));
+                let feeds = match fed.unwrap_or_else(|| Ok(vec![None; locators.len()])) {
+                    Ok(feeds) => feeds,
+                    Err(fault) => {
+                        faults.extend(fault);
+                        continue;
+                    }
+                };
+                for ((member, own), evpn) in overlay.members.iter().zip(&locators).zip(feeds) {
                     let name = &network.nodes[member.node].name;
                     if let Some(node) = state.nodes.get_mut(name) {
-                        let of = member_state(&overlay, member, own, &locators);
+                        let of = OverlayState { evpn, ..member_state(&overlay, member, own, &locators) };
                         node.overlays.insert(overlay.name.clone(), of);
                     }
                 }
@@ -115,6 +126,7 @@ fn member_state(
             neighbours: plane.neighbours,
         }),
         nodes,
+        evpn: None,
         stations: stations(overlay, member, &devices),
         devices,
     }

@@ -13,6 +13,7 @@
 mod agents;
 mod conversation;
 mod desired;
+mod feed;
 pub(crate) mod program;
 mod resolve;
 

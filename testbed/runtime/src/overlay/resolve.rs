@@ -1,8 +1,13 @@
 //! What `overlays:` means in a network, with every default applied and every name resolved.
 
-use crate::section::{ControlWord, Members, Networks, NodeName, Overlay, OverlayDevice, Overlays};
+use super::feed::Feed;
+use crate::section::{
+    ControlForm, ControlWord, Members, Networks, NodeName, Overlay, OverlayDevice, Overlays,
+};
 use ipnet::IpNet;
-use plait_dataplane_overlay::{ApplicationConfig, BadConfig, Carries, ControlKind, DeviceConfig};
+use plait_dataplane_overlay::{
+    ApplicationConfig, BadConfig, Carries, ControlKind, DeviceConfig, Encapsulation,
+};
 use plait_model_overlay::{Application, NodeId};
 use plait_model_quantity::{ByteCount, TimeSpan};
 use plait_model_topology::Network;
@@ -23,6 +28,8 @@ pub struct Resolved {
     /// Whether Plait writes the tables once.
     pub is_static: bool,
     pub plane: Option<Plane>,
+    /// A control plane that is there already.
+    pub feed: Option<Feed>,
 }
 
 /// Who fills the tables of an overlay.
@@ -127,12 +134,18 @@ impl Resolver<'_> {
     fn overlay(&mut self, name: &Spanned<String>, overlay: &Overlay) -> Resolved {
         let application = self.application(overlay, name.span);
         let carries = Carries::from(overlay.carries);
+        let control = overlay.control.clone().unwrap_or(ControlForm::Word(ControlWord::default()));
+        let usual = match control {
+            ControlForm::Evpn(_) => Encapsulation::Vxlan,
+            ControlForm::Word(_) => Encapsulation::default(),
+        };
+        let encapsulation = overlay.encapsulation.map_or(usual, |word| word.value.0);
         let group = overlay.group.map(|group| group.value);
         let group = group.or((carries == Carries::Ethernet).then_some(GROUP));
         let config = ApplicationConfig {
             carries,
             ttl: overlay.ttl.map_or(ApplicationConfig::default().ttl, |ttl| ttl.value),
-            encapsulation: overlay.encapsulation.map(|word| word.value.0).unwrap_or_default(),
+            encapsulation,
             group,
             vni: first_vni(overlay),
             ..ApplicationConfig::default()
@@ -147,8 +160,17 @@ impl Resolver<'_> {
         }
         let members = self.members(name, &overlay.members, config.group);
         let devices = self.devices(name, overlay, application, &config, &members);
-        let control = overlay.control.unwrap_or_default();
-        let plane = self.plane(control, overlay);
+        let plane = self.plane(&control, overlay);
+        let feed = match &control {
+            ControlForm::Evpn(written) => match Feed::resolve(written, &config, self.network) {
+                Ok(feed) => Some(feed),
+                Err(faults) => {
+                    self.faults.extend(faults);
+                    None
+                }
+            },
+            ControlForm::Word(_) => None,
+        };
         let floods = carries == Carries::Ethernet && members.len() > 2;
         if plane.is_some() && floods && !config.encapsulation.names_nodes() {
             let span = overlay.encapsulation.map_or(name.span, |word| word.span);
@@ -161,8 +183,8 @@ impl Resolver<'_> {
                 "write `control: static`, with which every member sends to every other, or leave out `encapsulation`",
             );
         }
-        let is_static = control == ControlWord::Static;
-        Resolved { name: name.value.clone(), application, config, members, devices, is_static, plane }
+        let is_static = control == ControlForm::Word(ControlWord::Static);
+        Resolved { name: name.value.clone(), application, config, members, devices, is_static, plane, feed }
     }
 
     fn members(&mut self, name: &Spanned<String>, written: &Members, group: Option<NodeId>) -> Vec<Member> {
@@ -393,11 +415,11 @@ impl Resolver<'_> {
         }
     }
 
-    fn plane(&mut self, control: ControlWord, overlay: &Overlay) -> Option<Plane> {
+    fn plane(&mut self, control: &ControlForm, overlay: &Overlay) -> Option<Plane> {
         let kind = match control {
-            ControlWord::Mesh => ControlKind::Mesh,
-            ControlWord::Delay => ControlKind::Delay,
-            ControlWord::None | ControlWord::Static => {
+            ControlForm::Word(ControlWord::Mesh) => ControlKind::Mesh,
+            ControlForm::Word(ControlWord::Delay) => ControlKind::Delay,
+            ControlForm::Word(ControlWord::None | ControlWord::Static) | ControlForm::Evpn(_) => {
                 let of_planes = [
                     overlay.interval.map(|interval| interval.span),
                     overlay.neighbours.map(|neighbours| neighbours.span),

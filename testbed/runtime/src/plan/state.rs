@@ -3,7 +3,7 @@
 use crate::section::OPENFLOW_SWITCH;
 use indexmap::IndexMap;
 use ipnet::IpNet;
-use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Identifier};
+use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Evpn, Identifier};
 use plait_model_link::{Conditions, ConditionsSpec};
 use plait_model_overlay::{Application, NodeId};
 use plait_model_topology::vocabulary::Role;
@@ -179,6 +179,9 @@ pub struct OverlayState {
     pub devices: Vec<OverlayDevice>,
     /// Who fills its tables; nobody when none.
     pub control: Option<OverlayControl>,
+    /// A control plane that is there already and fills its tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evpn: Option<Evpn>,
     /// Other members that it is told of, each straight reached, and all of them by the group.
     pub nodes: BTreeMap<NodeId, BTreeSet<IpAddr>>,
     /// At which members identifiers are that it is told of, by device.

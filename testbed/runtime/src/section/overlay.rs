@@ -7,7 +7,7 @@ use plait_model_overlay::NodeId;
 use plait_model_quantity::{ByteCount, TimeSpan};
 use plait_model_topology::document::Spanned;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -43,7 +43,7 @@ pub struct Overlay {
     /// What stands between outer IP and payload: `ovstack` when not given.
     pub encapsulation: Option<Spanned<EncapsulationWord>>,
     /// Who decides routes: `mesh` when not given.
-    pub control: Option<ControlWord>,
+    pub control: Option<ControlForm>,
     /// With `mesh` and `delay`: from one probe to the next; 1s when not given.
     pub interval: Option<Spanned<TimeSpan>>,
     /// With `mesh` and `delay`: how many others a member probes; all when not given.
@@ -128,6 +128,38 @@ pub enum ControlWord {
     Static,
 }
 
+/// Who decides an overlay's routes: a word, or a map with what it needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlForm {
+    /// By a word alone.
+    Word(ControlWord),
+    /// A neighbour that speaks BGP EVPN.
+    Evpn(OverlayEvpn),
+}
+
+/// `evpn` of a map.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OverlayControlMap {
+    evpn: OverlayEvpn,
+}
+
+/// A neighbour whose BGP EVPN fills an overlay's tables.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverlayEvpn {
+    /// Whom members have a session with, a route reflector say: a node, or an address.
+    pub neighbor: Spanned<String>,
+    /// The members' AS.
+    #[serde(rename = "as")]
+    pub as_number: Spanned<u32>,
+    /// The neighbour's AS; the same when not given.
+    #[serde(rename = "remote-as")]
+    pub remote_as: Option<Spanned<u32>>,
+    /// Silence after which the neighbour is gone; 9s when not given.
+    pub hold: Option<Spanned<TimeSpan>>,
+}
+
 /// An encapsulation by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncapsulationWord(pub Encapsulation);
@@ -158,6 +190,43 @@ impl<'de> Deserialize<'de> for OverlayForm {
             }
         }
         deserializer.deserialize_any(Written)
+    }
+}
+
+impl<'de> Deserialize<'de> for ControlForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = ControlForm;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`mesh`, `delay`, `static`, `none`, or a map with `evpn`")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<ControlForm, E> {
+                ControlWord::deserialize(StrDeserializer::new(text)).map(ControlForm::Word)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ControlForm, A::Error> {
+                let map = OverlayControlMap::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(ControlForm::Evpn(map.evpn))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for ControlForm {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OverlayControl".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let word = generator.subschema_for::<ControlWord>();
+        let evpn = generator.subschema_for::<OverlayEvpn>();
+        json_schema!({ "anyOf": [
+            word,
+            { "type": "object", "properties": { "evpn": evpn }, "required": ["evpn"], "additionalProperties": false },
+        ] })
     }
 }
 
