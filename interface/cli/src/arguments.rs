@@ -26,7 +26,7 @@ pub use overlay::{
     OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,
 };
 pub use pack::{PackArguments, UnpackArguments};
-pub use run::{CompareArguments, ReportArguments, RunArguments};
+pub use run::{CompareArguments, ReportArguments, RunArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use testbed::{
     CaptureArguments, Choice, DownArguments, ExecArguments, FileArguments, InspectArguments, ShellArguments,
@@ -132,7 +132,9 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     #[command(after_help = "Example:\n  plait report results/quickstart-1")]
     Report(ReportArguments),
     /// Build a network, run its experiment, write results and a report, and tear everything down
-    #[command(after_help = "Example:\n  plait run examples/quickstart.yaml")]
+    #[command(
+        after_help = "Examples:\n  plait run examples/quickstart.yaml\n  plait run net.yaml --world simulated      in virtual time"
+    )]
     Run(RunArguments),
     /// Print the JSON Schema of network files, for editors
     #[command(after_help = "Example:\n  plait schema > plait.schema.json")]
@@ -153,6 +155,8 @@ plait unpack quickstart-1.tar.zst --output results/theirs"
     #[command(visible_aliases = ["deploy", "start"], after_help = "Examples:\n  plait up net.yaml\n  plait up net.yaml --name second --live")]
     Up(UpArguments),
     /// Check a file without building anything
-    #[command(after_help = "Example:\n  plait validate net.yaml")]
+    #[command(
+        after_help = "Examples:\n  plait validate net.yaml\n  plait validate net.yaml --world simulated      what cannot run in virtual time"
+    )]
     Validate(ValidateArguments),
 }

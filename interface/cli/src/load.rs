@@ -12,6 +12,14 @@ pub fn load(path: &Path) -> Result<Checked, Failure> {
     Ok(Network::read(path)?.check()?)
 }
 
+/// Looks whether all of a network can run in virtual time.
+pub fn portable(network: &Checked) -> Result<(), Failure> {
+    match network.unportable() {
+        Some(faults) => Err(Error::Faulty(faults).into()),
+        None => Ok(()),
+    }
+}
+
 /// A testbed of a network, whose supervisor is forked from this process: it has one thread until then.
 pub fn testbed(network: &Checked, name: Option<String>) -> Up {
     let up = Up::of(Ok(network.clone())).starter(Starter::Fork);

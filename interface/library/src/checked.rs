@@ -201,7 +201,11 @@ impl Checked {
         Input { network: &self.network, file: self.file(), text: self.source.text.as_bytes(), named }
     }
 
-    fn faulty(&self, faults: Vec<Diagnostic>) -> Error {
+    pub(crate) fn document(&self) -> &Value {
+        &self.document
+    }
+
+    pub(crate) fn faulty(&self, faults: Vec<Diagnostic>) -> Error {
         faulty(&self.source, &self.document, self.origin.as_ref(), faults)
     }
 }

@@ -57,6 +57,7 @@ mod network;
 mod place;
 mod results;
 mod run;
+mod simulate;
 mod starter;
 mod testbed;
 mod text;

@@ -2,14 +2,15 @@
 
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::Diagnostic;
-use plait_model_topology::document::{Entry, Map, Span, Value};
+use plait_model_topology::document::{Entry, Map, Scalar, Span, Value};
 use plait_model_topology::network::Routing;
 
 /// What a network file asks for that has no meaning in a simulation, each with its place, in the order of the file.
 /// `document` is the whole file as it was parsed.
 ///
-/// Portable are nodes, links and LANs with their conditions, addresses, static routes and those by hand, overlays,
-/// `paths:`, `traffic:`, and in `run:` all that happens to links and nodes. Commands, files, kernel parameters,
+/// Portable are nodes, links and LANs with their conditions, addresses, static routes and those by hand, overlays that
+/// decide for themselves, `paths:`, `traffic:`, in `run:` all that happens to links and nodes, and figures of links.
+/// Commands, files, kernel parameters,
 /// daemons, Open vSwitch, guests and captures of kernels are a testbed's.
 pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -65,12 +66,39 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                 }
             }
             ("collect", Value::Map(collect)) => {
-                for wanted in collect.entries.iter().filter(|wanted| wanted.key != "links") {
+                let asked = |wanted: &&Entry| wanted.key != "links" && !is_nothing(&wanted.value);
+                for wanted in collect.entries.iter().filter(asked) {
                     name(
                         wanted.key_span,
                         &format!("`collect: {}`", wanted.key),
                         "only `links` is sampled there",
                     );
+                }
+            }
+            ("metrics", Value::Map(metrics)) => {
+                for metric in &metrics.entries {
+                    let Value::Map(map) = &metric.value else { continue };
+                    if entry(map, "link").is_none() {
+                        name(
+                            metric.key_span,
+                            &format!("the metric `{}`", metric.key),
+                            "take one of a `link`; datagrams of `traffic:` are counted in any case",
+                        );
+                    }
+                }
+            }
+            ("overlays", Value::Map(overlays)) => {
+                for overlay in &overlays.entries {
+                    let Value::Map(map) = &overlay.value else { continue };
+                    for (key, known) in [("control", &["mesh", "delay"][..]), ("carries", &["ethernet"])] {
+                        if let Some(said) = entry(map, key).filter(|said| !is_one_of(&said.value, known)) {
+                            name(
+                                said.key_span,
+                                &format!("`{key}` of the overlay `{}`", overlay.key),
+                                &format!("write `{}`", known.join("` or `")),
+                            );
+                        }
+                    }
                 }
             }
             _ => {}
@@ -82,6 +110,20 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
 
 /// Keys of nodes that change nothing in a simulation, where every node has a processor of its own.
 const HARMLESS: [&str; 2] = ["limits", "processors"];
+
+/// Whether a value turns off what it stands for.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Scalar(Scalar::Null | Scalar::Bool(false), _) => true,
+        Value::Scalar(Scalar::Text(text), _) => text == "off",
+        Value::List(items, _) => items.is_empty(),
+        Value::Scalar(..) | Value::Map(_) => false,
+    }
+}
+
+fn is_one_of(value: &Value, known: &[&str]) -> bool {
+    matches!(value, Value::Scalar(Scalar::Text(text), _) if known.contains(&text.as_str()))
+}
 
 fn entry<'a>(map: &'a Map, key: &str) -> Option<&'a Entry> {
     map.entries.iter().find(|entry| entry.key == key)

@@ -55,6 +55,8 @@ pub struct LinkRow {
     pub queue_dropped: u64,
     /// Packets that its queue marked (ECN).
     pub marked: u64,
+    /// Packets that are neither delivered nor dropped.
+    pub queue_packets: u64,
     /// Bytes that wait for the rate.
     pub queue_bytes: u64,
 }
@@ -77,6 +79,7 @@ impl World {
                     lost: counters.lost + counters.failed,
                     queue_dropped: counters.queue_dropped + counters.aqm_dropped,
                     marked: counters.marked,
+                    queue_packets: counters.under_way(),
                     queue_bytes: state.backlog,
                 });
             }

@@ -101,7 +101,12 @@ impl World for RunningTestbed {
                 .chain(devices.flat_map(|device| &device.addresses))
                 .map(|net| (net.addr(), name.clone()))
         });
-        Description { kind: "testbed".to_owned(), accuracy, addresses: addresses.collect() }
+        Description {
+            kind: "testbed".to_owned(),
+            accuracy,
+            addresses: addresses.collect(),
+            left_out: Vec::new(),
+        }
     }
 
     fn now(&self) -> Duration {

@@ -3,6 +3,7 @@
 //! A [`World`] is a network that is up: a testbed of namespaces, or a simulator in virtual time. The run decides what
 //! happens when; the world makes it so and keeps the clock. Every instant in what a world returns is on that clock.
 
+use crate::section::Traffic;
 use plait_model_link::{ConditionsSpec, Journal};
 use plait_testbed_runtime::sample::{InterfaceRow, PingRow, TcpRow};
 use schemars::JsonSchema;
@@ -30,6 +31,15 @@ pub trait World: Sync {
 
     /// Starts a command on a node.
     fn spawn(&self, launch: &Launch<'_>) -> Result<Box<dyn Running>, WorldError>;
+
+    /// Starts the sources and sinks of a run's traffic, whose instants count from `start`, an instant of the world's clock.
+    ///
+    /// # Errors
+    /// It carries none, or cannot carry this.
+    fn traffic(&self, traffic: &[Traffic], start: Duration) -> Result<Box<dyn FlowLogger>, WorldError> {
+        let _ = (traffic, start);
+        Err(WorldError::new("this world carries no `traffic`: run the file with `--world simulated`"))
+    }
 
     /// Lays conditions over those that a link has now, from this instant on; what is queued stays queued.
     fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError>;
@@ -81,6 +91,9 @@ pub struct Description {
     pub accuracy: Option<AccuracyClass>,
     /// Which node holds which address, so that reports can name the ends of a flow.
     pub addresses: Vec<(IpAddr, String)>,
+    /// What of the file cannot run there and was left out, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// How exact shaped links are.
@@ -148,6 +161,43 @@ pub enum Ended {
 pub trait Logger: Send {
     /// Stops it, after everything it holds was delivered or written.
     fn stop(self: Box<Self>) -> Result<LoggerSummary, WorldError>;
+}
+
+/// The sinks of a run's traffic. Dropping it ends the traffic too.
+pub trait FlowLogger: Send {
+    /// What became of each flow, in the order of the file; called once all are over or the run is.
+    fn finish(self: Box<Self>) -> Result<Vec<FlowRow>, WorldError>;
+}
+
+/// What became of one flow of datagrams.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// The traffic's name.
+    pub traffic: String,
+    /// The node that sends.
+    pub from: String,
+    /// The node that receives.
+    pub to: String,
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Bytes of UDP payload received.
+    pub bytes: u64,
+    /// Datagrams that came after one that was sent later.
+    pub reordered: u64,
+}
+
+impl FlowRow {
+    /// A flow of which nothing is known yet.
+    pub fn new(traffic: &str, [from, to]: [&str; 2], [source_port, destination_port]: [u16; 2]) -> Self {
+        let (traffic, from, to) = (traffic.to_owned(), from.to_owned(), to.to_owned());
+        Self { traffic, from, to, source_port, destination_port, ..Self::default() }
+    }
 }
 
 /// What a logger has to say of itself.

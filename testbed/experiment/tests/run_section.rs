@@ -198,6 +198,54 @@ fn a_fault_in_a_run_names_its_place_and_the_remedy() {
 }
 
 #[test]
+fn traffic_is_drawn_from_the_seed_and_ends_with_the_run() {
+    let written = "duration: 3s
+traffic:
+  - {from: b, to: a, rate: 2Mbit, start: 1s}
+  - {name: load, pattern: stride(1), flows: 6, rate: 9Mbit, rates: power_law, size: 200B, stop: 2s}
+  - {pattern: permutation, hosts: [r, a, b], rate: 3Mbit, port: 7000}
+";
+    let traffic = script(written).traffic;
+    assert_eq!(traffic, script(written).traffic);
+    let names: Vec<_> = traffic.iter().map(|traffic| (traffic.name.as_str(), traffic.flows.len())).collect();
+    assert_eq!(names, [("traffic1", 1), ("load", 6), ("traffic3", 3)]);
+    assert_eq!(traffic[0].hosts, ["b", "a"]);
+    assert_eq!((traffic[0].flows[0].from, traffic[0].flows[0].to), (0, 1));
+    let times: Vec<_> = traffic.iter().map(|traffic| format!("{} {}", traffic.start, traffic.stop)).collect();
+    assert_eq!(times, ["1s 3s", "0ns 2s", "0ns 3s"]);
+    assert_eq!(traffic[1].hosts, ["a", "b"], "routers are in patterns only by name");
+    let total: u64 = traffic[1].flows.iter().map(|flow| flow.rate.bits_per_second()).sum();
+    assert_eq!(total, 9_000_000);
+    let ports: Vec<_> = traffic.iter().map(|traffic| traffic.flows[0].destination_port).collect();
+    assert_eq!(ports, [60_009, 60_010, 7000]);
+    let other = script(&format!("seed: 2\n{written}")).traffic;
+    assert_ne!(traffic[1].flows, other[1].flows);
+}
+
+#[test]
+fn faults_of_traffic_name_their_lines() {
+    for (written, words) in [
+        ("{from: a, rate: 1Mbit}", "who sends to whom"),
+        ("{from: a, to: a, rate: 1Mbit}", "nobody sends to itself"),
+        ("{from: a, to: c, rate: 1Mbit}", "unknown node `c`"),
+        ("{pattern: strife(1), rate: 1Mbit}", "is no pattern"),
+        ("{pattern: stride(2), rate: 1Mbit}", "send to themselves"),
+        ("{pattern: random, rate: 1Mbit, size: 1B}", "too short"),
+        ("{pattern: random, rate: 1Mbit, size: 1MB}", "at most 65507 bytes"),
+        ("{pattern: random, rate: 1Mbit, start: 2s}", "after the run's end"),
+        ("{pattern: random, rate: 1Mbit, stop: 0s}", "before it begins"),
+        ("{pattern: random, rate: 1Mbit, flows: 2000000}", "ask for fewer"),
+        ("{pattern: random}", "rate"),
+    ] {
+        let text = faults(&format!("duration: 1s\ntraffic:\n  - {written}\n"));
+        assert!(text.contains(words) && text.contains("net.yaml:7"), "{written}: {text}");
+    }
+    assert!(faults("traffic: [{pattern: random, rate: 1Mbit}]\n").contains("`stop` is missing"));
+    let twice = "duration: 1s\ntraffic: [{pattern: random, rate: 1Mbit, port: 9}, {pattern: random, rate: 1Mbit, port: 9}]\n";
+    assert!(faults(twice).contains("same port"));
+}
+
+#[test]
 fn all_faults_of_a_run_are_reported_at_once() {
     let text = faults(
         "run: [{at: 1s, on: x1, exec: a}, {at: 1s, link: x2, fail: true}]\ncollect: {capture: [x3]}\n",
@@ -210,7 +258,7 @@ fn all_faults_of_a_run_are_reported_at_once() {
 #[test]
 fn the_published_schema_holds_the_keys_of_a_run() {
     let schema = json_schema(&vocabulary());
-    for key in ["run", "collect", "duration", "report"] {
+    for key in ["run", "traffic", "collect", "duration", "report"] {
         assert!(!schema["properties"][key].is_null(), "{key}");
     }
     assert!(schema["$defs"]["Event"]["properties"]["exec"].is_object(), "{schema:#}");

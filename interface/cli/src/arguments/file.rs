@@ -1,5 +1,6 @@
 //! Commands on network files, without a testbed.
 
+use super::WorldArgument;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -8,6 +9,9 @@ pub struct ValidateArguments {
     /// The network files
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// The world that they are to run in: of the simulated one, each line that cannot run there is named
+    #[arg(long, value_enum, default_value_t)]
+    pub world: WorldArgument,
 }
 
 #[derive(Args)]

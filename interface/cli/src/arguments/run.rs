@@ -1,12 +1,18 @@
 //! Commands on runs and their results.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct RunArguments {
     /// The network file
     pub file: PathBuf,
+    /// Where it runs
+    #[arg(long, value_enum, default_value_t)]
+    pub world: WorldArgument,
+    /// In virtual time, leave out what cannot run there instead of refusing the file; the report lists it
+    #[arg(long)]
+    pub leave_out: bool,
     /// Where the results go; `results/NAME-NUMBER` when not given
     #[arg(long, short)]
     pub output: Option<PathBuf>,
@@ -39,6 +45,16 @@ pub struct RunArguments {
     /// End when the parent does
     #[arg(long, hide = true)]
     pub with_parent: bool,
+}
+
+/// A world that a file can run in.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum WorldArgument {
+    /// Real protocol stacks in namespaces
+    #[default]
+    Testbed,
+    /// The simulator, in virtual time
+    Simulated,
 }
 
 #[derive(Args)]

@@ -1,6 +1,6 @@
 //! The runs of an experiment, each in a process of its own: whatever happens to one, the sweep goes on.
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, WorldArgument};
 use crate::output::{Failure, Output};
 use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::sweep::{Attempt, Lanes, Load, RunId, Sweep};
@@ -168,6 +168,12 @@ pub fn child(
     }
     if let Some(name) = name {
         command.args(["--name", name]);
+    }
+    if arguments.world == WorldArgument::Simulated {
+        command.args(["--world", "simulated"]);
+    }
+    if arguments.leave_out {
+        command.arg("--leave-out");
     }
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
     if place.exists() {

@@ -1,9 +1,9 @@
 //! `plait run` and `plait report`.
 
-use crate::arguments::{ReportArguments, RunArguments};
+use crate::arguments::{ReportArguments, RunArguments, WorldArgument};
 use crate::commands::sweep::{short, sweep};
 use crate::commands::twice::twice;
-use crate::load::{load, testbed};
+use crate::load::{load, portable, testbed};
 use crate::output::{Failure, Output, Progress as Line, counted, write_file};
 use plait::{Course, Moment, Results, VerdictWord, next_place, report as make_report};
 use plait_testbed_experiment::report::junit_of_run;
@@ -20,6 +20,20 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         die_with_parent()?;
     }
     let mut loaded = load(&arguments.file)?;
+    let simulated = arguments.world == WorldArgument::Simulated;
+    if simulated && !arguments.leave_out {
+        portable(&loaded).map_err(|failure| Failure {
+            message: format!(
+                "{}\n\nto run the rest in virtual time, add `--leave-out`: the report lists what was left out",
+                failure.message
+            ),
+            ..failure
+        })?;
+    }
+    if arguments.leave_out && !simulated {
+        let text = "`--leave-out` leaves out what cannot run in virtual time: add `--world simulated`";
+        return Err(Failure::usage(text));
+    }
     match (loaded.experiment(), arguments.cell) {
         (Some(_), None) => return sweep(&arguments, &loaded, output),
         (Some(_), Some(cell)) => {
@@ -52,7 +66,11 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     }
     let script = loaded.script()?;
     let traces = loaded.traces(&script)?;
-    let ready = testbed(&loaded, arguments.name).ready()?;
+    // A testbed that cannot be leaves no folder behind.
+    let ready = match simulated {
+        true => None,
+        false => Some(testbed(&loaded, arguments.name).ready()?),
+    };
     let place = match arguments.output {
         Some(place) => place,
         None => next_place(&loaded.network().name)?,
@@ -63,23 +81,30 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
             place.display()
         )));
     }
-    let name = ready.name().to_owned();
-    output.note(&format!(
-        "building {name}: {}, {}",
-        counted(loaded.network().nodes.len(), "node"),
-        counted(loaded.network().links.len(), "link")
-    ));
-    let mut progress = output.progress(&format!("building {name}"));
-    // The testbed lives as long as its handle: however this command ends, it goes.
-    let testbed = ready.start(&mut |done, total| progress.update(done, total))?;
-    drop(progress);
+    let testbed = match ready {
+        None => None,
+        Some(ready) => {
+            let name = ready.name().to_owned();
+            output.note(&format!(
+                "building {name}: {}, {}",
+                counted(loaded.network().nodes.len(), "node"),
+                counted(loaded.network().links.len(), "link")
+            ));
+            let mut progress = output.progress(&format!("building {name}"));
+            // The testbed lives as long as its handle: however this command ends, it goes.
+            Some(ready.start(&mut |done, total| progress.update(done, total))?)
+        }
+    };
     crate::logging();
     // Ctrl-C ends the run, not the program: what was measured until then is kept.
     let stop = crate::stop::on_signals()?;
     let course = Course { script, traces, place: &place, stop: &stop };
     let mut told = Told { output, line: output.progress("running"), until: None };
     let mut measuring = |link: &str| output.note(&format!("measuring link {link}"));
-    let outcome = loaded.carry_out(testbed, course, &mut measuring, &mut told)?;
+    let outcome = match testbed {
+        Some(testbed) => loaded.carry_out(testbed, course, &mut measuring, &mut told)?,
+        None => loaded.simulate(course, &mut told)?,
+    };
     drop(told);
     let results = &outcome.results;
     if let Some(place) = &arguments.junit {
@@ -88,7 +113,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     let report = outcome.folder.join("report.html");
     let value = json!({ "folder": outcome.folder, "report": report, "passed": results.passed,
         "metrics": results.metrics, "assertions": results.assertions,
-        "verdict": results.verdict, "accuracy": results.world.accuracy });
+        "verdict": results.verdict, "accuracy": results.world.accuracy, "left_out": results.world.left_out });
     output.result(&value, || summary(results, &report))?;
     Ok(if results.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

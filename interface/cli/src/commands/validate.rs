@@ -1,7 +1,7 @@
 //! `plait validate`.
 
-use crate::arguments::ValidateArguments;
-use crate::load::load;
+use crate::arguments::{ValidateArguments, WorldArgument};
+use crate::load::{load, portable};
 use crate::output::{Failure, Output, counted};
 use plait::Wishes;
 use serde_json::{Value, json};
@@ -14,6 +14,9 @@ pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCod
         let checked = load(path).and_then(|loaded| {
             loaded.desired(&Wishes::default(), None)?;
             loaded.every_cell()?;
+            if arguments.world == WorldArgument::Simulated {
+                portable(&loaded)?;
+            }
             Ok(loaded)
         });
         let name = path.display().to_string();

@@ -122,6 +122,13 @@ fn verdict(html: &mut String, results: &Results) {
         *html += "</ul>";
     }
     *html += "</div>\n";
+    if !results.world.left_out.is_empty() {
+        *html += "<div class=\"verdict\"><p><strong class=\"badge\">left out</strong> This does not run in virtual time:</p><ul>";
+        for what in &results.world.left_out {
+            *html += &format!("<li>{}</li>", escape(what));
+        }
+        *html += "</ul></div>\n";
+    }
     if !results.passed || results.interrupted {
         let word = if results.interrupted { "interrupted" } else { "failed" };
         *html += &format!(

@@ -14,6 +14,7 @@
 //! ends the run, because what follows rests on it.
 
 mod commands;
+mod flows;
 mod loggers;
 mod printed;
 mod provenance;
@@ -142,6 +143,13 @@ fn perform(
     let start = world.now();
     loggers.begin_at(start);
     let wall = SystemTime::now();
+    let (flows, refused) = match script.traffic.is_empty() {
+        true => (None, None),
+        false => match world.traffic(&script.traffic, start) {
+            Ok(flows) => (Some(flows), None),
+            Err(error) => (None, Some(format!("traffic: {error}"))),
+        },
+    };
     tracing::info!(network = %input.network.name, events = script.events.len(), "run started");
 
     let mut stage = Stage {
@@ -156,10 +164,10 @@ fn perform(
         next_word: start,
     };
     progress.moment(0.0, Moment::Started { until: script.duration.map(TimeSpan::as_secs_f64) });
-    let played =
-        stage.play(&script.events, script.duration, &Halt { world, stop, loggers: &loggers }, progress);
+    let played = stage.play(script, &Halt { world, stop, loggers: &loggers }, progress);
     progress.moment(stage.elapsed(), Moment::Stopping);
     stage.commands.stop_all(GRACE, progress);
+    let flows = flows.map_or(Ok(Vec::new()), |flows| flows.finish());
     let duration_s = stage.elapsed();
     let verdict = world.verdict(start);
     played?;
@@ -168,6 +176,12 @@ fn perform(
     staging.remove(wait::FOLDER)?;
 
     let mut failures = loggers.refusals();
+    failures.extend(refused);
+    let flows = flows.unwrap_or_else(|error| {
+        failures.push(format!("traffic: {error}"));
+        Vec::new()
+    });
+    flows::write(&flows, staging)?;
     if is_gone {
         failures.push(format!("the network was gone before the run was over, at {duration_s:.1} s"));
     }
@@ -192,7 +206,7 @@ fn perform(
     failures.extend(more);
     Iperf3Rows::of(&commands, staging.folder()).write(staging)?;
     let warmup_s = stage.real(script.warmup, |pause| pause.at <= script.warmup).as_secs_f64();
-    let metrics = match script.metrics.is_empty() {
+    let mut metrics = match script.metrics.is_empty() {
         true => usual_metrics(&commands, staging.folder()),
         false => {
             let recorded =
@@ -200,6 +214,10 @@ fn perform(
             measure(&script.metrics, warmup_s, &recorded)?
         }
     };
+    for (name, figure) in flows::figures(&flows) {
+        // One that was asked for by this name stays.
+        metrics.entry(name).or_insert(figure);
+    }
     // Of a run that was cut short it goes without saying.
     if end == End::Reached {
         let missing = metrics.iter().filter_map(|(name, metric)| {
@@ -295,16 +313,15 @@ impl Stage<'_> {
         seconds(self.world.now(), self.start)
     }
 
-    /// Fires every event at its instant, then waits for the end: that of the script, or of the last command in the
-    /// foreground.
+    /// Fires every event at its instant, then waits for the end: that of the script, or of all traffic and the last
+    /// command in the foreground.
     fn play(
         &mut self,
-        events: &[Event],
-        until: Option<TimeSpan>,
+        script: &Script,
         halt: &Halt<'_>,
         progress: &mut dyn Progress,
     ) -> Result<(), ResultsError> {
-        for event in events {
+        for event in &script.events {
             let asked = self.start + self.real(event.at, |_| true);
             if !self.pass_until(asked, halt, progress) {
                 return Ok(());
@@ -326,9 +343,14 @@ impl Stage<'_> {
                 return Ok(());
             }
         }
-        if let Some(until) = until {
+        if let Some(until) = script.duration {
             let end = self.start + self.real(until, |_| true);
             self.pass_until(end, halt, progress);
+            return Ok(());
+        }
+        // Traffic keeps real time, whatever the run waits for.
+        let last = script.traffic.iter().map(|traffic| Duration::from(traffic.stop)).max();
+        if last.is_some_and(|last| !self.pass_until(self.start + last, halt, progress)) {
             return Ok(());
         }
         while self.commands.awaited() && self.pass_until(self.world.now() + TICK, halt, progress) {}

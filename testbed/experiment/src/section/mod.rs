@@ -1,6 +1,7 @@
 //! The keys of a network file that say what happens in a run.
 //!
-//! [`register`] adds them to the vocabulary: `run` (timed commands and link changes, and waits), `collect` (what is
+//! [`register`] adds them to the vocabulary: `run` (timed commands and link changes, and waits),
+//! `traffic` (flows among hosts), `collect` (what is
 //! measured and kept), `duration`, `warmup`, `metrics` and `assert` (the figures, and what they must be), `report`
 //! (the question) and `experiment` (what varies between runs). [`Script::of`] reads what one run does from a checked
 //! network, [`Experiment::of`] reads which runs there are from a document.
@@ -12,6 +13,7 @@ mod experiment;
 mod metric;
 mod names;
 mod question;
+mod traffic;
 
 pub use assertion::Assertion;
 pub use collect::{Capture, Collect, FileRequest};
@@ -19,6 +21,7 @@ pub use event::{Action, Command, Condition, DEFAULT_TIMEOUT, DEFAULT_WAIT, Event
 pub use experiment::{Experiment, Repeats};
 pub use metric::{Metric, Source};
 pub use question::Question;
+pub use traffic::Traffic;
 
 use collect::CollectFile;
 use event::EventFile;
@@ -29,12 +32,15 @@ use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::Spanned;
 use plait_model_topology::vocabulary::Place;
 use plait_model_topology::{Network, Vocabulary, section};
+use traffic::TrafficFile;
 
 /// Everything one run does: the events in the order they fire, and what is kept of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
     /// Events by instant; those of the same instant in the order of the file.
     pub events: Vec<Event>,
+    /// Flows among hosts.
+    pub traffic: Vec<Traffic>,
     /// What is measured and collected.
     pub collect: Collect,
     /// How long the run lasts, its waits not counted; without it, until the last event was fired and its commands have
@@ -55,6 +61,11 @@ pub fn register(vocabulary: &mut Vocabulary) {
     vocabulary
         .checked_key::<Vec<Spanned<EventFile>>>(Place::File, "run", |run, network| {
             event::resolve(run, network).err().unwrap_or_default()
+        })
+        .checked_key::<Vec<Spanned<TrafficFile>>>(Place::File, "traffic", |traffic, network| {
+            // A duration that is at fault is told where it stands.
+            let duration = section::<TimeSpan>(&network.sections, "duration").unwrap_or_default();
+            traffic::resolve(traffic, duration, network).err().unwrap_or_default()
         })
         .checked_key::<CollectFile>(Place::File, "collect", |collect, network| {
             let unknown = not_one(collect.json.iter(), network);
@@ -85,6 +96,8 @@ impl Script {
         let one = |fault| vec![fault];
         let run: Vec<Spanned<EventFile>> =
             section(&network.sections, "run").map_err(one)?.unwrap_or_default();
+        let traffic: Vec<Spanned<TrafficFile>> =
+            section(&network.sections, "traffic").map_err(one)?.unwrap_or_default();
         let collect: CollectFile = section(&network.sections, "collect").map_err(one)?.unwrap_or_default();
         let duration: Option<TimeSpan> = section(&network.sections, "duration").map_err(one)?;
         let warmup: Option<TimeSpan> = section(&network.sections, "warmup").map_err(one)?;
@@ -94,6 +107,7 @@ impl Script {
         let metrics = metrics(network)?;
         Ok(Self {
             events: event::resolve(&run, network)?,
+            traffic: traffic::resolve(&traffic, duration, network)?,
             collect: collect::resolve(&collect, network)?,
             duration,
             warmup: warmup.unwrap_or(TimeSpan::ZERO),
@@ -101,6 +115,25 @@ impl Script {
             metrics,
             question,
         })
+    }
+
+    /// Leaves out what only a testbed can do: commands and waits, all samples but those of links, captures and files, and
+    /// the figures and assertions that rest on them.
+    pub fn keep_portable(&mut self) {
+        self.events.retain(|event| !matches!(event.action, Action::Start(_) | Action::Wait(_)));
+        self.collect = Collect {
+            tcp: None,
+            links: self.collect.links,
+            interfaces: None,
+            files: Vec::new(),
+            captures: Vec::new(),
+            pings: Vec::new(),
+            json: Vec::new(),
+        };
+        self.metrics.retain(|metric| matches!(metric.source, Source::Link { .. }));
+        let is_known =
+            |assertion: &Assertion| self.metrics.iter().any(|metric| metric.name == assertion.metric);
+        self.assertions.retain(is_known);
     }
 
     /// When the last event fires, if no wait takes time.

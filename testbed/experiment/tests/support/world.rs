@@ -59,6 +59,7 @@ impl World for Machine {
             kind: "testbed".into(),
             accuracy: Some(AccuracyClass::B),
             addresses: self.addresses.clone(),
+            left_out: Vec::new(),
         }
     }
 

@@ -20,7 +20,7 @@ mod resolve;
 pub(crate) use agents::Means;
 pub(crate) use desired::put_in;
 pub(crate) use program::{PROGRAMS, own_program};
-pub(crate) use resolve::resolve;
+pub use resolve::{Device, Member, Plane, Resolved, resolve};
 
 use crate::section::Overlays;
 use plait_model_topology::network::NodeIndex;

@@ -20,13 +20,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An overlay.
 pub struct Resolved {
+    /// Its name.
     pub name: String,
+    /// Its number.
     pub application: Application,
+    /// What it carries, and how.
     pub config: ApplicationConfig,
+    /// Its members, in the order of the file.
     pub members: Vec<Member>,
+    /// Its devices.
     pub devices: Vec<Device>,
     /// Whether Plait writes the tables once.
     pub is_static: bool,
+    /// Who fills them otherwise, if not the user.
     pub plane: Option<Plane>,
     /// A control plane that is there already.
     pub feed: Option<Feed>,
@@ -34,23 +40,29 @@ pub struct Resolved {
 
 /// Who fills the tables of an overlay.
 pub struct Plane {
+    /// How routes are decided.
     pub kind: ControlKind,
     /// Milliseconds from one probe to the next.
     pub interval: u64,
+    /// How many others a member probes; all if not said.
     pub neighbours: Option<usize>,
 }
 
 /// A member of an overlay.
 pub struct Member {
+    /// The node.
     pub node: NodeIndex,
+    /// Its identity.
     pub id: NodeId,
     /// Where it is reached, as given.
     pub locators: Option<BTreeSet<IpAddr>>,
+    /// Where it was written.
     pub span: Span,
 }
 
 /// A device of an overlay.
 pub struct Device {
+    /// What it is.
     pub config: DeviceConfig,
     /// Addresses of the members that have it.
     pub addresses: BTreeMap<NodeIndex, Vec<IpNet>>,

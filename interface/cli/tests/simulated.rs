@@ -1,0 +1,100 @@
+//! One file in virtual time: what runs there, what is refused, what is told.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const PORTABLE: &str = "plait: 1
+name: both
+nodes: {a: {}, r: {kind: router}, b: {}, c: {}}
+links:
+  - {endpoints: [a, r], rate: 10Mbit, loss: 5%, delay: 2ms}
+  - r-b
+  - r-c
+duration: 2s
+collect: {links: 100ms}
+overlays: {vnet: {members: [a, b, c], network: 172.16.0.0/24, control: delay}}
+traffic:
+  - {name: load, from: a, to: b, rate: 4Mbit, stop: 1500ms}
+  - {name: more, pattern: stride(1), flows: 6, rate: 3Mbit, rates: power_law, stop: 1s}
+run:
+  - {at: 500ms, link: a-r, fail: true}
+  - {at: 700ms, link: a-r, recover: true}
+  - {at: 1s, link: a-r, set: {delay: 10ms}}
+metrics:
+  lost: {link: a-r, column: lost, take: last}
+";
+
+const REAL: &str = "  - {at: 1s, on: a, exec: date}
+collect: {capture: ['a:eth0'], tcp: 1s}
+";
+
+fn plait(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_plait")).current_dir(folder).args(words).output().unwrap()
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn results(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn two_runs_in_virtual_time_give_the_same_samples_and_can_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("net.yaml"), PORTABLE).unwrap();
+    assert!(plait(folder, &["validate", "net.yaml", "--world", "simulated"]).status.success());
+    for place in ["first", "second"] {
+        let ran = plait(folder, &["run", "net.yaml", "--world", "simulated", "--output", place]);
+        assert!(ran.status.success(), "{}", error(&ran));
+    }
+    for name in ["samples/links.csv", "samples/flows.csv", "plan.json"] {
+        let read = |place: &str| fs::read(folder.join(place).join(name)).unwrap();
+        assert!(!read("first").is_empty() && read("first") == read("second"), "{name}");
+    }
+    let results = results(&folder.join("first"));
+    assert_eq!(results["world"]["kind"], "simulator");
+    let figure = |name: &str| results["metrics"][name]["value"].as_f64().unwrap();
+    // A fifth of a second of 1.5 s goes to the failure, and 5 % of the rest to chance.
+    assert!(figure("load_sent") * 0.7 < figure("load_received"), "{results:#}");
+    assert!(figure("load_received") < figure("load_sent") * 0.87, "{results:#}");
+    assert!(figure("lost") > 0.0);
+    // Instants are exact where nothing takes real time.
+    for event in results["events"].as_array().unwrap() {
+        assert_eq!(event["asked_s"], event["actual_s"], "{event}");
+    }
+    let compared = plait(folder, &["compare", "first", "second"]);
+    assert!(String::from_utf8_lossy(&compared.stdout).contains("load_received"), "{}", error(&compared));
+}
+
+#[test]
+fn what_cannot_run_in_virtual_time_is_named_refused_and_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text =
+        PORTABLE.replace("collect: {links: 100ms}\n", "").replace("metrics:", &format!("{REAL}metrics:"));
+    fs::write(folder.join("net.yaml"), text).unwrap();
+    let lines = ["net.yaml:17", "net.yaml:18"];
+    for words in [&["validate"][..], &["run", "--output", "refused"]] {
+        let refused = plait(folder, &[words, &["net.yaml", "--world", "simulated"]].concat());
+        assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+        for line in lines {
+            assert!(error(&refused).contains(line), "{line}: {}", error(&refused));
+        }
+    }
+    assert!(!folder.join("refused").exists());
+    let words = ["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", "rest"];
+    let ran = plait(folder, &words);
+    assert!(ran.status.success(), "{}", error(&ran));
+    let results = results(&folder.join("rest"));
+    let left_out = results["world"]["left_out"].as_array().unwrap();
+    assert_eq!(left_out.len(), 3, "{left_out:?}");
+    let report = fs::read_to_string(folder.join("rest/report.html")).unwrap();
+    for line in lines {
+        assert!(report.contains(line), "{line}");
+    }
+}

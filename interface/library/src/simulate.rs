@@ -1,0 +1,39 @@
+//! A network in virtual time.
+
+use crate::checked::Checked;
+use crate::error::Error;
+use crate::fault::Faults;
+use crate::run::Course;
+use plait_simulator_world::unportable;
+use plait_testbed_experiment::runner::{Progress, RunOutcome, run};
+use plait_testbed_experiment::simulated::SimulatedNetwork;
+
+/// # In virtual time
+impl Checked {
+    /// What of it cannot run in virtual time, each with its place, in the order of the file; none of a file that is
+    /// portable.
+    pub fn unportable(&self) -> Option<Faults> {
+        let found = unportable(self.network(), self.document());
+        match (found.is_empty(), self.faulty(found)) {
+            (false, Error::Faulty(faults)) => Some(faults),
+            _ => None,
+        }
+    }
+
+    /// Runs a script in virtual time. What cannot run there is left out, and the results list it.
+    ///
+    /// # Errors
+    /// Addresses that clash or run out, results that cannot be written.
+    pub fn simulate(&self, course: Course<'_>, progress: &mut dyn Progress) -> Result<RunOutcome, Error> {
+        let Course { mut script, traces, place, stop } = course;
+        let left_out = self.unportable().map(|faults| {
+            let told = faults.iter().map(|fault| format!("{}: {}", fault.place, fault.message));
+            told.collect::<Vec<_>>()
+        });
+        script.keep_portable();
+        let world = SimulatedNetwork::build(self.network(), traces, left_out.unwrap_or_default())
+            .map_err(|faults| self.faulty(faults))?;
+        let named = self.named();
+        Ok(run(&world, &self.input(&named), &script, place, stop, progress)?)
+    }
+}

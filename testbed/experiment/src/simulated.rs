@@ -1,0 +1,215 @@
+//! A network in virtual time as a [`World`].
+//!
+//! The run's thread is the only one that moves time on: [`World::wait_until`] lets everything happen that is due before
+//! an instant, stopping where samples are taken. Nothing waits for real time, so an hour may take a second.
+
+mod flows;
+mod samples;
+
+use crate::section::Traffic;
+use crate::world::{
+    Deliver, Description, Direction, Fates, FlowLogger, Launch, Logger, Running, Sampling, Stop, Verdict,
+    Verification, World, WorldError,
+};
+use flows::Flows;
+use plait_model_link::ConditionsSpec;
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::{Network, section};
+use plait_simulator_world::{DataPlane, MemberSpec, Options, OverlaySpec, Side, World as Simulated};
+use plait_testbed_runtime::control::Traces;
+use plait_testbed_runtime::overlay::{Resolved, resolve};
+use plait_testbed_runtime::section::Overlays;
+use samples::{Sampler, Samplers};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A network that is up in virtual time.
+pub struct SimulatedNetwork {
+    state: Arc<Mutex<State>>,
+    traces: Traces,
+    left_out: Vec<String>,
+}
+
+/// What the run and its loggers share.
+struct State {
+    world: Simulated,
+    sampler: Option<Sampler>,
+}
+
+impl SimulatedNetwork {
+    /// Builds a network and its overlays, and takes the traces that events name. `left_out` is what of the file cannot
+    /// run here, in words: the results keep it.
+    ///
+    /// # Errors
+    /// Addresses that clash or run out, overlays that cannot be.
+    pub fn build(network: &Network, traces: Traces, left_out: Vec<String>) -> Result<Self, Vec<Diagnostic>> {
+        let mut world = Simulated::build(network, Options::default())?;
+        let written: Option<Overlays> =
+            section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
+        for overlay in written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default() {
+            let Some(spec) = spec_of(&overlay, network) else { continue };
+            let span = overlay.members.first().map(|member| member.span).unwrap_or_default();
+            world.add_overlay(&spec).map_err(|error| {
+                vec![Diagnostic::new(span, format!("overlay `{}`: {error}", overlay.name))]
+            })?;
+        }
+        let state = Arc::new(Mutex::new(State { world, sampler: None }));
+        Ok(Self { state, traces, left_out })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+/// Choice: a thread that died while it held the state ends the run by its own panic; what is there is still told.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An overlay whose members decide; one whose tables a file gives has nothing to decide, and its tables are no part of
+/// a simulation yet.
+fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
+    let plane = overlay.plane.as_ref()?;
+    let member = |member: &plait_testbed_runtime::overlay::Member| MemberSpec {
+        node: network.nodes[member.node].name.clone(),
+        id: Some(member.id),
+        locators: member.locators.as_ref().map(|given| given.iter().copied().collect()),
+    };
+    Some(OverlaySpec {
+        application: overlay.application,
+        members: overlay.members.iter().map(member).collect(),
+        plane: plane.kind.into(),
+        interval: Duration::from_millis(plane.interval),
+        neighbours: plane.neighbours,
+        group: overlay.config.group,
+        data_plane: Some(DataPlane { vni: overlay.config.vni, encapsulation: overlay.config.encapsulation }),
+    })
+}
+
+fn error(error: impl std::fmt::Display) -> WorldError {
+    WorldError::new(error.to_string())
+}
+
+fn side(direction: Direction) -> Side {
+    match direction {
+        Direction::Forward => Side::Forward,
+        Direction::Reverse => Side::Reverse,
+        Direction::Both => Side::Both,
+    }
+}
+
+impl World for SimulatedNetwork {
+    fn describe(&self) -> Description {
+        let state = self.state();
+        let (network, assignment) = (state.world.network(), state.world.assignment());
+        let addresses = network.nodes.iter().enumerate().flat_map(|(at, node)| {
+            assignment.all(at).map(|net| (net.addr(), node.name.clone())).collect::<Vec<(IpAddr, String)>>()
+        });
+        Description {
+            kind: "simulator".to_owned(),
+            accuracy: None,
+            addresses: addresses.collect(),
+            left_out: self.left_out.clone(),
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.state().world.now()
+    }
+
+    fn wait_until(&self, instant: Duration, stop: &Stop) {
+        if !stop.is_asked() {
+            self.state().go_on_until(instant);
+        }
+    }
+
+    fn spawn(&self, launch: &Launch<'_>) -> Result<Box<dyn Running>, WorldError> {
+        let node = launch.node;
+        Err(error(format!("{node} has no programs in the simulator: use `traffic:` for load")))
+    }
+
+    fn traffic(&self, traffic: &[Traffic], start: Duration) -> Result<Box<dyn FlowLogger>, WorldError> {
+        let flows = Flows::start(&mut self.state().world, traffic, start)?;
+        Ok(Box::new(flows.of(Arc::clone(&self.state))))
+    }
+
+    fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError> {
+        let read = |path: &str| {
+            let text = self.traces.get(path).cloned();
+            text.ok_or_else(|| format!("the trace {path} was not read"))
+        };
+        self.state().world.set_link(link, side(direction), change, &read).map_err(error)
+    }
+
+    fn set_link_up(&self, link: &str, direction: Direction, up: bool) -> Result<(), WorldError> {
+        self.state().world.set_link_up(link, side(direction), up).map_err(error)
+    }
+
+    fn set_node_up(&self, node: &str, up: bool) -> Result<(), WorldError> {
+        self.state().world.set_node_up(node, up).map_err(error)
+    }
+
+    fn sample(&self, request: Sampling, deliver: Deliver) -> Result<Box<dyn Logger>, WorldError> {
+        let mut state = self.state();
+        let now = state.world.now();
+        state.sampler = request.links.map(|every| Sampler::new(every, now, deliver));
+        Ok(Box::new(Samplers(Arc::clone(&self.state))))
+    }
+
+    fn capture(&self, node: &str, interface: &str, _: &Path) -> Result<Box<dyn Logger>, WorldError> {
+        Err(error(format!(
+            "{node}:{interface} is no kernel's interface in the simulator: leave the capture out"
+        )))
+    }
+
+    fn collect(&self, node: &str, paths: &[String], _: &Path) -> Result<(), WorldError> {
+        match paths {
+            [] => Ok(()),
+            _ => Err(error(format!("{node} has no files in the simulator: {}", paths.join(", ")))),
+        }
+    }
+
+    fn verification(&self) -> Vec<Verification> {
+        // Virtual time is never late, so there is nothing to measure.
+        Vec::new()
+    }
+
+    fn verdict(&self, _: Duration) -> Verdict {
+        Verdict::default()
+    }
+
+    fn plan(&self) -> Value {
+        let state = self.state();
+        let (network, assignment) = (state.world.network(), state.world.assignment());
+        let nodes: BTreeMap<&str, Vec<String>> = (network.nodes.iter().enumerate())
+            .map(|(at, node)| (node.name.as_str(), assignment.all(at).map(|net| net.to_string()).collect()))
+            .collect();
+        let links: BTreeMap<&str, Value> = (network.links.iter())
+            .map(|link| (link.name.as_str(), json!({ "conditions": link.specs, "mtu": link.mtu })))
+            .collect();
+        json!({ "world": "simulator", "seed": network.seed, "nodes": nodes, "links": links })
+    }
+
+    fn fates(&self) -> Vec<Fates> {
+        Vec::new()
+    }
+
+    fn link_report(&self) -> Value {
+        serde_json::to_value(self.state().world.totals()).unwrap_or_default()
+    }
+}
+
+impl State {
+    fn go_on_until(&mut self, instant: Duration) {
+        let Self { world, sampler } = self;
+        if let Some(sampler) = sampler {
+            sampler.pass(world, instant);
+        }
+        world.run_until(instant);
+    }
+}
