@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod declare;
 mod table;
 pub mod tables;
 mod template;
