@@ -1,7 +1,7 @@
 //! Compiles the eBPF programs, with headers made of the same lines as the Rust types.
 
 use libbpf_cargo::SkeletonBuilder;
-use plait_dataplane_reference::tables::tables_in_c;
+use plait_dataplane_reference::{paths, tables::tables_in_c};
 use plait_model_wire::layout::headers_in_c;
 use std::path::PathBuf;
 use std::{env, fs};
@@ -11,6 +11,8 @@ fn main() {
     let head = "/* Made by build.rs; the lines to change are in Rust. */\n#pragma once\n";
     fs::write(out.join("wire.h"), format!("{head}{}", headers_in_c())).expect("OUT_DIR is writable");
     fs::write(out.join("tables.h"), format!("{head}{}", tables_in_c())).expect("OUT_DIR is writable");
+    let paths = paths::tables::tables_in_c();
+    fs::write(out.join("path_tables.h"), format!("{head}{paths}")).expect("OUT_DIR is writable");
 
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo says which");
     let arguments = [
@@ -23,7 +25,7 @@ fn main() {
         "-Wall".to_owned(),
         "-Werror".to_owned(),
     ];
-    for name in ["overlay", "stamps"] {
+    for name in ["overlay", "paths", "stamps"] {
         let source = format!("programs/{name}.bpf.c");
         SkeletonBuilder::new()
             .source(&source)

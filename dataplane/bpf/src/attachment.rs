@@ -42,15 +42,8 @@ impl Programs {
     /// # Errors
     /// No such device; the kernel's refusal.
     pub fn attach(&self, program: Program, interface: u32) -> Result<Attachment, Error> {
-        match self.attach_tcx(program, interface) {
-            Err(Error::Bpf(error)) if is_no_tcx(&error) => {
-                let name = format!("plait-{}", std::process::id());
-                let place = Place { interface, side: side(program), name };
-                place.put(self.program(program)?.as_fd()).map_err(Error::Clsact)?;
-                Ok(Attachment { kind: Kind::Clsact(place, Keep::No) })
-            }
-            link => Ok(Attachment { kind: Kind::Tcx(link?) }),
-        }
+        let name = format!("plait-{}", std::process::id());
+        put(&self.program(program)?, side(program), interface, 0, name)
     }
 
     /// Puts a program in the place of one that a former life kept at a path of a BPF file system; on a device where there
@@ -105,10 +98,31 @@ pub(crate) fn put_first(
     side: Side,
     interface: u32,
 ) -> Result<Attachment, Error> {
-    match by_tcx(program, interface, libbpf_sys::BPF_F_BEFORE) {
+    // The kernel asks the filter first that came last.
+    let name = format!("plait-{}-{}", std::process::id(), program.name().display());
+    put(program, side, interface, libbpf_sys::BPF_F_BEFORE, name)
+}
+
+/// Puts a program on a device behind those that are there.
+pub(crate) fn put_last(
+    program: &libbpf_rs::ProgramMut<'_>,
+    side: Side,
+    interface: u32,
+) -> Result<Attachment, Error> {
+    let name = format!("plait-{}-{}", std::process::id(), program.name().display());
+    put(program, side, interface, 0, name)
+}
+
+/// Puts a program on a device; by a filter of a name where the kernel has nothing better.
+fn put(
+    program: &libbpf_rs::ProgramMut<'_>,
+    side: Side,
+    interface: u32,
+    flags: u32,
+    name: String,
+) -> Result<Attachment, Error> {
+    match by_tcx(program, interface, flags) {
         Err(Error::Bpf(error)) if is_no_tcx(&error) => {
-            // The kernel asks the filter first that came last.
-            let name = format!("plait-{}-{}", std::process::id(), program.name().display());
             let place = Place { interface, side, name };
             place.put(program.as_fd()).map_err(Error::Clsact)?;
             Ok(Attachment { kind: Kind::Clsact(place, Keep::No) })

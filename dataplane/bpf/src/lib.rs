@@ -7,6 +7,7 @@
 //! [`Programs::load`] gives them to the kernel, [`Programs::table`] reads and writes their tables,
 //! [`Programs::run`] sends a packet through one without any device, and [`Programs::attach`] puts one on a device.
 //! [`Stamps`] are programs of their own (`programs/stamps.bpf.c`), which say when a packet passes where.
+//! [`PathPrograms`] put stacks of headers before packets and take them off (`programs/paths.bpf.c`).
 //! Who decides what stands in the tables is none of this room's business.
 
 #![allow(
@@ -16,11 +17,14 @@
 
 mod attachment;
 mod clsact;
+mod object;
+mod paths;
 mod programs;
 mod stamps;
 mod table;
 
 pub use attachment::{Attachment, Hook, release};
+pub use paths::{PathProgram, PathPrograms, PathSizes};
 pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict, silence};
 pub use stamps::{Probes, Stamps};
-pub use table::{Table, TableName, names};
+pub use table::{Table, TableName, names, path_names};

@@ -1,11 +1,10 @@
 //! Programs in the kernel.
 
+use crate::object::{self, is_constant};
 use crate::table::{Table, TableName};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject};
 use plait_dataplane_reference::tables::{Count, Device, Drop, TenantCount};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::marker::PhantomData;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -154,11 +153,6 @@ pub struct Ran {
     pub packet: Vec<u8>,
 }
 
-/// What the compiler made of constants, which each copy of the programs has for itself.
-pub(crate) fn is_constant(name: &OsStr) -> bool {
-    name.as_encoded_bytes().ends_with(b".rodata")
-}
-
 /// Loaded programs with their tables.
 pub struct Programs {
     pub(crate) object: Object,
@@ -201,13 +195,7 @@ impl Programs {
 
     /// The compiled programs with their constants, not yet given to the kernel.
     fn open(device: &Device) -> Result<OpenObject, Error> {
-        let mut open = ObjectBuilder::default().name("overlay")?.open_memory(OBJECT)?;
-        let mut constants =
-            open.maps_mut().find(|map| is_constant(map.name())).ok_or(Error::Absent("constants"))?;
-        let value = constants.initial_value_mut().ok_or(Error::Absent("device"))?;
-        let place = value.get_mut(..size_of::<Device>()).ok_or(Error::Absent("device"))?;
-        place.copy_from_slice(device.as_bytes());
-        Ok(open)
+        object::open(OBJECT, "overlay", "device", device.as_bytes())
     }
 
     /// Names all tables in a folder of a BPF file system, in place of those that had the names before.
@@ -232,12 +220,11 @@ impl Programs {
     /// # Errors
     /// Too many open files.
     pub fn table<K, V>(&self, name: &TableName<K, V>) -> Result<Table<K, V>, Error> {
-        Ok(Table { map: self.map(name.name)?, types: PhantomData })
+        object::table(&self.object, name)
     }
 
     fn map(&self, name: &'static str) -> Result<MapHandle, Error> {
-        let map = self.object.maps().find(|map| map.name() == name).ok_or(Error::Absent(name))?;
-        Ok(MapHandle::try_from(&map)?)
+        object::map(&self.object, name)
     }
 
     /// How many packets were dropped, by reason; those that dropped none are left out.
@@ -293,25 +280,10 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal, such as of a packet shorter than an Ethernet header.
     pub fn run(&self, program: Program, packet: &[u8]) -> Result<Ran, Error> {
-        let mut out = vec![0; packet.len() + 512];
-        let run = self.program(program)?.test_run(ProgramInput {
-            data_in: Some(packet),
-            data_out: Some(&mut out),
-            ..ProgramInput::default()
-        })?;
-        let (length, returned) = (run.data.map_or(0, |data| data.len()), run.return_value as i32);
-        out.truncate(length);
-        let verdict = match returned {
-            -1 => Verdict::Next,
-            2 => Verdict::Dropped,
-            7 => Verdict::Redirected,
-            other => Verdict::Other(other),
-        };
-        Ok(Ran { verdict, packet: out })
+        object::run(&self.program(program)?, packet)
     }
 
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {
-        let mut all = self.object.progs_mut();
-        all.find(|known| known.name() == program.name()).ok_or(Error::Absent(program.name()))
+        object::program(&self.object, program.name())
     }
 }

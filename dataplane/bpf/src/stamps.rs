@@ -2,10 +2,11 @@
 
 use crate::attachment::{Attachment, put_first};
 use crate::clsact::Side;
-use crate::programs::{Error, is_constant};
+use crate::object;
+use crate::programs::Error;
 use libbpf_rs::{
-    Link, MapCore, NF_INET_LOCAL_OUT, NFPROTO_IPV4, NetfilterOpts, Object, ObjectBuilder, OpenObject,
-    ProgramType, RingBufferBuilder,
+    Link, MapCore, NF_INET_LOCAL_OUT, NFPROTO_IPV4, NetfilterOpts, Object, OpenObject, ProgramType,
+    RingBufferBuilder,
 };
 use plait_dataplane_reference::tables::{Journey, Traced};
 use std::cell::RefCell;
@@ -58,7 +59,6 @@ impl Stamps {
     }
 
     fn open(probes: Probes, has_netfilter: bool) -> Result<OpenObject, Error> {
-        let mut open = ObjectBuilder::default().name("stamps")?.open_memory(OBJECT)?;
         let namespace =
             std::fs::metadata("/proc/thread-self/ns/pid").map_err(|error| Error::Bpf(error.into()))?;
         let traced = Traced {
@@ -67,11 +67,7 @@ impl Stamps {
             thread: rustix::thread::gettid().as_raw_pid() as u32,
             call: libc::SYS_sendto as u32,
         };
-        let mut constants =
-            open.maps_mut().find(|map| is_constant(map.name())).ok_or(Error::Absent("constants"))?;
-        let value = constants.initial_value_mut().ok_or(Error::Absent("traced"))?;
-        let place = value.get_mut(..size_of::<Traced>()).ok_or(Error::Absent("traced"))?;
-        place.copy_from_slice(traced.as_bytes());
+        let mut open = object::open(OBJECT, "stamps", "traced", traced.as_bytes())?;
         for mut program in open.progs_mut() {
             let is_wanted = program.name().to_str().is_some_and(|name| probes.has(name));
             let is_known = has_netfilter || program.prog_type() != ProgramType::Netfilter;

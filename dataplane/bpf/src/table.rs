@@ -66,6 +66,27 @@ pub mod names {
     }
 }
 
+/// The tables of path control.
+pub mod path_names {
+    use super::*;
+    use plait_dataplane_reference::paths::tables::*;
+
+    names! {
+        /// From prefixes of destinations to sets.
+        pub const PREFIXES: PrefixKey => u32 = "prefixes";
+        /// Relay lists of prefixes.
+        pub const SETS: u32 => ListSet = "sets";
+        /// Headers of relay lists.
+        pub const STACKS: u32 => Stack = "stacks";
+        /// Flows that were heard of.
+        pub const FLOWS: FlowKey => Flow = "flows";
+        /// Where flows are moved: a set in the upper half, a list in the lower.
+        pub const MOVES: FlowKey => u64 = "moves";
+        /// Whom a relay decapsulates for, each with its encapsulations as bits.
+        pub const RELAYS: RelayKey => u32 = "relays";
+    }
+}
+
 /// A table of loaded programs.
 pub struct Table<K, V> {
     pub(crate) map: MapHandle,

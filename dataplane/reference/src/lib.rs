@@ -11,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+mod declare;
+pub mod paths;
 mod table;
 pub mod tables;
 mod template;

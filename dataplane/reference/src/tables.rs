@@ -13,70 +13,7 @@
 //! nobody writes while they can be read: a change fills a free slot, then turns the word, which is one store of eight
 //! bytes. No packet ever sees half of a change.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
-/// How a field's type is written in C.
-pub(crate) trait InC {
-    /// The type's name.
-    const TYPE: &'static str;
-    /// What stands behind the field's name.
-    fn suffix() -> String {
-        String::new()
-    }
-}
-
-macro_rules! number_in_c {
-    ($($type:ty = $name:literal),*) => {$(
-        impl InC for $type {
-            const TYPE: &'static str = $name;
-        }
-    )*};
-}
-number_in_c!(u8 = "__u8", u16 = "__u16", u32 = "__u32", u64 = "__u64");
-
-impl<T: InC, const COUNT: usize> InC for [T; COUNT] {
-    const TYPE: &'static str = T::TYPE;
-    fn suffix() -> String {
-        format!("[{COUNT}]{}", T::suffix())
-    }
-}
-
-/// A structure of the tables, and its twin in C.
-pub(crate) trait Twin {
-    /// The structure in C.
-    fn in_c() -> String;
-}
-
-/// Declares keys and values of tables. All padding is written out, since what a key has between its fields counts.
-macro_rules! tables {
-    ($($(#[$doc:meta])* pub struct $name:ident as $c:literal { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)+ })+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
-            #[repr(C)]
-            pub struct $name { $($(#[$field_doc])* pub $field: $type,)+ }
-
-            impl InC for $name {
-                const TYPE: &'static str = concat!("struct ", $c);
-            }
-
-            impl Twin for $name {
-                fn in_c() -> String {
-                    let mut text = format!("struct {} {{\n", $c);
-                    $(text += &format!(
-                        "\t{} {}{};\n", <$type as InC>::TYPE, stringify!($field), <$type as InC>::suffix(),
-                    );)+
-                    let size = std::mem::size_of::<$name>();
-                    text + &format!("}};\n_Static_assert(sizeof(struct {}) == {size}, \"as Rust lays it out\");\n", $c)
-                }
-            }
-        )+
-
-        fn structures_in_c() -> String {
-            [$(<$name as Twin>::in_c()),+].join("\n")
-        }
-    };
-}
+use crate::declare::{numbers, reasons, tables};
 
 tables! {
     /// An identifier in the tables of a tenant.
@@ -313,24 +250,6 @@ tables! {
     }
 }
 
-/// Declares numbers that both sides know by one name.
-macro_rules! numbers {
-    ($($(#[$doc:meta])* pub mod $module:ident as $c:literal { $($(#[$number_doc:meta])* pub const $name:ident = $value:literal;)+ })+) => {
-        $(
-            $(#[$doc])*
-            pub mod $module {
-                $($(#[$number_doc])* pub const $name: u32 = $value;)+
-            }
-        )+
-
-        fn numbers_in_c() -> String {
-            let mut text = String::new();
-            $($(text += &format!("#define {}_{} {}\n", $c, stringify!($name), $value);)+)+
-            text
-        }
-    };
-}
-
 numbers! {
     /// What a path leads to, in the upper half of its word; the lower half is an index.
     pub mod path as "PATH" {
@@ -374,6 +293,8 @@ numbers! {
         pub const NSH = 7;
         /// UDP and GUE.
         pub const GUE = 8;
+        /// IPv6 with a segment routing header: of paths alone.
+        pub const SRV6 = 9;
     }
 
     /// How packets arrive: the IP protocol in the third byte, below it the UDP port or the type of what GRE carries.
@@ -453,62 +374,34 @@ numbers! {
     }
 }
 
-/// Why packets are dropped.
-macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident as $text:literal = $c:literal,)+) => {
-        /// Why a packet was dropped.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u32)]
-        pub enum Drop { $($(#[$doc])* $name,)+ }
-
-        impl Drop {
-            /// All reasons, in the order of their counters.
-            pub const ALL: &[Self] = &[$(Self::$name),+];
-
-            /// The index of its counter; nought is no reason.
-            pub fn counter(self) -> u32 {
-                self as u32 + 1
-            }
-
-            /// Its name in tables and metrics.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$name => $text,)+ }
-            }
-        }
-
-        fn reasons_in_c() -> String {
-            let mut text = String::new();
-            $(text += &format!("#define DROP_{} {}\n", $c, Drop::$name.counter());)+
-            text + &format!("#define DROP_REASONS {}\n", Drop::ALL.len() + 1)
-        }
-    };
-}
-
 reasons! {
-    /// The bytes are no packet of their encapsulation.
-    Malformed as "malformed" = "MALFORMED",
-    /// Another version of the header.
-    Version as "version" = "VERSION",
-    /// The outer source is no locator of the application's nodes.
-    UnknownLocator as "unknown-locator" = "UNKNOWN_LOCATOR",
-    /// The packet says it is from a node that nobody knows, or from this one.
-    UnknownSource as "unknown-source" = "UNKNOWN_SOURCE",
-    /// The tenant is none of this node's.
-    UnknownTenant as "unknown-tenant" = "UNKNOWN_TENANT",
-    /// No path leads to the node or group.
-    NoRoute as "no-route" = "NO_ROUTE",
-    /// Nobody knows the identifier.
-    UnknownIdentifier as "unknown-identifier" = "UNKNOWN_IDENTIFIER",
-    /// Its overlay hops are used up.
-    Expired as "expired" = "EXPIRED",
-    /// It does not fit the next hop's MTU.
-    TooBig as "too-big" = "TOO_BIG",
-    /// Congestion was marked on a packet whose ends do not understand it (RFC 6040).
-    Congestion as "congestion" = "CONGESTION",
-    /// A program of this host sent it, in an encapsulation and from a locator that are the overlay's.
-    Forged as "forged" = "FORGED",
-    /// The kernel refused what had to be done with it.
-    Refused as "refused" = "REFUSED",
+    /// Why a packet was dropped.
+    pub enum Drop as "DROP" {
+        /// The bytes are no packet of their encapsulation.
+        Malformed as "malformed" = "MALFORMED",
+        /// Another version of the header.
+        Version as "version" = "VERSION",
+        /// The outer source is no locator of the application's nodes.
+        UnknownLocator as "unknown-locator" = "UNKNOWN_LOCATOR",
+        /// The packet says it is from a node that nobody knows, or from this one.
+        UnknownSource as "unknown-source" = "UNKNOWN_SOURCE",
+        /// The tenant is none of this node's.
+        UnknownTenant as "unknown-tenant" = "UNKNOWN_TENANT",
+        /// No path leads to the node or group.
+        NoRoute as "no-route" = "NO_ROUTE",
+        /// Nobody knows the identifier.
+        UnknownIdentifier as "unknown-identifier" = "UNKNOWN_IDENTIFIER",
+        /// Its overlay hops are used up.
+        Expired as "expired" = "EXPIRED",
+        /// It does not fit the next hop's MTU.
+        TooBig as "too-big" = "TOO_BIG",
+        /// Congestion was marked on a packet whose ends do not understand it (RFC 6040).
+        Congestion as "congestion" = "CONGESTION",
+        /// A program of this host sent it, in an encapsulation and from a locator that are the overlay's.
+        Forged as "forged" = "FORGED",
+        /// The kernel refused what had to be done with it.
+        Refused as "refused" = "REFUSED",
+    }
 }
 
 /// All of it in C, for the programs to include.

@@ -25,7 +25,7 @@ pub fn udp_port(kind: u32) -> Option<u16> {
 }
 
 /// The IP protocol that carries an encapsulation.
-fn carrier(kind: u32) -> u8 {
+pub(crate) fn carrier(kind: u32) -> u8 {
     match kind {
         encapsulation::IPIP => protocol::IPV4,
         encapsulation::NVGRE | encapsulation::GRE | encapsulation::MPLS => protocol::GRE,
@@ -36,7 +36,7 @@ fn carrier(kind: u32) -> u8 {
 /// What stands between outer IP and payload, with nought for what programs fill in.
 ///
 /// None for an encapsulation that there is not.
-fn shim(kind: u32) -> Option<Vec<u8>> {
+pub(crate) fn shim(kind: u32) -> Option<Vec<u8>> {
     let mut header = Vec::new();
     match kind {
         encapsulation::OVSTACK => {

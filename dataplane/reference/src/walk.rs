@@ -9,6 +9,7 @@ mod too_big;
 
 use crate::Table;
 use crate::tables::*;
+pub(crate) use parcel::mixed;
 use parcel::{Parcel, Payload};
 use plait_model_wire::ethernet::Frame;
 use plait_model_wire::ovstack;

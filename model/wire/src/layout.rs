@@ -97,6 +97,8 @@ pub fn headers_in_c() -> String {
         icmp::Header::in_c(),
         neighbor::Header::in_c(),
         too_big::Header::in_c(),
+        relay_list::Header::in_c(),
+        segment_routing::Header::in_c(),
     ]
     .join("\n")
 }

@@ -16,7 +16,8 @@
 //! | Ethernet | [`ipv4`], [`ipv6`], [`arp`], [`lldp`], [`mpls`] |
 //! | IP | [`udp`], [`gre`] with [`nvgre`] in it, [`icmp`], [`neighbor`], IP again |
 //! | UDP | [`vxlan`], [`vxlan_gpe`] with [`nsh`] in it, [`geneve`], [`gue`], [`ovstack`] |
-//! | ovstack | [`too_big`], or what its application says |
+//! | IPv6 | [`segment_routing`] |
+//! | ovstack | [`too_big`], [`relay_list`], or what its application says |
 //! | TCP | [`bgp`] and [`openflow`], whose messages are many: a folder each, with its own page |
 //! | IP | [`ospf`], likewise |
 
@@ -43,6 +44,8 @@ pub mod nvgre;
 pub mod openflow;
 pub mod ospf;
 pub mod ovstack;
+pub mod relay_list;
+pub mod segment_routing;
 pub mod too_big;
 pub mod udp;
 pub mod vxlan;

@@ -34,6 +34,8 @@ pub mod protocol {
     pub const UDP: u8 = 17;
     /// IPv6 in IP.
     pub const IPV6: u8 = 41;
+    /// IPv6's routing header.
+    pub const ROUTING: u8 = 43;
     /// GRE.
     pub const GRE: u8 = 47;
     /// ICMP for IPv6.

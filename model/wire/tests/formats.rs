@@ -317,6 +317,8 @@ proptest! {
             let _ = mpls::Label::parse(&bytes).map(|label| mpls::Repr::of(&label));
             let _ = ovstack::Packet::parse(&bytes).map(|packet| ovstack::Repr::of(&packet));
             let _ = too_big::Repr::parse(&bytes);
+            let _ = relay_list::Packet::parse(&bytes).map(|packet| relay_list::Repr::of(&packet));
+            let _ = segment_routing::Packet::parse(&bytes).map(|packet| segment_routing::Repr::of(&packet));
             let _ = arp::Packet::parse(&bytes).map(|packet| arp::Repr::of(&packet));
             let _ = lldp::Packet::parse(&bytes).map(|packet| lldp::Repr::of(&packet));
             let _ = Neighbor::of(&bytes, Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, 255);
@@ -363,4 +365,31 @@ fn fields_that_must_be_so_are_looked_at() {
     // Metadata of type 1 has sixteen bytes.
     refused(nsh::Packet::parse(&[0x0f, 0xc2, 1, 1, 0, 0, 1, 1]).is_err());
     refused(geneve::Packet::parse(&[0x01, 0, 0x65, 0x58, 0, 0, 1, 0, 0, 0, 0, 1]).is_err());
+}
+
+proptest! {
+    #[test]
+    fn a_relay_list_is_read_as_it_was_written(relays in proptest::collection::vec(any::<u128>(), 0..17), is_ipv6: bool, left: u8) {
+        let address = |number: u128| match is_ipv6 {
+            true => IpAddr::from(Ipv6Addr::from(number)),
+            false => IpAddr::from(Ipv4Addr::from(number as u32)),
+        };
+        let relays: Vec<_> = relays.into_iter().map(address).collect();
+        let left = if relays.is_empty() { 0 } else { left % relays.len() as u8 };
+        let repr = relay_list::Repr { left, relays, next: number::protocol::IPV4 };
+        let bytes = packet(&repr, b"inside");
+        let parsed = relay_list::Packet::parse(&bytes).unwrap();
+        prop_assert_eq!(parsed.payload(), b"inside");
+        prop_assert_eq!(relay_list::Repr::of(&parsed), repr);
+    }
+
+    #[test]
+    fn segments_are_read_as_they_were_written(segments in proptest::collection::vec(any::<u128>(), 1..17), left: u8) {
+        let segments: Vec<_> = segments.into_iter().map(Ipv6Addr::from).collect();
+        let repr = segment_routing::Repr { next: 41, left: left % segments.len() as u8, segments };
+        let bytes = packet(&repr, b"inside");
+        let parsed = segment_routing::Packet::parse(&bytes).unwrap();
+        prop_assert_eq!(parsed.payload(), b"inside");
+        prop_assert_eq!(segment_routing::Repr::of(&parsed), repr);
+    }
 }

@@ -42,6 +42,16 @@
 #define IPV6 ((__u32)sizeof(struct ipv6_header))
 #define UDP ((__u32)sizeof(struct udp_header))
 
+/* A table of the programs. */
+#define TABLE(name, kind, key_type, value_type, entries, flags)                                                       \
+	struct {                                                                                                      \
+		__uint(type, kind);                                                                                   \
+		__uint(max_entries, entries);                                                                         \
+		__uint(map_flags, flags);                                                                             \
+		__type(key, key_type);                                                                                \
+		__type(value, value_type);                                                                            \
+	} name SEC(".maps")
+
 /* An index of an array map. What is beyond it is a table that its agent did not keep. */
 #define at(map, index) ({ __u32 __index = (index); bpf_map_lookup_elem(&(map), &__index); })
 

@@ -4,15 +4,6 @@
 
 #include "base.h"
 
-#define TABLE(name, kind, key_type, value_type, entries, flags)                                                       \
-	struct {                                                                                                      \
-		__uint(type, kind);                                                                                   \
-		__uint(max_entries, entries);                                                                         \
-		__uint(map_flags, flags);                                                                             \
-		__type(key, key_type);                                                                                \
-		__type(value, value_type);                                                                            \
-	} name SEC(".maps")
-
 /* From identifiers to where they are. */
 TABLE(fib, BPF_MAP_TYPE_HASH, struct fib_key, struct fib_entry, 65536, BPF_F_NO_PREALLOC);
 /* From nodes and groups to paths. */

@@ -198,7 +198,7 @@ pub(super) fn stations_hash(frame: &Frame<'_>) -> u32 {
 }
 
 /// The last step of Bob Jenkins' lookup3, which mixes three words into one.
-pub(super) fn mixed(mut a: u32, mut b: u32, mut c: u32) -> u32 {
+pub(crate) fn mixed(mut a: u32, mut b: u32, mut c: u32) -> u32 {
     c = (c ^ b).wrapping_sub(b.rotate_left(14));
     a = (a ^ c).wrapping_sub(c.rotate_left(11));
     b = (b ^ a).wrapping_sub(a.rotate_left(25));

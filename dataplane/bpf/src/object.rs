@@ -1,0 +1,61 @@
+//! What all compiled programs have in common: constants before they are loaded, tables and runs behind that.
+
+use crate::programs::{Error, Ran, Verdict};
+use crate::table::{Table, TableName};
+use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut};
+use std::ffi::OsStr;
+use std::marker::PhantomData;
+
+/// What the compiler made of constants, which each copy of the programs has for itself.
+pub(crate) fn is_constant(name: &OsStr) -> bool {
+    name.as_encoded_bytes().ends_with(b".rodata")
+}
+
+/// Compiled programs with their constants, not yet given to the kernel.
+pub(crate) fn open(
+    object: &[u8],
+    name: &str,
+    constants: &'static str,
+    value: &[u8],
+) -> Result<OpenObject, Error> {
+    let mut open = ObjectBuilder::default().name(name)?.open_memory(object)?;
+    let mut map = open.maps_mut().find(|map| is_constant(map.name())).ok_or(Error::Absent("constants"))?;
+    let initial = map.initial_value_mut().ok_or(Error::Absent(constants))?;
+    initial.get_mut(..value.len()).ok_or(Error::Absent(constants))?.copy_from_slice(value);
+    Ok(open)
+}
+
+/// A table, untyped.
+pub(crate) fn map(object: &Object, name: &'static str) -> Result<MapHandle, Error> {
+    let map = object.maps().find(|map| map.name() == name).ok_or(Error::Absent(name))?;
+    Ok(MapHandle::try_from(&map)?)
+}
+
+/// A table.
+pub(crate) fn table<K, V>(object: &Object, name: &TableName<K, V>) -> Result<Table<K, V>, Error> {
+    Ok(Table { map: map(object, name.name)?, types: PhantomData })
+}
+
+/// A program of a name.
+pub(crate) fn program<'a>(object: &'a Object, name: &'static str) -> Result<ProgramMut<'a>, Error> {
+    object.progs_mut().find(|known| known.name() == name).ok_or(Error::Absent(name))
+}
+
+/// Sends a packet through a program, by no device.
+pub(crate) fn run(program: &ProgramMut<'_>, packet: &[u8]) -> Result<Ran, Error> {
+    let mut out = vec![0; packet.len() + 512];
+    let run = program.test_run(ProgramInput {
+        data_in: Some(packet),
+        data_out: Some(&mut out),
+        ..ProgramInput::default()
+    })?;
+    let (length, returned) = (run.data.map_or(0, |data| data.len()), run.return_value as i32);
+    out.truncate(length);
+    let verdict = match returned {
+        -1 => Verdict::Next,
+        2 => Verdict::Dropped,
+        7 => Verdict::Redirected,
+        other => Verdict::Other(other),
+    };
+    Ok(Ran { verdict, packet: out })
+}

@@ -1,0 +1,152 @@
+//! Programs of path control in the kernel.
+
+use crate::attachment::{Attachment, put_last};
+use crate::clsact::Side;
+use crate::object;
+use crate::programs::{Error, Ran};
+use crate::table::{Table, TableName};
+use libbpf_rs::{MapCore, MapFlags, Object};
+use plait_dataplane_reference::paths::tables::{ListCount, PathDrop, Steering};
+use std::collections::BTreeMap;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The compiled programs.
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paths.bpf.o"));
+
+/// A program of path control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathProgram {
+    /// Puts stacks before what leaves a host.
+    Steer,
+    /// Takes a relay's header off what comes in.
+    Relay,
+    /// Refuses what comes from outside with the stacks' source.
+    Border,
+}
+
+impl PathProgram {
+    /// Its name, in the kernel's lists too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steer => "steer",
+            Self::Relay => "relay",
+            Self::Border => "border",
+        }
+    }
+
+    fn side(self) -> Side {
+        match self {
+            Self::Steer => Side::Outgoing,
+            Self::Relay | Self::Border => Side::Incoming,
+        }
+    }
+}
+
+/// How many entries tables hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathSizes {
+    /// Prefixes.
+    pub prefixes: u32,
+    /// Sets of relay lists, those that change counted twice.
+    pub sets: u32,
+    /// Relay lists, likewise.
+    pub stacks: u32,
+    /// Flows that are known.
+    pub flows: u32,
+}
+
+impl Default for PathSizes {
+    /// Choice: eight lists for each of 512 prefixes, and once more while all change, in 6 MiB.
+    fn default() -> Self {
+        Self { prefixes: 16_384, sets: 1024, stacks: 8192, flows: 65_536 }
+    }
+}
+
+impl PathSizes {
+    fn of(self, table: &str) -> Option<u32> {
+        match table {
+            "prefixes" => Some(self.prefixes),
+            "sets" => Some(self.sets),
+            "stacks" | "list_counts" => Some(self.stacks),
+            "flows" | "moves" => Some(self.flows),
+            _ => None,
+        }
+    }
+}
+
+/// Loaded programs of path control with their tables.
+pub struct PathPrograms {
+    object: Object,
+}
+
+impl PathPrograms {
+    /// Loads the programs.
+    ///
+    /// # Errors
+    /// The kernel refuses: no permission, too old, or no room.
+    pub fn load(steering: &Steering, sizes: PathSizes) -> Result<Self, Error> {
+        let mut open = object::open(OBJECT, "paths", "steering", steering.as_bytes())?;
+        for mut map in open.maps_mut() {
+            if let Some(entries) = map.name().to_str().and_then(|name| sizes.of(name)) {
+                map.set_max_entries(entries)?;
+            }
+        }
+        Ok(Self { object: open.load()? })
+    }
+
+    /// Puts a program on a device, behind those that are there.
+    ///
+    /// # Errors
+    /// No such device; the kernel's refusal.
+    pub fn attach(&self, program: PathProgram, interface: u32) -> Result<Attachment, Error> {
+        put_last(&object::program(&self.object, program.name())?, program.side(), interface)
+    }
+
+    /// A table.
+    ///
+    /// # Errors
+    /// Too many open files.
+    pub fn table<K, V>(&self, name: &TableName<K, V>) -> Result<Table<K, V>, Error> {
+        object::table(&self.object, name)
+    }
+
+    /// Sends a packet through a program, by no device.
+    ///
+    /// # Errors
+    /// The kernel's refusal, such as of a packet shorter than its headers.
+    pub fn run(&self, program: PathProgram, packet: &[u8]) -> Result<Ran, Error> {
+        object::run(&object::program(&self.object, program.name())?, packet)
+    }
+
+    /// How much was sent by a stack.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn list_count(&self, stack: u32) -> Result<ListCount, Error> {
+        let map = object::map(&self.object, "list_counts")?;
+        let counts = map.lookup_percpu(&stack.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+        let counts = counts.iter().filter_map(|bytes| ListCount::read_from_bytes(bytes).ok());
+        Ok(counts.fold(ListCount { packets: 0, bytes: 0 }, |sum, count| ListCount {
+            packets: sum.packets + count.packets,
+            bytes: sum.bytes + count.bytes,
+        }))
+    }
+
+    /// How many packets were dropped, by reason; those that dropped none are left out.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn drops(&self) -> Result<BTreeMap<PathDrop, u64>, Error> {
+        let map = object::map(&self.object, "path_drops")?;
+        let mut drops = BTreeMap::new();
+        for reason in PathDrop::ALL {
+            let counts =
+                map.lookup_percpu(&reason.counter().to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+            let sum: u64 = counts.iter().filter_map(|bytes| u64::read_from_bytes(bytes).ok()).sum();
+            if sum > 0 {
+                drops.insert(*reason, sum);
+            }
+        }
+        Ok(drops)
+    }
+}

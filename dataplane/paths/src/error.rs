@@ -1,0 +1,31 @@
+//! What cannot be done.
+
+use ipnet::IpNet;
+use std::io;
+use thiserror::Error;
+
+/// Why paths were not set. Nothing was changed then.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The kernel does not take a program or a table.
+    #[error(transparent)]
+    Bpf(#[from] plait_dataplane_bpf::Error),
+    /// The device does not tell its MTU or does not take its setting.
+    #[error("device {0}: {1}")]
+    Device(u32, #[source] io::Error),
+    /// A prefix or one of its relays is not IPv4.
+    #[error("{0}: only IPv4 prefixes and relays are steered; give IPv4 ones")]
+    Family(IpNet),
+    /// More lists than a set holds.
+    #[error("{0}: {1} relay lists, of which a prefix may have 64; leave some out")]
+    Lists(IpNet, usize),
+    /// More relays than a stack holds.
+    #[error("{0}: a list of {1} relays, of which it may have 16; leave some out")]
+    Relays(IpNet, usize),
+    /// All places of a table are taken.
+    #[error("{0}: no room for its lists among those that are there; load with larger sizes")]
+    Full(IpNet),
+    /// A flow that nobody heard of, or a list that its prefix has not.
+    #[error("there is no such flow, or no list {0} for it")]
+    Flow(u32),
+}

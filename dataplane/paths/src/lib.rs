@@ -1,0 +1,33 @@
+//! The end host's half of path control: what `control/paths` decides, done to packets that leave a device.
+//!
+//! ```text
+//! control/paths ─► Operation ─► Paths ─► sets, stacks, then prefixes ─► program on the device ─► packets with stacks
+//!                                 ▲                                                 │
+//!                              flows, counters ◄────────────────────────────────────┘
+//! ```
+//!
+//! - [`Paths`] steers what leaves a device, by an eBPF program of `dataplane/bpf` (`programs/paths.bpf.c`).
+//! - [`Relay`] takes one header off what comes in for it. Switches that do so in hardware need none.
+//! - [`Border`] keeps out what comes from outside with the stacks' source.
+//!
+//! All headers of a stack have one source, which is nobody's address: a relay knows one tunnel, whoever sends. So nothing
+//! can be answered to it, and what is too long with its stack is refused where it begins.
+//!
+//! IPv4 alone. Devices carry Ethernet.
+
+#![forbid(unsafe_code)]
+
+mod device;
+mod error;
+mod options;
+mod paths;
+mod relay;
+mod report;
+mod slots;
+
+pub use error::Error;
+pub use options::{Encapsulation, Options, Selector, Superpackets};
+pub use paths::Paths;
+pub use plait_dataplane_reference::paths::tables::{FlowKey, PathDrop};
+pub use relay::{Border, Relay};
+pub use report::{FlowReport, ListReport};

@@ -1,0 +1,160 @@
+//! The tables of path control, declared once as those of the [overlay](crate::tables) are.
+//!
+//! ```text
+//! destination ─► prefix ─► set ─► flow's choice ─► stack
+//!                 trie    array                    array
+//! ```
+//!
+//! A stack is all headers of a relay list as they lie on the wire. Sets and stacks are written while nobody can read them;
+//! then the prefix is turned to the new set, so that no packet sees half of one.
+
+use crate::declare::{numbers, reasons, tables};
+
+tables! {
+    /// A prefix of destinations.
+    pub struct PrefixKey as "prefix_key" {
+        /// How many bits count.
+        pub bits: u32,
+        /// The address.
+        pub address: [u8; 4],
+    }
+
+    /// A relay list of a set.
+    pub struct ListChoice as "list_choice" {
+        /// The hash, reduced to the sum of weights, is below this.
+        pub below: u32,
+        /// The stack.
+        pub stack: u32,
+    }
+
+    /// The relay lists of a prefix.
+    pub struct ListSet as "list_set" {
+        /// How many there are; none is plain routing.
+        pub count: u32,
+        /// Which of them a flow goes by: [`selector`].
+        pub selector: u32,
+        /// The sum of all weights.
+        pub weights: u32,
+        /// How many flows took their turn.
+        pub turns: u32,
+        /// The best first.
+        pub choices: [ListChoice; size::LISTS as usize],
+    }
+
+    /// All headers of a relay list, but for what follows from the packet.
+    pub struct Stack as "stack" {
+        /// One behind the other, the first relay's first.
+        pub header: [u8; size::STACK as usize],
+        /// Of each IPv4 header the sum of its words, with nought for its length, TOS and checksum.
+        pub sums: [u32; size::RELAYS as usize],
+        /// How many relays there are; none is plain routing.
+        pub count: u32,
+        /// Bytes of all headers.
+        pub length: u32,
+        /// One of [`encapsulation`](crate::tables::encapsulation).
+        pub encapsulation: u32,
+        /// Nought.
+        pub reserved: u32,
+    }
+
+    /// A flow.
+    pub struct FlowKey as "flow_key" {
+        /// From where.
+        pub source: [u8; 4],
+        /// To where.
+        pub destination: [u8; 4],
+        /// Both ports as on the wire; nought of protocols without, and of fragments.
+        pub ports: [u8; 4],
+        /// The IP protocol.
+        pub protocol: u32,
+    }
+
+    /// What is known of a flow.
+    pub struct Flow as "flow" {
+        /// Its packets.
+        pub packets: u64,
+        /// Their bytes, without the stack.
+        pub bytes: u64,
+        /// When the last one went, in nanoseconds on the monotonic clock.
+        pub heard: u64,
+        /// The set that the list is of.
+        pub set: u32,
+        /// Its list, counted from nought.
+        pub list: u32,
+    }
+
+    /// What a device's programs do.
+    pub struct Steering as "steering" {
+        /// The source of all headers that are put before packets.
+        pub source: [u8; 4],
+        /// The longest packet that may leave, its stack included.
+        pub mtu: u32,
+        /// Whether superpackets may go under more than one header.
+        pub superpackets: u32,
+        /// Nought.
+        pub reserved: u32,
+    }
+
+    /// What a relay takes.
+    pub struct RelayKey as "relay_key" {
+        /// The relay's address.
+        pub own: [u8; 4],
+        /// The source that may send to it.
+        pub source: [u8; 4],
+    }
+
+    /// How much was sent by a stack.
+    pub struct ListCount as "list_count" {
+        /// Packets.
+        pub packets: u64,
+        /// Their bytes, without the stack.
+        pub bytes: u64,
+    }
+}
+
+numbers! {
+    /// Which of a set's lists a flow goes by.
+    pub mod selector as "SELECTOR" {
+        /// By its hash, each list its weight's share.
+        pub const HASH = 0;
+        /// A new flow goes by the next one.
+        pub const ROUND_ROBIN = 1;
+        /// By its hash, until it is moved.
+        pub const FLOW_BASED = 2;
+    }
+
+    /// Sizes of parts of tables.
+    pub mod size as "PATHS" {
+        /// Relay lists of a prefix: the 64 roots of a fat-tree of 16 ports.
+        pub const LISTS = 64;
+        /// Relays of a list.
+        pub const RELAYS = 16;
+        /// Bytes of the longest stack: relays of GUE over UDP and IPv4.
+        pub const STACK = 512;
+        /// The UDP port of GUE, as C knows it.
+        pub const GUE_PORT = 6080;
+    }
+}
+
+reasons! {
+    /// Why path control dropped a packet.
+    pub enum PathDrop as "PATH_DROP" {
+        /// The bytes are no packet.
+        Malformed as "malformed" = "MALFORMED",
+        /// A length that does not fit the packet.
+        Length as "length" = "LENGTH",
+        /// With its stack it is longer than the device's MTU.
+        TooBig as "too-big" = "TOO_BIG",
+        /// A superpacket, of which a stack's middle headers would have the wrong length once it is cut.
+        Superpacket as "superpacket" = "SUPERPACKET",
+        /// From outside, with the source of the stacks.
+        Forged as "forged" = "FORGED",
+        /// The kernel refused what had to be done with it.
+        Refused as "refused" = "REFUSED",
+    }
+}
+
+/// All of it in C, for the programs to include.
+pub fn tables_in_c() -> String {
+    format!("{}\n{}\n{}", numbers_in_c(), reasons_in_c(), structures_in_c())
+}
