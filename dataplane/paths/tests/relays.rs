@@ -156,13 +156,11 @@ fn goes_by(row: &Row, relays: &[usize], encapsulation: Encapsulation) {
 }
 
 #[test]
+#[ignore = "for kernels that have tunnels of IPIP and GRE; those of test machines have none"]
 fn packets_go_by_the_kernels_tunnels() {
     let Some(row) = Row::new() else { return };
     for (encapsulation, kind) in [(Encapsulation::Ipip, "ipip"), (Encapsulation::Gre, "gre")] {
-        if !row.has(kind) {
-            println!("skipped: this kernel has no tunnels of {kind}");
-            continue;
-        }
+        assert!(row.has(kind), "this kernel has no tunnels of {kind}");
         for node in 1..4 {
             let make = format!("ip link add tunnel type {kind} local {} remote {SHARED}", relay(node));
             row.sh(node, &format!("{make} && ip link set tunnel up"));
