@@ -8,6 +8,7 @@
 #include "choose_list.h"
 #include "pop_header.h"
 #include "push_stack.h"
+#include "tell.h"
 
 inline bool read_ipv4(struct __sk_buff *skb, struct ipv4_header *ip)
 {
@@ -53,8 +54,12 @@ int steer(struct __sk_buff *skb)
 		return NEXT;
 	if (stack->count) {
 		reason = push_stack(skb, stack, ip.tos & 3, hash);
-		if (reason)
-			return drop_of_path(reason);
+		if (reason) {
+			drop_of_path(reason);
+			/* Nothing comes back to the shared source, so that it is said here what fits. */
+			return reason == PATH_DROP_TOO_BIG && !skb->gso_size && steering.mtu > stack->length ?
+				       tell_sender(skb, steering.mtu - stack->length) : DROPPED;
+		}
 	}
 	count_flow(&key, known, slot, list, index, bytes);
 	return NEXT;

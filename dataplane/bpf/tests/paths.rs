@@ -193,18 +193,24 @@ fn each_selector_gives_flows_their_lists_and_counts_them() {
 }
 
 #[test]
-fn what_is_too_long_with_its_stack_and_what_is_forged_is_dropped() {
+fn what_is_too_long_with_its_stack_is_answered_and_what_is_forged_is_dropped() {
     let Some(programs) = programs() else { return };
     put(&programs, PREFIX, 1, selector::HASH, &[stack(16, encapsulation::GRE)]);
-    let verdict =
-        |payload| programs.run(PathProgram::Steer, &frame(&packet(FAR, 1, payload, 0))).unwrap().verdict;
+    let run = |payload| programs.run(PathProgram::Steer, &frame(&packet(FAR, 1, payload, 0))).unwrap();
     let most = MTU as usize - 16 * 24 - 28;
-    assert_eq!((verdict(most), verdict(most + 1)), (Verdict::Next, Verdict::Dropped));
+    assert_eq!((run(most).verdict, run(most + 1).verdict), (Verdict::Next, Verdict::Redirected));
+    // The sender is told what fits.
+    let told = run(most + 1).packet;
+    let ip = ipv4::Packet::parse(&told[14..]).unwrap();
+    assert_eq!((ip.source(), ip.destination(), ip.protocol()), (FAR, HOST, protocol::ICMP));
+    assert!(ip.checksum_fits());
+    assert_eq!(ip.payload()[..2], [3, 4]);
+    assert_eq!(ip.payload()[6..8], (MTU as u16 - 16 * 24).to_be_bytes());
     let forged = frame(&pushed(&packet(FAR, 1, 10, 0), SHARED, &relays(1), encapsulation::IPIP, 0));
     assert_eq!(programs.run(PathProgram::Border, &forged).unwrap().verdict, Verdict::Dropped);
     assert_eq!(
         programs.run(PathProgram::Border, &frame(&packet(FAR, 1, 10, 0))).unwrap().verdict,
         Verdict::Next
     );
-    assert_eq!(programs.drops().unwrap(), [(PathDrop::TooBig, 1), (PathDrop::Forged, 1)].into());
+    assert_eq!(programs.drops().unwrap(), [(PathDrop::TooBig, 2), (PathDrop::Forged, 1)].into());
 }

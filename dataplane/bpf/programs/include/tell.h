@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What hosts are told of their packets that are too big: an ICMP message, made of the packet. */
+#pragma once
+
+#include "base.h"
+
+#define ICMP_HEADER ((__u32)sizeof(struct icmp_header))
+
+/* Whether a host may be told of a packet (RFC 1122 section 3.2.2, RFC 4443 section 2.4): not of a message that says
+ * something went wrong, nor of a later fragment, nor of what is for many. */
+inline bool is_worth_telling(struct __sk_buff *skb, bool is_ipv6)
+{
+	const __u32 header = is_ipv6 ? IPV6 : IPV4;
+	const void *ip = data(skb) + ETHERNET;
+	__u8 kind;
+
+	if (ip + header + 1 > data_end(skb))
+		return false;
+	kind = *(const __u8 *)(ip + header);
+	if (is_ipv6)
+		return ((const struct ipv6_header *)ip)->next_header != PROTOCOL_ICMPV6 || kind >= 128;
+	if (((const struct ipv4_header *)ip)->fragment & bpf_htons(0x1fff) ||
+	    ((const struct ipv4_header *)ip)->destination[0] >= 224)
+		return false;
+	return ((const struct ipv4_header *)ip)->protocol != PROTOCOL_ICMP || kind == 8 || kind == 0;
+}
+
+/* Writes the ICMP message before a packet whose first bytes it quotes. Choice: it is from the packet's destination, since
+ * relays have no address among the hosts. */
+inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
+{
+	const __u32 header = is_ipv6 ? IPV6 : IPV4, icmp_bytes = ICMP_HEADER + MESSAGE_QUOTED;
+	struct icmp_header *icmp;
+	__u8 station[6];
+	__s64 sum = 0;
+	void *front = data(skb);
+
+	if (front + ETHERNET + header + icmp_bytes > data_end(skb))
+		return false;
+	__builtin_memcpy(station, front, 6);
+	__builtin_memcpy(front, front + 6, 6);
+	__builtin_memcpy(front + 6, station, 6);
+	icmp = front + ETHERNET + header;
+	*icmp = (struct icmp_header){};
+	if (is_ipv6) {
+		const struct ipv6_header *quoted = (void *)(icmp + 1);
+		struct ipv6_header *ip = front + ETHERNET;
+		/* The length and the protocol, as the pseudo header of RFC 8200 section 8.1 has them. */
+		__be32 rest[2] = { bpf_htonl(icmp_bytes), bpf_htonl(PROTOCOL_ICMPV6) };
+
+		ip->version_class_flow = bpf_htonl(6 << 28);
+		ip->payload_length = bpf_htons(icmp_bytes);
+		ip->next_header = PROTOCOL_ICMPV6;
+		ip->hop_limit = 64;
+		__builtin_memcpy(ip->source, quoted->destination, 16);
+		__builtin_memcpy(ip->destination, quoted->source, 16);
+		icmp->kind = 2;
+		icmp->mtu = bpf_htonl(mtu < 1280 ? 1280 : mtu);
+		sum = bpf_csum_diff(0, 0, (__be32 *)ip->source, 32, 0);
+		sum = bpf_csum_diff(0, 0, rest, sizeof(rest), sum);
+	} else {
+		const struct ipv4_header *quoted = (void *)(icmp + 1);
+		struct ipv4_header *ip = front + ETHERNET;
+
+		*ip = (struct ipv4_header){ .version_ihl = 0x45, .ttl = 64, .protocol = PROTOCOL_ICMP };
+		ip->total_length = bpf_htons(IPV4 + icmp_bytes);
+		__builtin_memcpy(ip->source, quoted->destination, 4);
+		__builtin_memcpy(ip->destination, quoted->source, 4);
+		ip->checksum = ~folded(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0));
+		icmp->kind = 3;
+		icmp->code = 4;
+		icmp->mtu = bpf_htonl(mtu & 0xffff);
+	}
+	sum = bpf_csum_diff(0, 0, (__be32 *)icmp, icmp_bytes, sum);
+	icmp->checksum = ~folded(sum);
+	return true;
+}
+
+/* Makes a packet of this host's the message that it was too big for an MTU, and gives it back. */
+inline int tell_sender(struct __sk_buff *skb, __u32 mtu)
+{
+	bool is_ipv6 = skb->protocol == bpf_htons(ETH_P_IPV6);
+
+	if (!is_ipv6 && skb->protocol != bpf_htons(ETH_P_IP))
+		return DROPPED;
+	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6) ||
+	    bpf_skb_change_tail(skb, ETHERNET + MESSAGE_QUOTED, 0))
+		return DROPPED;
+	if (bpf_skb_adjust_room(skb, (is_ipv6 ? IPV6 : IPV4) + ICMP_HEADER, BPF_ADJ_ROOM_MAC, 0))
+		return DROPPED;
+	if (is_ipv6 ? !write_icmp(skb, true, mtu) : !write_icmp(skb, false, mtu))
+		return DROPPED;
+	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
+}
