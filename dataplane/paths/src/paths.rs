@@ -40,8 +40,8 @@ impl Paths {
     /// Puts the program on a device of the calling thread's network namespace, by its index. All goes as it went, until
     /// prefixes are set.
     ///
-    /// The MTU is what the device has now. Connections that are there already may have superpackets on their way; those
-    /// are dropped under stacks of more than one header, and come again in parts.
+    /// The MTU is what the device has now. Connections of before keep making superpackets, which are dropped under stacks
+    /// of more than one header, so that they may stall: attach before hosts speak.
     ///
     /// # Errors
     /// No such device; the kernel's refusal.
