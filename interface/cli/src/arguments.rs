@@ -26,7 +26,7 @@ pub use overlay::{
     OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,
 };
 pub use pack::{PackArguments, UnpackArguments};
-pub use run::{CompareArguments, ReportArguments, RunArguments, WorldArgument};
+pub use run::{CompareArguments, ReportArguments, RunArguments, TrafficArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use testbed::{
     CaptureArguments, Choice, DownArguments, ExecArguments, FileArguments, InspectArguments, ShellArguments,
@@ -145,6 +145,9 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     /// Start a testbed in the place of a program that has threads
     #[command(hide = true)]
     Supervise,
+    /// Carry a node's share of a run's traffic; `plait run` starts it
+    #[command(hide = true)]
+    Traffic(TrafficArguments),
     /// Unpack a results folder that `plait pack` packed; safe with files of strangers
     #[command(
         after_help = "Examples:\n  plait unpack quickstart-1.tar.zst               writes the folder quickstart-1 beside it\n  \

@@ -58,6 +58,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Schema => commands::complete::schema(),
         Command::Shell(arguments) => commands::exec::shell(arguments, output),
         Command::Supervise => commands::supervise::supervise(),
+        Command::Traffic(arguments) => commands::traffic::traffic(&arguments),
         Command::Unpack(arguments) => commands::pack::unpack(arguments, output),
         Command::Up(arguments) => commands::up::up(arguments, output),
         Command::Validate(arguments) => commands::validate::validate(arguments, output),

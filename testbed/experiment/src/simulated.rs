@@ -133,9 +133,10 @@ impl World for SimulatedNetwork {
         Err(error(format!("{node} has no programs in the simulator: use `traffic:` for load")))
     }
 
-    fn traffic(&self, traffic: &[Traffic], start: Duration) -> Result<Box<dyn FlowLogger>, WorldError> {
-        let flows = Flows::start(&mut self.state().world, traffic, start)?;
-        Ok(Box::new(flows.of(Arc::clone(&self.state))))
+    fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
+        let begin = self.now();
+        let flows = Flows::start(&mut self.state().world, traffic, begin)?;
+        Ok((Box::new(flows.of(Arc::clone(&self.state))), begin))
     }
 
     fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError> {

@@ -1,11 +1,14 @@
 //! A running testbed as a [`World`].
 
+pub mod generator;
 mod judgement;
 mod loggers;
+mod traffic;
 
+use crate::section::Traffic;
 use crate::world::{
-    AccuracyClass, Deliver, Description, Direction, Ended, Fates, Launch, Logger, Outcome, Ping, Running,
-    Sampling, Stop, Verdict, Verification, World, WorldError,
+    AccuracyClass, Deliver, Description, Direction, Ended, Fates, FlowLogger, Launch, Logger, Outcome, Ping,
+    Running, Sampling, Stop, Verdict, Verification, World, WorldError,
 };
 pub use judgement::verified;
 pub use loggers::CaptureLogger;
@@ -24,6 +27,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use traffic::Flows;
 
 /// A testbed that is up, with what its links were measured to do.
 pub struct RunningTestbed {
@@ -162,6 +166,17 @@ impl World for RunningTestbed {
             })
             .map_err(error)?;
         Ok(Box::new(Command { outcome, socket, stopped }))
+    }
+
+    fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
+        let state = self.testbed.state().map_err(error)?;
+        // The first address of the first interface that has one: that which the node's name resolves to.
+        let addresses = state.nodes.iter().filter_map(|(name, node)| {
+            let mut all = node.interfaces.values().flat_map(|interface| &interface.addresses);
+            Some((name.clone(), all.next()?.addr()))
+        });
+        let (flows, begin) = Flows::start(&self.testbed, traffic, &addresses.collect())?;
+        Ok((Box::new(flows), begin))
     }
 
     fn set_link(&self, link: &str, direction: Direction, change: &ConditionsSpec) -> Result<(), WorldError> {

@@ -32,12 +32,13 @@ pub trait World: Sync {
     /// Starts a command on a node.
     fn spawn(&self, launch: &Launch<'_>) -> Result<Box<dyn Running>, WorldError>;
 
-    /// Starts the sources and sinks of a run's traffic, whose instants count from `start`, an instant of the world's clock.
+    /// Starts the sources and sinks of a run's traffic. Returns the instant from which its own count, too, which is now or
+    /// soon: the run begins then.
     ///
     /// # Errors
     /// It carries none, or cannot carry this.
-    fn traffic(&self, traffic: &[Traffic], start: Duration) -> Result<Box<dyn FlowLogger>, WorldError> {
-        let _ = (traffic, start);
+    fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
+        let _ = traffic;
         Err(WorldError::new("this world carries no `traffic`: run the file with `--world simulated`"))
     }
 

@@ -58,6 +58,12 @@ pub enum WorldArgument {
 }
 
 #[derive(Args)]
+pub struct TrafficArguments {
+    /// What to send and where to listen, as JSON
+    pub share: String,
+}
+
+#[derive(Args)]
 pub struct ReportArguments {
     /// A results folder
     pub folder: PathBuf,

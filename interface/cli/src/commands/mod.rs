@@ -25,6 +25,7 @@ pub mod run;
 pub mod supervise;
 pub mod sweep;
 pub mod trace;
+pub mod traffic;
 pub mod twice;
 pub mod up;
 pub mod validate;

@@ -140,16 +140,19 @@ fn perform(
     progress: &mut dyn Progress,
 ) -> Result<Results, ResultsError> {
     let mut loggers = Loggers::start(world, &script.collect, staging)?;
-    let start = world.now();
-    loggers.begin_at(start);
-    let wall = SystemTime::now();
-    let (flows, refused) = match script.traffic.is_empty() {
-        true => (None, None),
-        false => match world.traffic(&script.traffic, start) {
-            Ok(flows) => (Some(flows), None),
-            Err(error) => (None, Some(format!("traffic: {error}"))),
+    let (flows, start, refused) = match script.traffic.is_empty() {
+        true => (None, world.now(), None),
+        false => match world.traffic(&script.traffic) {
+            Ok((flows, begin)) => (Some(flows), begin, None),
+            Err(error) => (None, world.now(), Some(format!("traffic: {error}"))),
         },
     };
+    // Sinks listen before the run begins.
+    while world.now() < start && !stop.is_asked() {
+        world.wait_until(start, stop);
+    }
+    loggers.begin_at(start);
+    let wall = SystemTime::now();
     tracing::info!(network = %input.network.name, events = script.events.len(), "run started");
 
     let mut stage = Stage {

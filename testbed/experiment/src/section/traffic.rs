@@ -10,6 +10,7 @@ use plait_model_topology::vocabulary::Role;
 use plait_model_traffic::{Flow, Pattern, Rates, TrafficError, TrafficSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::collections::HashMap;
 
 /// Flows of UDP datagrams among hosts.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -61,6 +62,10 @@ pub struct Traffic {
 /// The shortest datagram. Choice: as long as the number and the key by which a real sink tells datagrams apart.
 const LEAST_SIZE: ByteCount = ByteCount::new(24);
 
+/// The first port that senders use, and how many there are: as of one traffic alone.
+const FIRST_SOURCE_PORT: u16 = 20_000;
+const PORTS: u16 = 40_000;
+
 /// The first port that receivers listen on where the file names none.
 const FIRST_PORT: u16 = 60_009;
 
@@ -73,10 +78,17 @@ pub(super) fn resolve(
     let mut all: Vec<Traffic> = Vec::new();
     let mut faults = Vec::new();
     // Each traffic draws from a sequence of its own, so that a change to one leaves the others as they are.
+    let mut used = HashMap::new();
     let mut seeds = SplitMix64::new(network.seed);
     for (place, traffic) in written.iter().enumerate() {
         match one(traffic, place, seeds.draw(), duration, network) {
-            Ok(resolved) => {
+            Ok(mut resolved) => {
+                if !spread(&mut resolved, &mut used) {
+                    faults.push(
+                        Diagnostic::new(traffic.span, "more flows leave one node than it has ports for")
+                            .help(format!("ask for {PORTS} flows of a node at most")),
+                    );
+                }
                 let port = |traffic: &Traffic| traffic.flows.first().map(|flow| flow.destination_port);
                 if all.iter().any(|other| other.name == resolved.name) {
                     let span = traffic.name.as_ref().map_or(traffic.span, |name| name.span);
@@ -97,6 +109,19 @@ pub(super) fn resolve(
         }
     }
     if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// Gives each flow a source port that no other flow of its sender has; whether there were enough.
+fn spread(traffic: &mut Traffic, used: &mut HashMap<String, u16>) -> bool {
+    for flow in &mut traffic.flows {
+        let count = used.entry(traffic.hosts[flow.from].clone()).or_default();
+        if *count >= PORTS {
+            return false;
+        }
+        flow.source_port = FIRST_SOURCE_PORT + *count;
+        *count += 1;
+    }
+    true
 }
 
 fn one(
