@@ -44,7 +44,7 @@ fn world(plane: Plane, threads: usize) -> (World, OverlayIndex) {
 /// By whom a member sends to another.
 fn next_hop(world: &World, overlay: OverlayIndex, from: usize, to: u32) -> Option<u32> {
     let routes = world.member(overlay, from)?.control().routes();
-    routes.into_iter().find(|(node, _)| **node == NodeId(to))?.1.first().map(|hop| hop.0)
+    routes.iter().find(|(node, _)| **node == NodeId(to))?.1.first().map(|hop| hop.0)
 }
 
 /// A frame for all, from a station of the member's.
