@@ -38,6 +38,24 @@ fn switches_in_memory_are_answered_by_two_workers_and_none_is_lost() {
 }
 
 #[test]
+fn a_switch_that_reads_is_not_given_up_for_a_batch_that_says_much_to_it() {
+    let mut runtime = Runtime::new(Default::default());
+    learning_switch(&LearningSwitch::default()).add_to(&mut runtime, Duration::ZERO).unwrap();
+    // A batch's answers are dozens of times what may wait to be written.
+    let connection = plait_control_openflow::connection::Config { most_output: 8 << 10, ..Default::default() };
+    let batching = plait_control_openflow::Batching::Static(5000);
+    let config = Config { workers: 1, batching, most_batch: 5000, connection, ..Config::default() };
+    let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime).unwrap();
+    assert!(controller.admit(Box::new(Tape::new(0, 100).unwrap()), "memory"));
+    let began = Instant::now();
+    while controller.statistics()[0].messages < 50_000 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", controller.statistics());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!((controller.connections(), controller.statistics()[0].undone), ((1, 0), 0));
+}
+
+#[test]
 fn one_modelled_worker_takes_what_its_stages_take() {
     let cut = Cut { switches: 20, visit: 100, batch: 400 };
     // A batch is four visits to four switches.

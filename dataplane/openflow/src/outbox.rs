@@ -1,6 +1,7 @@
 //! What a batch makes switches do: commands are grouped by switch, and each switch is told all of its own at once
 //! (thesis section 4.2.3.1).
 
+use crate::config::Config;
 use crate::link::{Link, Went};
 use crate::shared::Shared;
 use crate::statistics::Counters;
@@ -9,6 +10,9 @@ use plait_model_wire::openflow::chop;
 use std::sync::{Arc, PoisonError, TryLockError};
 
 const NONE: u32 = u32::MAX;
+/// The part of what may wait to be written that is written before more is told. Choice: an eighth, so that a switch which
+/// reads is never given up for a batch that says much to it alone.
+const PART: usize = 8;
 
 /// A worker's outbox. Its room is used again.
 pub struct Outbox {
@@ -96,8 +100,7 @@ impl Outbox {
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
             if let Some((_, order)) = all[which as usize].get(place as usize) {
-                let obeyed =
-                    held.as_mut().map(|link| obey(link, order, shared.config.output_batching, counters));
+                let obeyed = held.as_mut().map(|link| obey(link, order, &shared.config, counters));
                 match obeyed {
                     Some(Ok(count)) => told += count,
                     Some(Err(why)) => {
@@ -121,30 +124,51 @@ impl Outbox {
     }
 }
 
-/// Has a switch obey, and says how many messages that was. Without output batching each is sent by itself.
-fn obey(link: &mut Link, order: Order<'_>, batching: bool, counters: &Counters) -> Result<u64, NotTold> {
+/// Has a switch obey, and says how many messages that was. Without output batching each is sent by itself, and with it what
+/// is no more than a part of what may wait.
+fn obey(link: &mut Link, order: Order<'_>, config: &Config, counters: &Counters) -> Result<u64, NotTold> {
+    let most = if config.output_batching { config.connection.most_output / PART } else { 0 };
     let mut told = 0;
     match order {
-        Order::Written(version, messages) if batching => {
-            return link.session.tell_written(version, messages).map(u64::from);
-        }
         Order::Written(version, mut rest) => {
-            while let Ok(Some((_, after))) = chop(rest) {
-                let message = &rest[..rest.len() - after.len()];
-                told += u64::from(link.session.tell_written(version, message)?);
-                flush(link, counters);
+            while !rest.is_empty() {
+                let (messages, after) = rest.split_at(whole(rest, most));
+                told += u64::from(link.session.tell_written(version, messages)?);
+                flush_beyond(link, most, counters);
                 rest = after;
             }
         }
         Order::Said(command) => {
             link.session.tell(command)?;
             told = 1;
-            if !batching {
-                flush(link, counters);
-            }
+            flush_beyond(link, most, counters);
         }
     }
     Ok(told)
+}
+
+/// The length of as many whole messages as have so many bytes at most, but of one at least.
+fn whole(messages: &[u8], most: usize) -> usize {
+    if messages.len() <= most {
+        return messages.len();
+    }
+    let mut rest = messages;
+    let mut length = 0;
+    while let Ok(Some((_, after))) = chop(rest) {
+        let next = messages.len() - after.len();
+        if length > 0 && next > most {
+            break;
+        }
+        (length, rest) = (next, after);
+    }
+    // What is no message is told as it is, and refused there.
+    if length == 0 { messages.len() } else { length }
+}
+
+fn flush_beyond(link: &mut Link, most: usize, counters: &Counters) {
+    if link.session.connection.waiting() > most {
+        flush(link, counters);
+    }
 }
 
 fn flush(link: &mut Link, counters: &Counters) -> Went {

@@ -20,6 +20,8 @@ pub struct Tape {
     at: usize,
     /// Where what is said again and again begins.
     again: usize,
+    /// Bytes of each of its requests.
+    request: usize,
     heard: usize,
 }
 
@@ -32,18 +34,20 @@ impl Tape {
             template.stamp(station.into(), station, (station & 1) ^ 1, &mut said);
         }
         let again = said.len();
+        let request = again / usize::from(stations);
         for station in 0..stations {
             template.stamp(station.into(), station, station ^ 1, &mut said);
         }
         let switch = Switch::new(Version::V10, datapath(0, number), PORTS);
-        Ok(Self { switch, said, at: 0, again, heard: 0 })
+        Ok(Self { switch, said, at: 0, again, request, heard: 0 })
     }
 }
 
 impl End for Tape {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let output = self.switch.output();
-        if !output.is_empty() {
+        // An answer, to an echo after a pause for one, comes between two requests and not in the middle of one.
+        if !output.is_empty() && self.at.is_multiple_of(self.request) {
             let count = output.len().min(into.len());
             into[..count].copy_from_slice(&output[..count]);
             output.drain(..count);
