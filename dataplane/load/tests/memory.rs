@@ -42,7 +42,8 @@ fn a_switch_that_reads_is_not_given_up_for_a_batch_that_says_much_to_it() {
     let mut runtime = Runtime::new(Default::default());
     learning_switch(&LearningSwitch::default()).add_to(&mut runtime, Duration::ZERO).unwrap();
     // A batch's answers are dozens of times what may wait to be written.
-    let connection = plait_control_openflow::connection::Config { most_output: 8 << 10, ..Default::default() };
+    let connection =
+        plait_control_openflow::connection::Config { most_output: 8 << 10, ..Default::default() };
     let batching = plait_control_openflow::Batching::Static(5000);
     let config = Config { workers: 1, batching, most_batch: 5000, connection, ..Config::default() };
     let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime).unwrap();
