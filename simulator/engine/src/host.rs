@@ -1,5 +1,6 @@
 //! How protocol cores take part.
 
+use crate::encapsulation::StackIndex;
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -53,4 +54,6 @@ pub struct Transmit {
     pub destination: SocketAddr,
     /// What it says.
     pub payload: Vec<u8>,
+    /// The relays that it goes by, as [`Simulation::add_relays`](crate::Simulation::add_relays) named them.
+    pub relays: StackIndex,
 }

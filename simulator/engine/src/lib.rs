@@ -47,7 +47,7 @@ mod sweep;
 
 pub use builder::{BuildError, Builder, LinkSpec, Neighbour, Via};
 pub use capture::{CaptureIndex, Captured, write_pcapng};
-pub use encapsulation::{Encapsulation, MOST_RELAYS};
+pub use encapsulation::{Encapsulation, MOST_RELAYS, StackIndex};
 pub use fabric::{Kind, LinkIndex, NodeIndex};
 pub use flow::{Arrivals, FlowCounters, FlowIndex, FlowSpec, Relays, Size};
 pub use host::{Datagram, Host, HostIndex, Transmit};

@@ -134,7 +134,7 @@ impl Simulation {
         let (source, from_node) = owned(spec.source).ok_or(AddError::NobodyHas(spec.source))?;
         let (destination, to_node) = owned(spec.destination).ok_or(AddError::NobodyHas(spec.destination))?;
         let stack = match &spec.relays {
-            Some(relays) => self.stack(relays)?,
+            Some(relays) => self.add_relays(relays)?,
             None => StackIndex::NONE,
         };
         let is_ipv6 = spec.source.is_ipv6();
@@ -180,8 +180,11 @@ impl Simulation {
         Ok(FlowIndex(number))
     }
 
-    /// The place of a list of relays, which is kept once.
-    fn stack(&mut self, relays: &Relays) -> Result<StackIndex, AddError> {
+    /// Names a list of relays, which is kept once.
+    ///
+    /// # Errors
+    /// Relays that are too many, or that nobody is.
+    pub fn add_relays(&mut self, relays: &Relays) -> Result<StackIndex, AddError> {
         if relays.relays.is_empty() || relays.relays.len() > MOST_RELAYS {
             return Err(AddError::Relays(relays.relays.len()));
         }
@@ -211,7 +214,7 @@ impl Simulation {
     /// Relays that are too many, or that nobody is.
     pub fn set_relays(&mut self, flow: FlowIndex, relays: Option<&Relays>) -> Result<(), AddError> {
         let stack = match relays {
-            Some(relays) => self.stack(relays)?,
+            Some(relays) => self.add_relays(relays)?,
             None => StackIndex::NONE,
         };
         let place = self.fabric.flows[flow.0 as usize].source;

@@ -27,7 +27,7 @@ impl Chatter {
     }
 
     fn say(&mut self, destination: SocketAddr, payload: Vec<u8>) {
-        self.out.push(Transmit { source: None, port: None, destination, payload });
+        self.out.push(Transmit { source: None, port: None, destination, payload, relays: StackIndex::NONE });
     }
 }
 

@@ -10,7 +10,7 @@ use plait_model_overlay::{Application, Event, NodeId, Overlay};
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, port, protocol};
 use plait_model_wire::{ipv4, push, udp};
-use plait_simulator_engine::{Datagram, Transmit};
+use plait_simulator_engine::{Datagram, StackIndex, Transmit};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -162,6 +162,7 @@ impl Forwarding {
             port: Some(datagram.source()),
             destination: SocketAddr::new(packet.destination().into(), self.port),
             payload: datagram.payload().to_vec(),
+            relays: StackIndex::NONE,
         })
     }
 

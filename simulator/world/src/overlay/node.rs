@@ -5,7 +5,7 @@ use plait_control_overlay::{Config, Member, Plane};
 use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Event, Overlay, Tables};
 use plait_model_wire::number::port::OVERLAY_CONTROL;
-use plait_simulator_engine::{Datagram, Host, Transmit};
+use plait_simulator_engine::{Datagram, Host, StackIndex, Transmit};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -135,6 +135,7 @@ impl OverlayNode {
                 port: Some(OVERLAY_CONTROL),
                 destination,
                 payload,
+                relays: StackIndex::NONE,
             });
         }
     }
