@@ -58,7 +58,13 @@ fn simulation() -> Simulation {
         simulation.add_flow(&spec).unwrap();
     }
     let destination = SocketAddr::new("2001:db8::4".parse().unwrap(), 4242);
-    let greeting = Transmit { source: None, port: None, destination, payload: b"good morning".to_vec(), relays: StackIndex::NONE };
+    let greeting = Transmit {
+        source: None,
+        port: None,
+        destination,
+        payload: b"good morning".to_vec(),
+        relays: StackIndex::NONE,
+    };
     simulation.add_host(a, 4242, Box::new(Greeting(Some(greeting)))).unwrap();
     simulation.add_host(b, 4242, Box::new(Greeting(None))).unwrap();
     simulation.add_capture(r, 0);

@@ -99,7 +99,13 @@ impl Plan {
     }
 
     /// The lists of relays from one host to another: none below one edge switch, where there is one path.
-    pub fn lists(&self, simulation: &mut Simulation, from: usize, to: usize, known: &mut Known) -> Vec<StackIndex> {
+    pub fn lists(
+        &self,
+        simulation: &mut Simulation,
+        from: usize,
+        to: usize,
+        known: &mut Known,
+    ) -> Vec<StackIndex> {
         let ends = (self.edge(from), self.edge(to));
         let lists = known.entry(ends).or_insert_with(|| {
             let mut forwarding = AnyHash::new(self.fabric.graph());

@@ -109,7 +109,8 @@ fn main() {
         at.and_then(|at| arguments.get(at + 1)).map_or(usual, |value| value.parse().expect("a number"))
     };
     let (k, repeats) = (number("--k", 4), number("--repeats", 30));
-    let times = [number("--from", 20), number("--seconds", 40)].map(|seconds| Duration::from_secs(seconds as u64));
+    let times =
+        [number("--from", 20), number("--seconds", 40)].map(|seconds| Duration::from_secs(seconds as u64));
     let plan = Plan::new(k);
     let mut cells = Vec::new();
     for pattern in ["random", "permutation", "stride(1)", "stride(2)", "stride(4)"] {
@@ -128,18 +129,13 @@ fn main() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let results = sweep(&cells, threads, |cell| run(&plan, cell));
     for (cell, of) in cells.iter().zip(results) {
-        let method = Method::ALL.iter().find(|(method, _)| *method == cell.method).map_or("", |(_, name)| name);
+        let method =
+            Method::ALL.iter().find(|(method, _)| *method == cell.method).map_or("", |(_, name)| name);
         let rates = RATES.iter().find(|(rates, _)| *rates == cell.rates).map_or("", |(_, name)| name);
         println!(
             "{{\"k\": {k}, \"pattern\": \"{}\", \"rates\": \"{rates}\", \"method\": \"{method}\", \"seed\": {}, \"sent\": {}, \
              \"received\": {}, \"reordered\": {}, \"moved\": {}, \"held\": {}}}",
-            cell.pattern,
-            cell.seed,
-            of.sent,
-            of.received,
-            of.reordered,
-            of.moved,
-            of.held,
+            cell.pattern, cell.seed, of.sent, of.received, of.reordered, of.moved, of.held,
         );
     }
 }
