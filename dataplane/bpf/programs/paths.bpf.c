@@ -30,7 +30,7 @@ int steer(struct __sk_buff *skb)
 	const struct stack *stack;
 	struct list_set *set;
 	struct flow *known;
-	__u32 *number, slot, hash, list, index, bytes = skb->len;
+	__u32 *number, slot, hash, list, index, most, bytes = skb->len;
 	int reason;
 
 	/* What has its stack already goes on with it. */
@@ -53,12 +53,13 @@ int steer(struct __sk_buff *skb)
 	if (!stack)
 		return NEXT;
 	if (stack->count) {
-		reason = push_stack(skb, stack, ip.tos & 3, hash);
+		most = longest(skb);
+		reason = push_stack(skb, stack, &ip, hash, most);
 		if (reason) {
 			drop_of_path(reason);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
-			return reason == PATH_DROP_TOO_BIG && !skb->gso_size && steering.mtu > stack->length ?
-				       tell_sender(skb, steering.mtu - stack->length) : DROPPED;
+			return reason == PATH_DROP_TOO_BIG && most > stack->length ?
+				       tell_sender(skb, most - stack->length) : DROPPED;
 		}
 	}
 	count_flow(&key, known, slot, list, index, bytes);

@@ -52,44 +52,50 @@ impl Programs {
     /// # Errors
     /// No such device; the kernel's refusal; the path cannot be.
     pub fn succeed(&self, program: Program, interface: u32, path: &Path) -> Result<Attachment, Error> {
-        if path.exists() && !is_program(path) {
-            let mut link = Link::open(path)?;
-            match link.update_prog(&*self.program(program)?) {
-                Ok(()) => return Ok(Attachment { kind: Kind::Tcx(link) }),
-                // Its device is gone, and another may have its number by now.
-                Err(_) => {
-                    drop(link);
-                    std::fs::remove_file(path).map_err(|error| Error::Pin(path.to_owned(), error))?;
-                }
-            }
-        }
-        match self.attach_tcx(program, interface) {
-            Err(Error::Bpf(error)) if is_no_tcx(&error) => {
-                // The path tells of the filter, so that there is never one without it.
-                self.pin(program, path)?;
-                let place = place(program, interface, path);
-                place.put(self.program(program)?.as_fd()).map_err(Error::Clsact)?;
-                Ok(Attachment { kind: Kind::Clsact(place, Keep::Yes) })
-            }
-            link => {
-                let mut link = link?;
-                link.pin(path)?;
-                Ok(Attachment { kind: Kind::Tcx(link) })
+        succeed(&mut self.program(program)?, side(program), interface, path)
+    }
+}
+
+/// Puts a program in the place of one that was kept at a path, or on a device where there is none, and keeps it there.
+pub(crate) fn succeed(
+    program: &mut libbpf_rs::ProgramMut<'_>,
+    side: Side,
+    interface: u32,
+    path: &Path,
+) -> Result<Attachment, Error> {
+    if path.exists() && !is_program(path) {
+        let mut link = Link::open(path)?;
+        match link.update_prog(program) {
+            Ok(()) => return Ok(Attachment { kind: Kind::Tcx(link) }),
+            // Its device is gone, and another may have its number by now.
+            Err(_) => {
+                drop(link);
+                std::fs::remove_file(path).map_err(|error| Error::Pin(path.to_owned(), error))?;
             }
         }
     }
-
-    /// Has a path name a program, and no longer what it named before.
-    fn pin(&self, program: Program, path: &Path) -> Result<(), Error> {
-        let new = PathBuf::from(format!("{}-new", path.display()));
-        let _ = std::fs::remove_file(&new);
-        self.program(program)?.pin(&new)?;
-        std::fs::rename(&new, path).map_err(|error| Error::Pin(path.to_owned(), error))
+    match by_tcx(program, interface, 0) {
+        Err(Error::Bpf(error)) if is_no_tcx(&error) => {
+            // The path tells of the filter, so that there is never one without it.
+            pin(program, path)?;
+            let place = place(side, interface, path);
+            place.put(program.as_fd()).map_err(Error::Clsact)?;
+            Ok(Attachment { kind: Kind::Clsact(place, Keep::Yes) })
+        }
+        link => {
+            let mut link = link?;
+            link.pin(path)?;
+            Ok(Attachment { kind: Kind::Tcx(link) })
+        }
     }
+}
 
-    fn attach_tcx(&self, program: Program, interface: u32) -> Result<Link, Error> {
-        by_tcx(&self.program(program)?, interface, 0)
-    }
+/// Has a path name a program, and no longer what it named before.
+fn pin(program: &mut libbpf_rs::ProgramMut<'_>, path: &Path) -> Result<(), Error> {
+    let new = PathBuf::from(format!("{}-new", path.display()));
+    let _ = std::fs::remove_file(&new);
+    program.pin(&new)?;
+    std::fs::rename(&new, path).map_err(|error| Error::Pin(path.to_owned(), error))
 }
 
 /// Puts a program on a device before those that are there.
@@ -166,8 +172,8 @@ fn side(program: Program) -> Side {
 }
 
 /// Where the filter is whose program is kept at a path.
-fn place(program: Program, interface: u32, path: &Path) -> Place {
-    Place { interface, side: side(program), name: path.display().to_string() }
+fn place(side: Side, interface: u32, path: &Path) -> Place {
+    Place { interface, side, name: path.display().to_string() }
 }
 
 /// Whether a path names a program, which a filter has on its device; a link is named itself.
@@ -180,8 +186,13 @@ fn is_program(path: &Path) -> bool {
 /// # Errors
 /// It cannot be taken off, or the name cannot be removed.
 pub fn release(program: Program, interface: u32, path: &Path) -> Result<(), Error> {
+    take_off(side(program), interface, path)
+}
+
+/// As [`release`], of a program on a side of a device.
+pub(crate) fn take_off(side: Side, interface: u32, path: &Path) -> Result<(), Error> {
     if is_program(path) {
-        place(program, interface, path).clear().map_err(Error::Clsact)?;
+        place(side, interface, path).clear().map_err(Error::Clsact)?;
     }
     remove_name(path)
 }
@@ -197,7 +208,7 @@ impl Attachment {
     /// Whether a program is on a device that a former life kept at a path.
     pub fn is_kept_on(program: Program, interface: u32, path: &Path) -> bool {
         if is_program(path) {
-            return place(program, interface, path).is_taken();
+            return place(side(program), interface, path).is_taken();
         }
         let link = Link::open(path).and_then(|link| link.info());
         link.is_ok_and(|link| matches!(link.info, LinkTypeInfo::Tcx(info) if info.ifindex == interface))

@@ -24,7 +24,7 @@ mod stamps;
 mod table;
 
 pub use attachment::{Attachment, Hook, release};
-pub use paths::{PathProgram, PathPrograms, PathSizes};
+pub use paths::{PathProgram, PathPrograms, PathSizes, release_path};
 pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict, silence};
 pub use stamps::{Probes, Stamps};
 pub use table::{Table, TableName, names, path_names};

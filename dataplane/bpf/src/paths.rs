@@ -1,6 +1,6 @@
 //! Programs of path control in the kernel.
 
-use crate::attachment::{Attachment, put_last};
+use crate::attachment::{Attachment, put_last, succeed, take_off};
 use crate::clsact::Side;
 use crate::object;
 use crate::programs::{Error, Ran};
@@ -8,6 +8,7 @@ use crate::table::{Table, TableName};
 use libbpf_rs::{MapCore, MapFlags, Object};
 use plait_dataplane_reference::paths::tables::{ListCount, PathDrop, Steering};
 use std::collections::BTreeMap;
+use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The compiled programs.
@@ -40,6 +41,14 @@ impl PathProgram {
             Self::Relay | Self::Border => Side::Incoming,
         }
     }
+}
+
+/// Takes off a device what a former life kept at a path; and the path's name.
+///
+/// # Errors
+/// It cannot be taken off, or the name cannot be removed.
+pub fn release_path(program: PathProgram, interface: u32, path: &Path) -> Result<(), Error> {
+    take_off(program.side(), interface, path)
 }
 
 /// How many entries tables hold.
@@ -100,6 +109,15 @@ impl PathPrograms {
     /// No such device; the kernel's refusal.
     pub fn attach(&self, program: PathProgram, interface: u32) -> Result<Attachment, Error> {
         put_last(&object::program(&self.object, program.name())?, program.side(), interface)
+    }
+
+    /// Puts a program in the place of one that a former life kept at a path of a BPF file system; on a device where there
+    /// is none, attaches it. No packet is without a program meanwhile. It is kept there.
+    ///
+    /// # Errors
+    /// No such device; the kernel's refusal; the path cannot be.
+    pub fn succeed(&self, program: PathProgram, interface: u32, path: &Path) -> Result<Attachment, Error> {
+        succeed(&mut object::program(&self.object, program.name())?, program.side(), interface, path)
     }
 
     /// A table.

@@ -20,7 +20,7 @@ fn programs() -> Option<PathPrograms> {
         println!("skipped: eBPF programs are loaded by root only");
         return None;
     }
-    let steering = Steering { source: SHARED.octets(), mtu: MTU, superpackets: 0, reserved: 0 };
+    let steering = Steering { source: SHARED.octets(), mtu: MTU, superpackets: 0, reserved: 0, spread: 0 };
     let sizes = PathSizes { prefixes: 64, sets: 16, stacks: 64, flows: 256 };
     Some(PathPrograms::load(&steering, sizes).unwrap())
 }

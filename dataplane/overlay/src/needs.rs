@@ -1,7 +1,8 @@
 //! What overlays need of a host, each to be tried, as `plait doctor` does: in a process with one thread and a network
 //! namespace of its own, so that nothing is left.
 
-use crate::agent::{Places, has_bpffs, makes_device};
+use crate::agent::{Places, makes_device};
+use plait_dataplane_agent::home;
 use plait_dataplane_bpf::{Error, Hook, Program, Programs, Sizes, silence};
 use plait_dataplane_netlink::Netlink;
 use plait_dataplane_reference::tables::{Device, driver};
@@ -32,7 +33,7 @@ pub fn hook(hook: Hook) -> io::Result<()> {
 /// # Errors
 /// Why not.
 pub fn place() -> io::Result<()> {
-    match has_bpffs(&Places::of("default").pins)? {
+    match home::is_bpffs(&Places::of("default").pins)? {
         true => Ok(()),
         false => Err(io::Error::from_raw_os_error(libc::ENOENT)),
     }

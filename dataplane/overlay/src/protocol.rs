@@ -2,6 +2,7 @@
 
 use crate::trace::{Trace, TraceRequest};
 use crate::{ApplicationConfig, Control, DeviceConfig, Evpn, Identifier};
+use plait_dataplane_agent::Conversation;
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,12 +12,29 @@ use std::net::IpAddr;
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// A request with the version it is made in.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Envelope {
-    /// [`PROTOCOL_VERSION`] of the asker.
-    pub plait: u32,
-    /// What is asked.
-    pub request: Request,
+pub type Envelope = plait_dataplane_agent::Envelope<Request>;
+
+/// What agents of overlays and their askers speak.
+#[derive(Debug)]
+pub struct Speech;
+
+impl Conversation for Speech {
+    type Request = Request;
+    type Reply = Reply;
+    const VERSION: u32 = PROTOCOL_VERSION;
+    const KIND: &'static str = "overlay";
+    const START: &'static str = "plait overlay agent";
+
+    fn refusal(text: String) -> Reply {
+        Reply::Error(text)
+    }
+
+    fn refused(reply: &Reply) -> Option<&str> {
+        match reply {
+            Reply::Error(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// What may be asked.

@@ -1,41 +1,59 @@
-//! What is asked and set of a device by netlink.
+//! What is asked and set of a device.
 
 use crate::error::Error;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use plait_dataplane_netlink::Netlink;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 
-/// A device's MTU, and how many segments a superpacket may have.
-pub fn ask(device: u32) -> Result<(u32, u32), Error> {
-    let failed = |error| Error::Device(device, error);
-    let answer =
-        Netlink::open().and_then(|netlink| netlink.get(RouteNetlinkMessage::GetLink(message(device))));
-    let RouteNetlinkMessage::NewLink(link) = answer.map_err(failed)? else {
-        return Err(failed(io::ErrorKind::InvalidData.into()));
-    };
-    let mtu = link.attributes.iter().find_map(|attribute| match attribute {
-        LinkAttribute::Mtu(mtu) => Some(*mtu),
-        _ => None,
-    });
-    let segments = link.attributes.iter().find_map(|attribute| match attribute {
-        LinkAttribute::GsoMaxSegs(segments) => Some(*segments),
-        _ => None,
-    });
-    mtu.zip(segments).ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))
+/// A device of the namespace in which this was opened, whoever calls.
+pub struct Device {
+    pub index: u32,
+    netlink: Netlink,
+    /// Written to, it has open connections look at their devices again.
+    routes: File,
 }
 
-/// Says of how many segments superpackets may be made for a device. Choice: one, rather than to switch the device's
-/// segmentation off, of which TCP makes nothing since Linux 4.17: the kernel would cut its superpackets behind the program.
-pub fn set_segments(device: u32, segments: u32) -> Result<(), Error> {
-    let mut link = message(device);
-    link.attributes.push(LinkAttribute::GsoMaxSegs(segments));
-    let set = Netlink::open().and_then(|netlink| netlink.request(RouteNetlinkMessage::SetLink(link), 0));
-    set.map_err(|error| Error::Device(device, error))
-}
+impl Device {
+    pub fn open(index: u32) -> Result<Self, Error> {
+        let failed = |error| Error::Device(index, error);
+        let netlink = Netlink::open().map_err(failed)?;
+        let routes = File::options().write(true).open("/proc/sys/net/ipv4/route/flush").map_err(failed)?;
+        let device = Self { index, netlink, routes };
+        device.segments().map(|_| device)
+    }
 
-fn message(device: u32) -> LinkMessage {
-    let mut message = LinkMessage::default();
-    message.header.index = device;
-    message
+    /// How many segments its superpackets may have.
+    pub fn segments(&self) -> Result<u32, Error> {
+        let asked = self.netlink.get(RouteNetlinkMessage::GetLink(self.message()));
+        let segments = asked.and_then(|answer| {
+            let RouteNetlinkMessage::NewLink(link) = answer else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            let segments = link.attributes.iter().find_map(|attribute| match attribute {
+                LinkAttribute::GsoMaxSegs(segments) => Some(*segments),
+                _ => None,
+            });
+            segments.ok_or_else(|| io::ErrorKind::InvalidData.into())
+        });
+        segments.map_err(|error| Error::Device(self.index, error))
+    }
+
+    /// Says of how many segments superpackets may be made. Choice: one, rather than to switch the device's segmentation
+    /// off, of which TCP makes nothing since Linux 4.17: the kernel would cut its superpackets behind the program.
+    ///
+    /// Open connections look at the device again when their route is no longer true, so that all of them are told so.
+    pub fn set_segments(&self, segments: u32) -> Result<(), Error> {
+        let mut link = self.message();
+        link.attributes.push(LinkAttribute::GsoMaxSegs(segments));
+        let set = self.netlink.request(RouteNetlinkMessage::SetLink(link), 0);
+        set.and_then(|()| (&self.routes).write_all(b"1")).map_err(|error| Error::Device(self.index, error))
+    }
+
+    fn message(&self) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.header.index = self.index;
+        message
+    }
 }

@@ -10,7 +10,7 @@ pub enum Error {
     /// The kernel does not take a program or a table.
     #[error(transparent)]
     Bpf(#[from] plait_dataplane_bpf::Error),
-    /// The device does not tell its MTU or does not take its setting.
+    /// The device does not tell its setting or does not take one.
     #[error("device {0}: {1}")]
     Device(u32, #[source] io::Error),
     /// A prefix or one of its relays is not IPv4.

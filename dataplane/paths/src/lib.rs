@@ -26,7 +26,7 @@ mod report;
 mod slots;
 
 pub use error::Error;
-pub use options::{Encapsulation, Options, Selector, Superpackets};
+pub use options::{Encapsulation, Options, Selector, Superpackets, Ways};
 pub use paths::Paths;
 pub use plait_dataplane_reference::paths::tables::{FlowKey, PathDrop};
 pub use relay::{Border, Relay};

@@ -1,9 +1,13 @@
 //! How a device's packets are steered.
 
+use crate::error::Error;
+use ipnet::IpNet;
+use plait_control_paths::RelayList;
 use plait_dataplane_bpf::PathSizes;
-use plait_dataplane_reference::paths::tables::selector;
+use plait_dataplane_reference::paths::tables::{Stack, selector, size};
 use plait_dataplane_reference::tables::encapsulation;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 /// What stands between the IP headers of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +69,41 @@ impl Selector {
 /// Packets of many segments, which the sender's kernel leaves to the device to cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Superpackets {
-    /// Senders make none for this device: after cutting, headers in the middle of a stack would say a wrong length. What
-    /// comes all the same under more than one header is dropped and counted.
+    /// Senders make none for this device while a list has two relays or more: after cutting, headers in the middle of a
+    /// stack would say a wrong length. What comes all the same under more than one header is dropped and counted.
     Cut,
     /// They stay whole under any stack: for relays of Plait alone.
     Whole,
+}
+
+/// By which ways packets to a prefix go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ways {
+    /// Relay lists, the best first.
+    pub lists: Vec<RelayList>,
+    /// What stands between their headers.
+    pub encapsulation: Encapsulation,
+    /// Which list a flow goes by.
+    pub selector: Selector,
+}
+
+impl Ways {
+    /// The headers of all lists.
+    pub(crate) fn stacks(&self, prefix: IpNet, source: Ipv4Addr) -> Result<Vec<Stack>, Error> {
+        if self.lists.len() > size::LISTS as usize {
+            return Err(Error::Lists(prefix, self.lists.len()));
+        }
+        let stack = |list: &RelayList| {
+            let v4 = |address: &IpAddr| match address {
+                IpAddr::V4(address) => Ok(*address),
+                IpAddr::V6(_) => Err(Error::Family(prefix)),
+            };
+            let relays = list.iter().map(v4).collect::<Result<Vec<Ipv4Addr>, _>>()?;
+            Stack::new(source, &relays, self.encapsulation.number())
+                .ok_or(Error::Relays(prefix, relays.len()))
+        };
+        self.lists.iter().map(stack).collect()
+    }
 }
 
 /// How a device's packets are steered.
@@ -77,20 +111,29 @@ pub enum Superpackets {
 pub struct Options {
     /// The source of all stacks, nobody's address.
     pub source: Ipv4Addr,
-    /// What stands between their headers.
+    /// What stands between their headers, where an operation does not say.
     pub encapsulation: Encapsulation,
-    /// Which list a flow goes by.
+    /// Which list a flow goes by, likewise.
     pub selector: Selector,
     /// What becomes of superpackets.
     pub superpackets: Superpackets,
+    /// By how much a packet may be later by one list than by another: a flow is moved when it sent nothing for longer, so
+    /// that nothing of it is overtaken.
+    pub spread: Duration,
     /// How large the tables are.
     pub sizes: PathSizes,
 }
 
 impl Options {
-    /// By hash, superpackets cut, with tables of the usual sizes.
+    /// By hash, superpackets cut, paths that differ by 10 ms at most, with tables of the usual sizes.
     pub fn new(source: Ipv4Addr, encapsulation: Encapsulation) -> Self {
         let (selector, superpackets) = (Selector::Hash, Superpackets::Cut);
-        Self { source, encapsulation, selector, superpackets, sizes: PathSizes::default() }
+        let spread = Duration::from_millis(10);
+        Self { source, encapsulation, selector, superpackets, spread, sizes: PathSizes::default() }
+    }
+
+    /// The ways of lists, as these options have them.
+    pub(crate) fn ways(&self, lists: Vec<RelayList>) -> Ways {
+        Ways { lists, encapsulation: self.encapsulation, selector: self.selector.clone() }
     }
 }

@@ -1,65 +1,98 @@
 //! A device whose packets are steered.
 
-use crate::device;
+use crate::device::Device;
 use crate::error::Error;
-use crate::options::{Options, Superpackets};
+use crate::options::{Options, Superpackets, Ways};
 use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
 use ipnet::{IpNet, Ipv4Net};
-use plait_control_paths::{Operation, RelayList};
-use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names};
+use plait_control_paths::Operation;
+use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, release_path};
 use plait_dataplane_reference::paths::tables::*;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::time::Duration;
 
 /// What stands in the tables for a prefix.
 struct Entry {
     set: u32,
-    lists: Vec<RelayList>,
+    ways: Ways,
     /// Where each list's stack stands.
     stacks: Vec<u32>,
     /// What was counted there before.
     before: Vec<ListCount>,
 }
 
-/// A device whose packets are steered. All is as it was when this is dropped.
+/// A device whose packets are steered. All is as it was when this is dropped, but where it was
+/// [kept](Self::succeed).
 pub struct Paths {
     programs: PathPrograms,
-    #[allow(dead_code, reason = "it is held")]
-    attachment: Attachment,
+    device: Device,
+    attachment: Option<Attachment>,
     options: Options,
     entries: BTreeMap<Ipv4Net, Entry>,
     sets: Slots,
     stacks: Slots,
-    /// The device, and how many segments its superpackets had before, where that was changed.
-    segments: Option<(u32, u32)>,
+    /// How many segments the device's superpackets had before they were forbidden.
+    segments: Option<u32>,
+    is_kept: bool,
 }
 
 impl Paths {
-    /// Puts the program on a device of the calling thread's network namespace, by its index. All goes as it went, until
-    /// prefixes are set.
+    /// Loads the program for a device of the calling thread's network namespace, by its index.
     ///
-    /// The MTU is what the device has now. Connections of before keep making superpackets, which are dropped under stacks
-    /// of more than one header, so that they may stall: attach before hosts speak.
+    /// # Errors
+    /// No such device; the kernel's refusal.
+    pub fn load(device: u32, options: Options) -> Result<Self, Error> {
+        let is_whole = options.superpackets == Superpackets::Whole;
+        let steering = Steering {
+            source: options.source.octets(),
+            mtu: 0,
+            superpackets: is_whole.into(),
+            reserved: 0,
+            spread: options.spread.as_nanos().try_into().unwrap_or(u64::MAX),
+        };
+        let device = Device::open(device)?;
+        Ok(Self {
+            programs: PathPrograms::load(&steering, options.sizes)?,
+            device,
+            attachment: None,
+            sets: Slots::new(options.sizes.sets),
+            stacks: Slots::new(options.sizes.stacks),
+            options,
+            entries: BTreeMap::new(),
+            segments: None,
+            is_kept: false,
+        })
+    }
+
+    /// Loads the program and puts it on its device. All goes as it went, until prefixes are set.
     ///
     /// # Errors
     /// No such device; the kernel's refusal.
     pub fn attach(device: u32, options: Options) -> Result<Self, Error> {
-        let (mtu, segments) = device::ask(device)?;
-        let is_whole = options.superpackets == Superpackets::Whole;
-        let source = options.source.octets();
-        let steering = Steering { source, mtu, superpackets: is_whole.into(), reserved: 0 };
-        let programs = PathPrograms::load(&steering, options.sizes)?;
-        let attachment = programs.attach(PathProgram::Steer, device)?;
-        let (sets, stacks) = (Slots::new(options.sizes.sets), Slots::new(options.sizes.stacks));
-        let entries = BTreeMap::new();
-        let mut paths = Self { programs, attachment, options, entries, sets, stacks, segments: None };
-        if !is_whole && segments != 1 {
-            device::set_segments(device, 1)?;
-            paths.segments = Some((device, segments));
-        }
+        let mut paths = Self::load(device, options)?;
+        paths.attachment = Some(paths.programs.attach(PathProgram::Steer, device)?);
         Ok(paths)
+    }
+
+    /// Puts the loaded program in the place of one that a former life kept at a path of a BPF file system, or on the device.
+    /// No packet goes without meanwhile. It stays there when this is dropped, until [`release`](Self::release).
+    ///
+    /// # Errors
+    /// The kernel's refusal; the path cannot be.
+    pub fn succeed(&mut self, path: &Path) -> Result<(), Error> {
+        self.attachment = Some(self.programs.succeed(PathProgram::Steer, self.device.index, path)?);
+        self.is_kept = true;
+        Ok(())
+    }
+
+    /// Takes off a device what a former life kept at a path.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn release(device: u32, path: &Path) -> Result<(), Error> {
+        Ok(release_path(PathProgram::Steer, device, path)?)
     }
 
     /// Does an operation, whole or not at all: each packet meets all of a prefix's new lists, or all those before.
@@ -68,28 +101,32 @@ impl Paths {
     /// What tables cannot hold; the kernel's refusal.
     pub fn apply(&mut self, operation: Operation) -> Result<(), Error> {
         match operation {
-            Operation::Set { prefix, lists } => self.set(prefix, lists),
+            Operation::Set { prefix, lists } => self.set(prefix, self.options.ways(lists)),
             Operation::Remove { prefix } => self.remove(prefix),
         }
     }
 
-    fn set(&mut self, prefix: IpNet, lists: Vec<RelayList>) -> Result<(), Error> {
+    /// Has a prefix go these ways, whole or not at all: each packet meets all of them, or all those before. No way is plain
+    /// routing.
+    ///
+    /// # Errors
+    /// What tables cannot hold; the kernel's refusal.
+    pub fn set(&mut self, prefix: IpNet, ways: Ways) -> Result<(), Error> {
         let IpNet::V4(key) = prefix else { return Err(Error::Family(prefix)) };
-        if lists.is_empty() {
+        if ways.lists.is_empty() {
             return self.remove(prefix);
         }
-        if lists.len() > size::LISTS as usize {
-            return Err(Error::Lists(prefix, lists.len()));
-        }
-        let stacks = lists.iter().map(|list| self.stack(prefix, list)).collect::<Result<Vec<_>, _>>()?;
+        let stacks = ways.stacks(prefix, self.options.source)?;
         let set = self.sets.take(1).ok_or(Error::Full(prefix))?[0];
         let Some(slots) = self.stacks.take(stacks.len()) else {
             self.sets.give([set]);
             return Err(Error::Full(prefix));
         };
-        let written = self.write(key.trunc(), set, &slots, &stacks);
+        let cut =
+            if stacks.iter().any(|stack| stack.count > 1) { self.forbid_superpackets() } else { Ok(()) };
+        let written = cut.and_then(|()| self.write(key.trunc(), set, &slots, &stacks, &ways));
         let old = match written {
-            Ok(before) => self.entries.insert(key.trunc(), Entry { set, lists, stacks: slots, before }),
+            Ok(before) => self.entries.insert(key.trunc(), Entry { set, ways, stacks: slots, before }),
             // Nothing leads to what was written.
             Err(error) => {
                 self.sets.give([set]);
@@ -97,8 +134,43 @@ impl Paths {
                 return Err(error);
             }
         };
-        self.release(old);
+        self.release_slots(old);
+        self.allow_superpackets();
         Ok(())
+    }
+
+    /// Has senders make no superpackets for the device, those of connections that are open among them.
+    fn forbid_superpackets(&mut self) -> Result<(), Error> {
+        if self.options.superpackets == Superpackets::Whole || self.segments.is_some() {
+            return Ok(());
+        }
+        let segments = self.device.segments()?;
+        if segments != 1 {
+            self.device.set_segments(1)?;
+            self.segments = Some(segments);
+        }
+        Ok(())
+    }
+
+    /// Allows superpackets again, where nothing speaks against them any more.
+    fn allow_superpackets(&mut self) {
+        let is_high = |entry: &Entry| entry.ways.lists.iter().any(|list| list.len() > 1);
+        if !self.entries.values().any(is_high)
+            && let Some(segments) = self.segments.take()
+        {
+            // Where the device is gone, so is its setting.
+            let _ = self.device.set_segments(segments);
+        }
+    }
+
+    /// How many segments the device's superpackets had before they were forbidden; for the next life to know.
+    pub fn segments_before(&self) -> Option<u32> {
+        self.segments
+    }
+
+    /// As [`segments_before`](Self::segments_before) was in a former life, which left the device as it was.
+    pub fn recall_segments(&mut self, segments: Option<u32>) {
+        self.segments = segments;
     }
 
     /// Writes stacks and a set, then turns the prefix to it. Returns what was counted where the stacks are.
@@ -108,18 +180,19 @@ impl Paths {
         set: u32,
         slots: &[u32],
         stacks: &[Stack],
+        ways: &Ways,
     ) -> Result<Vec<ListCount>, Error> {
         let before = slots.iter().map(|slot| self.programs.list_count(*slot)).collect::<Result<_, _>>()?;
         let table = self.programs.table(&path_names::STACKS)?;
         let mut choices = [ListChoice { below: 0, stack: 0 }; size::LISTS as usize];
         let mut weights = 0;
-        let all = slots.iter().zip(stacks).zip(self.options.selector.weights(slots.len()));
+        let all = slots.iter().zip(stacks).zip(ways.selector.weights(slots.len()));
         for (((&slot, stack), weight), choice) in all.zip(&mut choices) {
             table.set(&slot, stack)?;
             weights += weight;
             *choice = ListChoice { below: weights, stack: slot };
         }
-        let (count, selector) = (slots.len() as u32, self.options.selector.number());
+        let (count, selector) = (slots.len() as u32, ways.selector.number());
         let whole = ListSet { count, selector, weights, turns: 0, choices };
         self.programs.table(&path_names::SETS)?.set(&set, &whole)?;
         self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(key), &set)?;
@@ -130,25 +203,16 @@ impl Paths {
         let IpNet::V4(key) = prefix else { return Err(Error::Family(prefix)) };
         self.programs.table(&path_names::PREFIXES)?.remove(&prefix_key(key.trunc()))?;
         let old = self.entries.remove(&key.trunc());
-        self.release(old);
+        self.release_slots(old);
+        self.allow_superpackets();
         Ok(())
     }
 
-    fn release(&mut self, old: Option<Entry>) {
+    fn release_slots(&mut self, old: Option<Entry>) {
         if let Some(old) = old {
             self.sets.give([old.set]);
             self.stacks.give(old.stacks);
         }
-    }
-
-    fn stack(&self, prefix: IpNet, list: &RelayList) -> Result<Stack, Error> {
-        let v4 = |address: &IpAddr| match address {
-            IpAddr::V4(address) => Ok(*address),
-            IpAddr::V6(_) => Err(Error::Family(prefix)),
-        };
-        let relays = list.iter().map(v4).collect::<Result<Vec<Ipv4Addr>, _>>()?;
-        let stack = Stack::new(self.options.source, &relays, self.options.encapsulation.number());
-        stack.ok_or(Error::Relays(prefix, relays.len()))
     }
 
     /// Moves a flow to another of its prefix's lists, where the selector is flow-based.
@@ -158,7 +222,7 @@ impl Paths {
     pub fn move_flow(&self, key: &FlowKey, list: u32) -> Result<(), Error> {
         let flow = self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
         let entry = self.entries.values().find(|entry| entry.set == flow.set);
-        entry.filter(|entry| (list as usize) < entry.lists.len()).ok_or(Error::Flow(list))?;
+        entry.filter(|entry| (list as usize) < entry.ways.lists.len()).ok_or(Error::Flow(list))?;
         let place = u64::from(flow.set) << 32 | u64::from(list);
         Ok(self.programs.table(&path_names::MOVES)?.set(key, &place)?)
     }
@@ -193,7 +257,7 @@ impl Paths {
     pub fn counters(&self) -> Result<Vec<ListReport>, Error> {
         let mut reports = Vec::new();
         for (prefix, entry) in &self.entries {
-            for ((relays, slot), before) in entry.lists.iter().zip(&entry.stacks).zip(&entry.before) {
+            for ((relays, slot), before) in entry.ways.lists.iter().zip(&entry.stacks).zip(&entry.before) {
                 let count = self.programs.list_count(*slot)?;
                 reports.push(ListReport {
                     prefix: (*prefix).into(),
@@ -221,9 +285,9 @@ fn prefix_key(prefix: Ipv4Net) -> PrefixKey {
 
 impl Drop for Paths {
     fn drop(&mut self) {
-        if let Some((device, segments)) = self.segments {
-            // Where the device is gone, so is its setting.
-            let _ = device::set_segments(device, segments);
+        if !self.is_kept {
+            self.entries.clear();
+            self.allow_superpackets();
         }
     }
 }

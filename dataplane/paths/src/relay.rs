@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 const NO_PATHS: PathSizes = PathSizes { prefixes: 1, sets: 1, stacks: 1, flows: 1 };
 
 fn load(source: Ipv4Addr) -> Result<PathPrograms, Error> {
-    let steering = Steering { source: source.octets(), mtu: 0, superpackets: 0, reserved: 0 };
+    let steering = Steering { source: source.octets(), mtu: 0, superpackets: 0, reserved: 0, spread: 0 };
     Ok(PathPrograms::load(&steering, NO_PATHS)?)
 }
 

@@ -62,8 +62,13 @@ inline __u32 choose_list(__u32 number, struct list_set *set, const struct flow_k
 		return __sync_fetch_and_add(&set->turns, 1) % set->count;
 	case SELECTOR_FLOW_BASED:
 		moved = bpf_map_lookup_elem(&moves, key);
-		if (moved && *moved >> 32 == number && (__u32)*moved < set->count)
-			return *moved;
+		if (moved && *moved >> 32 == number && (__u32)*moved < set->count) {
+			/* What it sent before must not be overtaken: it moves when it was silent for as long as paths differ. */
+			if (!known || known->set != number || known->list == (__u32)*moved ||
+			    bpf_ktime_get_ns() - known->heard > steering.spread)
+				return *moved;
+			return known->list;
+		}
 	}
 	return by_hash(set, hash);
 }

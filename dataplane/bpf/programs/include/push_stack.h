@@ -4,7 +4,8 @@
  *   Ethernet │ IP to relay 1 │ shim │ IP to relay 2 │ shim │ … │ the packet
  *
  * The kernel is told of the outermost header and of where the packet begins. Of a superpacket it would cut the lengths in
- * the middle stay as long as all of it, so that one goes under one header only, but where that was asked for. */
+ * the middle stay as long as all of it, so that one goes under one header only, but where that was asked for. Its segments
+ * must fit the device with their stack like any packet. */
 #pragma once
 
 #include "path_maps.h"
@@ -55,19 +56,43 @@ inline bool write_stack(struct __sk_buff *skb, const struct stack *stack, __u32 
 	return true;
 }
 
-/* Puts a stack before a packet. Returns nought, or why not. */
-inline int push_stack(struct __sk_buff *skb, const struct stack *stack, __u32 ecn, __u32 hash)
+/* The longest packet that the device takes, by its MTU at this moment. */
+inline __u32 longest(struct __sk_buff *skb)
 {
-	__u32 length = stack->length, packet = skb->len - ETHERNET + length;
+	__u32 mtu = 0;
+
+	if (steering.mtu)
+		return steering.mtu;
+	bpf_check_mtu(skb, 0, &mtu, 0, 0);
+	return mtu;
+}
+
+/* Bytes of each packet that a superpacket will be cut into. */
+inline __u32 segment_of(struct __sk_buff *skb, const struct ipv4_header *ip)
+{
+	__u32 headers = (ip->version_ihl & 15) * 4;
+	__u8 offset = 0;
+
+	if (ip->protocol == PROTOCOL_UDP)
+		headers += UDP;
+	else if (!bpf_skb_load_bytes(skb, ETHERNET + headers + 12, &offset, 1))
+		headers += (offset >> 4) * 4;
+	return headers + skb->gso_size;
+}
+
+/* Puts a stack before an IPv4 packet, which may be so long with it. Returns nought, or why not. */
+inline int push_stack(struct __sk_buff *skb, const struct stack *stack, const struct ipv4_header *ip, __u32 hash, __u32 most)
+{
+	__u32 length = stack->length, packet = skb->len - ETHERNET + length, ecn = ip->tos & 3;
 	__be16 port = bpf_htons(0xc000 | (hash & 0x3fff));
 	bool is_written = false;
 
 	if (skb->gso_size) {
 		if (stack->count > 1 && !steering.superpackets)
 			return PATH_DROP_SUPERPACKET;
-		if (packet > 0xffff)
+		if (packet > 0xffff || segment_of(skb, ip) + length > most)
 			return PATH_DROP_TOO_BIG;
-	} else if (packet > steering.mtu) {
+	} else if (packet > most) {
 		return PATH_DROP_TOO_BIG;
 	}
 	if (length > PATHS_STACK || !make_room_for(skb, length, stack->encapsulation) ||

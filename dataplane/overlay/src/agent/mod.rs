@@ -22,7 +22,6 @@ mod underlay;
 
 pub(crate) use devices::makes_device;
 pub use error::AgentError;
-pub(crate) use places::has_bpffs;
 pub use places::{LAYOUT, Places};
 pub use start::{AgentOptions, remove};
 

@@ -2,9 +2,9 @@
 
 use super::AgentError;
 use super::error::at;
+use plait_dataplane_agent::home;
 use plait_dataplane_bpf::Program;
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Version of the tables' layout. An agent takes over tables of its own version and refuses others by name.
@@ -60,35 +60,22 @@ impl Places {
 
 /// A folder that only its owner sees.
 pub(super) fn make_folder(path: &Path) -> Result<(), AgentError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
+    home::make(path).map_err(at(path))
 }
 
 /// Makes sure that nobody else is the agent of these places.
 pub(super) fn lock(run: &Path) -> Result<File, AgentError> {
-    let path = run.join("lock");
-    let file = File::create(&path).map_err(at(&path))?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(_) => Err(AgentError::Running(run.to_owned())),
-    }
+    home::lock(run).map_err(at(run))?.ok_or_else(|| AgentError::Running(run.to_owned()))
 }
 
 /// Whether programs can stay at a path once nobody holds them.
 pub(super) fn look_for_bpffs(pins: &Path) -> Result<(), AgentError> {
-    if has_bpffs(pins).map_err(at(pins))? { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
-}
-
-/// Whether a path is, or would be, in a BPF file system.
-pub(crate) fn has_bpffs(pins: &Path) -> std::io::Result<bool> {
-    const BPF_FS: u64 = 0xcafe_4a11;
-    let there = pins.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    Ok(rustix::fs::statfs(there)?.f_type as u64 == BPF_FS)
+    if home::is_bpffs(pins).map_err(at(pins))? { Ok(()) } else { Err(AgentError::NoBpfFs(pins.to_owned())) }
 }
 
 /// The calling thread's network namespace.
 pub(super) fn namespace() -> Result<u64, AgentError> {
-    let path = Path::new("/proc/thread-self/ns/net");
-    Ok(fs::metadata(path).map_err(at(path))?.ino())
+    home::network().map_err(at(Path::new("/proc")))
 }
 
 /// Takes away the names of programs and tables. With its last name a program is off its device.

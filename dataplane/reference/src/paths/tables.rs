@@ -87,12 +87,14 @@ tables! {
     pub struct Steering as "steering" {
         /// The source of all headers that are put before packets.
         pub source: [u8; 4],
-        /// The longest packet that may leave, its stack included.
+        /// The longest packet that may leave, its stack included; nought: what the device says at each packet.
         pub mtu: u32,
         /// Whether superpackets may go under more than one header.
         pub superpackets: u32,
         /// Nought.
         pub reserved: u32,
+        /// Nanoseconds that a flow must have been silent before it moves.
+        pub spread: u64,
     }
 
     /// What a relay takes.

@@ -1,0 +1,42 @@
+//! The folder of an agent.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+/// Makes a folder that only its owner sees, with those that it is in.
+///
+/// # Errors
+/// It cannot be.
+pub fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Makes sure that there is no other agent of a folder, as long as the file is held; none where there is one.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let file = File::create(folder.join("lock"))?;
+    let locked = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    Ok(locked.is_ok().then_some(file))
+}
+
+/// Whether a path is, or would be, in a BPF file system, where programs stay once nobody holds them.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn is_bpffs(path: &Path) -> io::Result<bool> {
+    const BPF_FS: u64 = 0xcafe_4a11;
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    Ok(rustix::fs::statfs(there)?.f_type as u64 == BPF_FS)
+}
+
+/// The calling thread's network namespace.
+///
+/// # Errors
+/// There is no /proc.
+pub fn network() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
+}

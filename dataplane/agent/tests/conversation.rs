@@ -1,0 +1,96 @@
+//! Agents and those who ask them, over real sockets.
+
+use plait_dataplane_agent::{Client, Clients, Conversation, home};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+
+#[derive(Debug)]
+struct Echo;
+
+impl Conversation for Echo {
+    type Request = String;
+    type Reply = Result<String, String>;
+    const VERSION: u32 = 3;
+    const KIND: &'static str = "echo";
+    const START: &'static str = "echo agent";
+
+    fn refusal(text: String) -> Self::Reply {
+        Err(text)
+    }
+
+    fn refused(reply: &Self::Reply) -> Option<&str> {
+        reply.as_ref().err().map(String::as_str)
+    }
+}
+
+/// Serves until somebody asks for the end.
+fn serve(socket: &Path) -> thread::JoinHandle<()> {
+    let mut clients = Clients::<Echo>::open(socket).unwrap();
+    thread::spawn(move || {
+        loop {
+            let mut waited: Vec<_> = clients.waited().collect();
+            rustix::event::poll(&mut waited, None).unwrap();
+            drop(waited);
+            let mut is_over = false;
+            for (number, request) in clients.receive() {
+                is_over |= request == "end";
+                let reply = if request == "bad" { Err("bad is refused".to_owned()) } else { Ok(request) };
+                clients.say(number, &reply);
+            }
+            clients.flush();
+            if is_over {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn requests_are_answered_and_what_is_none_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("agent.sock");
+    let agent = serve(&socket);
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut client = Client::<Echo>::connect(&socket).unwrap();
+    assert_eq!(client.ask("hello".to_owned()).unwrap(), Ok("hello".to_owned()));
+    assert_eq!(client.ask("bad".to_owned()).unwrap_err().to_string(), "bad is refused");
+
+    let mut raw = BufReader::new(UnixStream::connect(&socket).unwrap());
+    let mut said = |line: &str| {
+        raw.get_mut().write_all(line.as_bytes()).unwrap();
+        let mut reply = String::new();
+        raw.read_line(&mut reply).unwrap();
+        reply
+    };
+    assert!(said("{\"plait\":4,\"request\":{\"new\":1}}\n").contains("speaks version 3, not 4"));
+    assert!(said("hello\n").contains("no request"));
+    assert!(said("{\"plait\":3,\"request\":7}\n").contains("no request"));
+    // In pieces, and several at once.
+    assert!(said("{\"plait\":3,\"request\":\"one\"}\n{\"plait\":3,").contains("one"));
+    assert!(said("\"request\":\"two\"}\n").contains("two"));
+
+    // One who sends without end is let go, and the others are answered.
+    let mut flood = UnixStream::connect(&socket).unwrap();
+    let chunk = [b'x'; 64 * 1024];
+    assert!((0..1000).any(|_| flood.write_all(&chunk).is_err()));
+    assert_eq!(client.ask("end".to_owned()).unwrap(), Ok("end".to_owned()));
+    agent.join().unwrap();
+    let nobody = Client::<Echo>::connect(&socket).unwrap_err().to_string();
+    assert!(nobody.contains("no echo agent listens") && nobody.contains("`echo agent`"), "{nobody}");
+}
+
+#[test]
+fn there_is_one_agent_of_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("a/b");
+    home::make(&home).unwrap();
+    let first = home::lock(&home).unwrap();
+    assert!(first.is_some());
+    assert!(home::lock(&home).unwrap().is_none());
+    drop(first);
+    assert!(home::lock(&home).unwrap().is_some());
+    assert!(!home::is_bpffs(&home.join("not/there")).unwrap());
+}
