@@ -10,6 +10,7 @@ use plait_control_paths::Operation;
 use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, release_path};
 use plait_dataplane_reference::paths::tables::*;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -220,10 +221,15 @@ impl Paths {
     /// # Errors
     /// The flow is not known, or has no such list; the kernel's refusal.
     pub fn move_flow(&self, key: &FlowKey, list: u32) -> Result<(), Error> {
-        let flow = self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
-        let entry = self.entries.values().find(|entry| entry.set == flow.set);
-        entry.filter(|entry| (list as usize) < entry.ways.lists.len()).ok_or(Error::Flow(list))?;
-        let place = u64::from(flow.set) << 32 | u64::from(list);
+        self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
+        // Its last packet may have met lists that are no more.
+        let destination = Ipv4Addr::from(key.destination);
+        let of = self.entries.iter().filter(|(prefix, _)| prefix.contains(&destination));
+        let (_, entry) = of.max_by_key(|(prefix, _)| prefix.prefix_len()).ok_or(Error::Flow(list))?;
+        if list as usize >= entry.ways.lists.len() {
+            return Err(Error::Flow(list));
+        }
+        let place = u64::from(entry.set) << 32 | u64::from(list);
         Ok(self.programs.table(&path_names::MOVES)?.set(key, &place)?)
     }
 

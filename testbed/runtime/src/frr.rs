@@ -57,6 +57,12 @@ pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, rout
     let id = id.unwrap_or_else(|| std::net::Ipv4Addr::from(0x0100_0000 + index as u32));
     let (hello, dead) = (routing.hello.as_nanos() / 1_000_000_000, routing.dead.as_nanos() / 1_000_000_000);
     if routing.ospf {
+        let paths = crate::paths::of(network);
+        let listens = |port: &Port| paths.as_ref().is_some_and(|paths| paths.listens(port.node));
+        if paths.as_ref().is_some_and(|paths| paths.relays.contains_key(&index)) {
+            // Its agent puts the address there.
+            let _ = writeln!(text, "interface lo\n ip ospf area 0\n ip ospf passive\n!");
+        }
         for (position, interface) in node.interfaces.iter().enumerate() {
             let (cost, neighbours) = cost_and_neighbours(network, Port { node: index, interface: position });
             let _ = writeln!(text, "interface {}", interface.name);
@@ -75,18 +81,23 @@ pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, rout
                 let _ = writeln!(text, " {word} hello-interval {hello}");
                 let _ = writeln!(text, " {word} dead-interval {dead}");
                 // Two routers need no designated one, and skip the wait for its election (RFC 2328, 9.4).
-                if neighbours == 1 {
+                let port = Port { node: index, interface: position };
+                let is_listened_to = others(network, port).iter().any(listens);
+                if neighbours == 1 || is_listened_to && crate::paths::is_point_to_point(network, port) {
                     let _ = writeln!(text, " {word} network point-to-point");
                 }
-                // An interface with hosts only is announced but not spoken on.
-                if neighbours == 0 {
+                // An interface with hosts only is announced but not spoken on, unless one listens to learn paths.
+                if neighbours == 0 && !is_listened_to {
                     let _ = writeln!(text, " {word} passive");
                 }
             }
             // Not `exit`: daemons that do not know a block would leave their own by it.
             text.push_str("!\n");
         }
-        let _ = writeln!(text, "router ospf\n ospf router-id {id}\n timers throttle spf 10 50 500\n!");
+        let _ = writeln!(
+            text,
+            "router ospf\n ospf router-id {id}\n timers throttle spf 10 50 500\n timers throttle lsa all 100\n timers lsa min-arrival 100\n!"
+        );
         if network.pools.ipv6.is_some() {
             let _ = writeln!(text, "router ospf6\n ospf6 router-id {id}\n!");
         }
@@ -110,6 +121,12 @@ fn cost_and_neighbours(network: &Network, port: Port) -> (u32, usize) {
 
 /// Interfaces of other routers on the segment of an interface.
 fn neighbours(network: &Network, port: Port) -> Vec<Port> {
+    let is_router = |other: &Port| network.nodes[other.node].role == Role::Router;
+    others(network, port).into_iter().filter(is_router).collect()
+}
+
+/// Interfaces of others on the segment of an interface.
+fn others(network: &Network, port: Port) -> Vec<Port> {
     let segments = plait_model_topology::address::segments(network);
     segments
         .iter()
@@ -117,7 +134,7 @@ fn neighbours(network: &Network, port: Port) -> Vec<Port> {
         .map(|segment| segment.ports.iter().copied())
         .into_iter()
         .flatten()
-        .filter(|other| other.node != port.node && network.nodes[other.node].role == Role::Router)
+        .filter(|other| other.node != port.node)
         .collect()
 }
 

@@ -20,6 +20,7 @@
     reason = "namespaces, capabilities and processes are system calls without a safe form; each block in `kernel` and `build::messages` says why it holds"
 )]
 
+mod agent;
 pub mod build;
 pub mod capture;
 pub mod children;
@@ -32,6 +33,7 @@ pub mod limits;
 pub mod obstacle;
 mod openflow;
 pub mod overlay;
+pub mod paths;
 pub mod plan;
 pub mod sample;
 pub mod sandbox;

@@ -32,7 +32,7 @@ pub fn obstacles(network: &Network, state: &State, netem: Trial<'_>) -> Vec<Diag
 
 /// What the kernel never lets this user have, whatever it can: `plait plan` refuses it, too.
 pub fn prohibitions(network: &Network, state: &State) -> Vec<Diagnostic> {
-    overlays(network, state).into_iter().collect()
+    programs(network, state).into_iter().collect()
 }
 
 /// Links whose delay or loss the kernel shall make.
@@ -61,21 +61,25 @@ fn wants_netem(state: &State, name: &str) -> bool {
         })
 }
 
-/// Overlays where their agents could load no eBPF program.
-fn overlays(network: &Network, state: &State) -> Option<Diagnostic> {
-    if state.nodes.values().all(|node| node.overlays.is_empty()) {
-        return None;
-    }
-    let (why, help) = cannot_load_programs()?;
-    let entry = network.sections.entries.iter().find(|entry| entry.key == "overlays");
+/// Sections whose agents could load no eBPF program.
+fn programs(network: &Network, state: &State) -> Option<Diagnostic> {
+    let has = |of: fn(&NodeState) -> bool| state.nodes.values().any(of);
+    let key = match () {
+        () if has(|node| !node.overlays.is_empty()) => "overlays",
+        () if has(|node| node.paths.is_some()) => "paths",
+        () => return None,
+    };
+    let (why, remedy) = cannot_load_programs()?;
+    let entry = network.sections.entries.iter().find(|entry| entry.key == key);
     let span = entry.map_or(network.sections.span, |entry| entry.key_span);
-    Some(Diagnostic::new(span, format!("overlays need eBPF, and {why}")).help(help))
+    let message = format!("{key} need eBPF, and {why}");
+    Some(Diagnostic::new(span, message).help(format!("{remedy}, or remove `{key}`")))
 }
 
 /// Why this user's agents could not load eBPF programs, and what to do about it.
 fn cannot_load_programs() -> Option<(String, &'static str)> {
-    const BECOME_ROOT: &str = "build this testbed as root of the host, or remove `overlays`";
-    const NEWER: &str = "use a newer kernel, or remove `overlays`";
+    const BECOME_ROOT: &str = "build this testbed as root of the host";
+    const NEWER: &str = "use a newer kernel";
     // A user's testbed lives in a user namespace, whose capabilities the kernel does not count for eBPF.
     if !rustix::process::geteuid().is_root() {
         return Some(("testbeds of users get none".to_owned(), BECOME_ROOT));

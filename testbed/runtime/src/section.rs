@@ -2,6 +2,7 @@
 
 mod openflow;
 mod overlay;
+mod paths;
 
 pub use openflow::{
     CONTROLLER, ControllerApp, ControllerChoice, FailMode, OpenFlowVersion, SWITCH as OPENFLOW_SWITCH,
@@ -10,6 +11,7 @@ pub use overlay::{
     CarriesWord, ControlForm, ControlWord, EncapsulationWord, Members, Networks, NodeName, Overlay,
     OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays,
 };
+pub use paths::{LearnWord, MethodWord, PathTypeWord, Paths, SelectWord};
 
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;
@@ -42,6 +44,9 @@ pub fn register(vocabulary: &mut Vocabulary) {
         .key::<Verify>(Place::File, "verify")
         .checked_key::<Overlays>(Place::File, "overlays", |overlays, network| {
             crate::overlay::resolve(overlays, network).err().unwrap_or_default()
+        })
+        .checked_key::<Paths>(Place::File, "paths", |paths, network| {
+            crate::paths::resolve(paths, network).err().unwrap_or_default()
         });
 }
 

@@ -5,7 +5,7 @@ use super::learning::{Learning, LearningOptions};
 use super::places::{Places, Role};
 use super::rearrange::Rearranger;
 use super::state::State;
-use super::{Agent, Sender};
+use super::{Agent, Sender, address};
 use crate::protocol::Policy;
 use crate::{Border, Encapsulation, Options, Paths, Relay, Superpackets, Ways};
 use plait_control_paths::RelayList;
@@ -136,6 +136,15 @@ impl Agent {
             stays.push((Role::Steer, index));
             self.senders.insert(name.clone(), Sender { index, paths, rearranger: Rearranger::default() });
         }
+        if self.state.address != options.relay {
+            let failed = |error| AgentError::Kernel("the relay's address", error);
+            if let Some(before) = self.state.address.take() {
+                address::remove(before).map_err(failed)?;
+            }
+            if let Some(own) = options.relay {
+                self.state.address = address::add(own).map_err(failed)?.then_some(own);
+            }
+        }
         if let Some(own) = options.relay {
             let mut relay = Relay::load(own, options.source, &Encapsulation::ALL)?;
             for index in all_devices()? {
@@ -205,6 +214,9 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     {
         for (device, segments) in state.segments {
             crate::device::allow_superpackets(device, segments);
+        }
+        if let Some(own) = state.address {
+            address::remove(own).map_err(|error| AgentError::Kernel("the relay's address", error))?;
         }
     }
     let gone = |result: io::Result<()>| match result {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// Version of [`State`].
@@ -23,6 +24,8 @@ pub struct State {
     pub statics: BTreeMap<IpNet, Static>,
     /// What was learnt last: the best guess until the fabric is known again.
     pub learnt: BTreeMap<IpNet, Vec<RelayList>>,
+    /// The relay's address, where the agent put it on the loopback.
+    pub address: Option<Ipv4Addr>,
     /// How many segments the superpackets of devices had before they were forbidden, by the devices' indices.
     pub segments: BTreeMap<u32, u32>,
 }

@@ -4,6 +4,7 @@ use super::hop_set::HopSet;
 use super::topology::Topology;
 use super::trie::{Demand, Trie};
 use crate::address::{Assignment, Family, subnets};
+use crate::graph::ShortestPaths;
 use crate::network::{Network, NodeIndex};
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -81,6 +82,17 @@ impl TableBuilder {
     /// The smallest table of a node that gets its default route elsewhere, such as from an uplink.
     pub fn table_without_default(&self, node: NodeIndex) -> Vec<Route> {
         self.planes.iter().flat_map(|plane| plane.table(node, false)).collect()
+    }
+
+    /// The first neighbours on shortest paths of IPv4 from a node to all others, by their indices; none to itself and to what
+    /// cannot be reached. Of several the first interface's.
+    pub fn first_hops(&self, node: NodeIndex) -> Vec<Option<NextHop>> {
+        let plane = self.planes.iter().find(|plane| matches!(plane.everywhere, IpNet::V4(_)));
+        let Some(plane) = plane else { return Vec::new() };
+        let hops = plane.hops(node);
+        let first = plane.first::<Box<[u64]>>(node, &hops, &plane.topology.graph.shortest_paths(node));
+        let next = |set: &Box<[u64]>| HopSet::iter(set).next().map(|hop| hops[hop].next);
+        first.iter().take(plane.topology.of_node.len()).map(next).collect()
     }
 
     /// The full table of a node, IPv4 before IPv6, in the order of the file: every prefix that can be reached and is
@@ -169,8 +181,29 @@ impl Plane {
     /// For each subnet, the hops that begin a shortest path to it; none where there is no path.
     fn sets<H: HopSet>(&self, node: NodeIndex, hops: &[Hop]) -> Vec<H> {
         let topology = &self.topology;
-        let graph = &topology.graph;
-        let paths = graph.shortest_paths(node);
+        let paths = topology.graph.shortest_paths(node);
+        let first = self.first::<H>(node, hops, &paths);
+        let reach = |(subnet, members): (usize, &Vec<super::topology::Member>)| {
+            let mut set = H::empty(hops.len());
+            let mut nearest = u64::MAX;
+            for member in members.iter().filter(|member| topology.delivers(subnet, member.port.node)) {
+                let Some(distance) = paths.distance(member.port.node) else { continue };
+                let distance = distance + u64::from(member.cost);
+                if distance < nearest {
+                    nearest = distance;
+                    set = first[member.port.node].clone();
+                } else if distance == nearest {
+                    set.join(&first[member.port.node]);
+                }
+            }
+            set
+        };
+        topology.members.iter().enumerate().map(reach).collect()
+    }
+
+    /// For each vertex, the hops that begin a shortest path to it.
+    fn first<H: HopSet>(&self, node: NodeIndex, hops: &[Hop], paths: &ShortestPaths) -> Vec<H> {
+        let graph = &self.topology.graph;
         let mut first: Vec<H> = vec![H::empty(hops.len()); graph.vertices()];
         for (at, hop) in hops.iter().enumerate() {
             if paths.distance(hop.neighbour) == Some(hop.cost.into()) {
@@ -190,21 +223,6 @@ impl Plane {
                 }
             }
         }
-        let reach = |(subnet, members): (usize, &Vec<super::topology::Member>)| {
-            let mut set = H::empty(hops.len());
-            let mut nearest = u64::MAX;
-            for member in members.iter().filter(|member| topology.delivers(subnet, member.port.node)) {
-                let Some(distance) = paths.distance(member.port.node) else { continue };
-                let distance = distance + u64::from(member.cost);
-                if distance < nearest {
-                    nearest = distance;
-                    set = first[member.port.node].clone();
-                } else if distance == nearest {
-                    set.join(&first[member.port.node]);
-                }
-            }
-            set
-        };
-        topology.members.iter().enumerate().map(reach).collect()
+        first
     }
 }

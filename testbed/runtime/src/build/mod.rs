@@ -172,6 +172,7 @@ impl Builder {
                     Step::Daemons { .. }
                         | Step::OpenFlow { .. }
                         | Step::Overlays { .. }
+                        | Step::Paths { .. }
                         | Step::Commands { .. }
                 )
             );
@@ -205,6 +206,7 @@ impl Builder {
             Step::Daemons { .. } => self.daemon_steps(steps),
             Step::OpenFlow { .. } => self.openflow_steps(steps),
             Step::Overlays { .. } => self.overlay_steps(steps),
+            Step::Paths { .. } => self.path_steps(steps),
             _ => {
                 for step in steps {
                     let result = match step {
@@ -221,6 +223,7 @@ impl Builder {
                         | Step::Daemons { .. }
                         | Step::OpenFlow { .. }
                         | Step::Overlays { .. }
+                        | Step::Paths { .. }
                         | Step::Routes { .. } => unreachable!("done in groups"),
                     };
                     match result {
@@ -233,59 +236,54 @@ impl Builder {
         }
     }
 
-    fn daemon_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let routers: Vec<_> = steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Daemons { node, frr } => Some((node.as_str(), frr.as_ref())),
-                _ => None,
-            })
-            .collect();
-        match self.daemons(&routers) {
+    /// The steps of one kind, done together; of a failure it is said what was being done.
+    fn together<'s, T>(
+        &mut self,
+        steps: &'s [Step],
+        what: &str,
+        of: impl Fn(&'s Step) -> Option<(&'s str, T)>,
+        work: impl FnOnce(&mut Self, &[(&'s str, T)]) -> io::Result<()>,
+    ) -> Vec<StepError> {
+        let all: Vec<_> = steps.iter().filter_map(of).collect();
+        match work(self, &all) {
             Ok(()) => {
                 steps.iter().for_each(|step| step.effect(&mut self.state));
                 Vec::new()
             }
-            Err(error) => {
-                vec![StepError { step: "start routing daemons".to_owned(), reason: error.to_string() }]
-            }
+            Err(error) => vec![StepError { step: what.to_owned(), reason: error.to_string() }],
         }
+    }
+
+    fn daemon_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let of = |step| match step {
+            &Step::Daemons { ref node, ref frr } => Some((node.as_str(), frr.as_ref())),
+            _ => None,
+        };
+        self.together(steps, "start routing daemons", of, |builder, all| builder.daemons(all))
     }
 
     fn openflow_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let nodes: Vec<_> = steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::OpenFlow { node, openflow } => Some((node.as_str(), openflow.as_ref())),
-                _ => None,
-            })
-            .collect();
-        match self.openflow(&nodes) {
-            Ok(()) => {
-                steps.iter().for_each(|step| step.effect(&mut self.state));
-                Vec::new()
-            }
-            Err(error) => {
-                vec![StepError { step: "start OpenFlow nodes".to_owned(), reason: error.to_string() }]
-            }
-        }
+        let of = |step| match step {
+            &Step::OpenFlow { ref node, ref openflow } => Some((node.as_str(), openflow.as_ref())),
+            _ => None,
+        };
+        self.together(steps, "start OpenFlow nodes", of, |builder, all| builder.openflow(all))
     }
 
     fn overlay_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let members: Vec<_> = steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Overlays { node, overlays } => Some((node.as_str(), overlays)),
-                _ => None,
-            })
-            .collect();
-        match self.overlays(&members) {
-            Ok(()) => {
-                steps.iter().for_each(|step| step.effect(&mut self.state));
-                Vec::new()
-            }
-            Err(error) => vec![StepError { step: "lead overlays".to_owned(), reason: error.to_string() }],
-        }
+        let of = |step| match step {
+            &Step::Overlays { ref node, ref overlays } => Some((node.as_str(), overlays)),
+            _ => None,
+        };
+        self.together(steps, "lead overlays", of, |builder, all| builder.overlays(all))
+    }
+
+    fn path_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
+        let of = |step| match step {
+            &Step::Paths { ref node, ref paths } => Some((node.as_str(), paths.as_ref())),
+            _ => None,
+        };
+        self.together(steps, "lead paths", of, |builder, all| builder.paths(all))
     }
 
     /// Whether nodes may have an uplink: the gate to the host's network is made with the testbed.

@@ -33,6 +33,8 @@ pub struct Node {
     pub groups: Vec<Arc<OwnedFd>>,
     /// The process of its overlay agent, once it had one.
     pub agent: Option<i32>,
+    /// The process of its path agent, once it had one.
+    pub path_agent: Option<i32>,
     /// The process of its OpenFlow controller, once it had one.
     pub controller: Option<i32>,
 }
@@ -216,6 +218,7 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
         next_index: FIRST_INDEX,
         groups: Vec::new(),
         agent: None,
+        path_agent: None,
         controller: None,
     };
     let mut batch = Batch::default();

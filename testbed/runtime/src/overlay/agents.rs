@@ -1,44 +1,28 @@
 //! Agents in nodes: started, led to what the file says, and taken away.
 
 use super::conversation::Conversation;
-use super::program;
-use crate::build::{Builder, environment};
+use crate::agent::PAUSE;
+use crate::build::Builder;
 use crate::kernel::files::Doing;
-use crate::kernel::namespace::{self, Kind};
-use crate::kernel::parameter::Parameters;
-use crate::kernel::process::{Place, kill_group, start};
-use crate::kernel::{capability, mount};
 use crate::plan::{OverlayState, State};
 use plait_dataplane_overlay::agent::{Places, remove};
-use rustix::process::Signal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The name of a node's agent: the one that commands in the node speak to.
 const AGENT: &str = "default";
-/// Where agents pin what outlives them.
-const PINS: &str = "/sys/fs/bpf";
 /// Where keys of control planes are, for the node's agent alone.
 const KEYS: &str = "/run/plait-overlay";
-/// There once a node's BPF file system is.
-const KEPT: &str = "/run/plait-overlay/pins";
 /// What agents say, in the node's own folder.
 const SAID: &str = "log/overlay.log";
-/// How long an agent may take to answer, and how much longer for each that is started with it.
-const PATIENCE: Duration = Duration::from_secs(20);
-const EACH: Duration = Duration::from_millis(500);
 /// How long members may take to find each other before others go on. Those that never will are no fault of the file:
 /// their links may be down.
 const MEETING: Duration = Duration::from_secs(10);
-/// From one look to the next.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// What agents are made with.
 pub(crate) struct Means {
@@ -78,23 +62,6 @@ impl Means {
     }
 }
 
-/// A node's mount and network namespaces.
-struct Inside<'a> {
-    mount: &'a OwnedFd,
-    network: &'a OwnedFd,
-}
-
-impl Inside<'_> {
-    fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-        namespace::on_thread(|| {
-            namespace::own_files()?;
-            namespace::enter(self.mount, Kind::Mount)?;
-            namespace::enter(self.network, Kind::Network)?;
-            work()
-        })
-    }
-}
-
 impl Builder {
     /// Leads nodes to what they shall be to overlays.
     ///
@@ -120,10 +87,7 @@ impl Builder {
             }
             known.insert(*node, if goes_on { before } else { BTreeMap::new() });
         }
-        for node in &started {
-            self.start_agent(node).doing(|| format!("start the overlay agent of {node}"))?;
-        }
-        self.wait_for_agents(&started)?;
+        self.start_agents(&started)?;
         for (node, wanted) in members {
             self.lead(node, &known[node], wanted).doing(|| format!("overlays of {node}"))?;
         }
@@ -140,8 +104,7 @@ impl Builder {
 
     /// Whether a node's agent lives.
     fn has_agent(&self, node: &str) -> bool {
-        let agent = self.nodes.get(node).and_then(|node| node.agent);
-        agent.is_some_and(|pid| self.children.wait(pid, Duration::ZERO).is_none() && is_alive(pid))
+        self.nodes.get(node).and_then(|node| node.agent).is_some_and(|pid| self.is_running(pid))
     }
 
     /// Whether a node has what an agent keeps, whether or not the agent lives.
@@ -149,62 +112,22 @@ impl Builder {
         self.nodes.get(node).is_some_and(|node| node.agent.is_some())
     }
 
-    /// A node's place, with what agents keep, and its namespaces.
-    fn agent_place(&mut self, node: &str) -> io::Result<Place> {
-        self.place(node, &[capability::NODE, capability::AGENT_MORE].concat())
-    }
-
-    fn start_agent(&mut self, node: &str) -> io::Result<()> {
-        let program = self.overlays.program()?;
-        let folder = program::folder(program)?;
-        let place = self.agent_place(node)?;
-        let view = place.mount.clone().expect("a place has a view");
-        let shown = program::copy()?;
-        let inside = Inside { mount: &view, network: &place.network };
-        inside.run(|| {
-            // Each once in a node's view; a controller may have had the program shown before.
-            if !fs::exists(KEPT)? {
-                mount::bpf(Path::new(PINS)).doing(|| format!("mount {PINS}"))?;
-                fs::create_dir_all(KEPT)?;
+    /// Starts agents of nodes, and waits until they answer.
+    fn start_agents(&mut self, nodes: &[&str]) -> io::Result<()> {
+        let mut started = Vec::new();
+        for &node in nodes {
+            let words = ["overlay", "--agent", AGENT, "agent"].map(str::to_owned);
+            let pid = self
+                .start_agent(node, &words, SAID)
+                .doing(|| format!("start the overlay agent of {node}"))?;
+            tracing::info!(node, pid, "overlay agent started");
+            if let Some(node) = self.nodes.get_mut(node) {
+                node.agent = Some(pid);
             }
-            program::show(&shown)?;
-            // Without it the kernel itself would speak on the overlay's devices.
-            if let Err(error) = Parameters::default().write("net/ipv6/conf/default/addr_gen_mode", "1") {
-                tracing::debug!(%error, "devices of overlays have link-local addresses");
-            }
-            Ok(())
-        })?;
-        let said = File::options().create(true).append(true).open(self.folder(node).join(SAID))?;
-        let mut command = Command::new(program::path(&folder));
-        command.arg0("plait");
-        command.args(["overlay", "--agent", AGENT, "agent"]).env_clear().envs(environment(node, &self.name));
-        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
-        let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
-        tracing::info!(node, pid, "overlay agent started");
-        if let Some(node) = self.nodes.get_mut(node) {
-            node.agent = Some(pid);
+            started.push((node, pid));
         }
-        Ok(())
-    }
-
-    fn wait_for_agents(&mut self, nodes: &[&str]) -> io::Result<()> {
-        let begun = Instant::now();
-        let patience = PATIENCE + EACH * nodes.len() as u32;
-        for node in nodes {
-            loop {
-                let tried = self.converse(node, |_| Ok(()));
-                let Err(error) = tried else { break };
-                if !self.has_agent(node) || begun.elapsed() > patience {
-                    let said = fs::read_to_string(self.folder(node).join(SAID)).unwrap_or_default();
-                    let last = said.lines().last().map_or(error.to_string(), str::to_owned);
-                    return Err(io::Error::other(format!(
-                        "the overlay agent of {node} did not start: {last}"
-                    )));
-                }
-                std::thread::sleep(PAUSE);
-            }
-        }
-        Ok(())
+        let ask = || Conversation::begin(&Places::of(AGENT).socket()).map(drop);
+        self.wait_for_answers(&started, SAID, "overlay", ask)
     }
 
     /// Speaks with a node's agent, inside the node.
@@ -213,10 +136,7 @@ impl Builder {
         node: &str,
         work: impl FnOnce(&mut Conversation) -> io::Result<T> + Send,
     ) -> io::Result<T> {
-        let place = self.agent_place(node)?;
-        let view = place.mount.clone().expect("a place has a view");
-        let inside = Inside { mount: &view, network: &place.network };
-        inside.run(|| work(&mut Conversation::begin(&Places::of(AGENT).socket())?))
+        self.inside(node, || work(&mut Conversation::begin(&Places::of(AGENT).socket())?))
     }
 
     /// Tells an agent all but who decides routes.
@@ -296,15 +216,9 @@ impl Builder {
     /// Ends a node's agent, and takes away all that it made.
     fn remove_agent(&mut self, node: &str) -> io::Result<()> {
         let Some(pid) = self.nodes.get_mut(node).and_then(|node| node.agent.take()) else { return Ok(()) };
-        kill_group(pid, Signal::KILL);
-        let begun = Instant::now();
-        while is_alive(pid) && begun.elapsed() < PATIENCE {
-            self.children.wait(pid, PAUSE);
-        }
-        let place = self.agent_place(node)?;
-        let view = place.mount.clone().expect("a place has a view");
+        self.end_agent(pid);
         let keys = self.overlays.keys.keys().map(|overlay| key_file(overlay)).collect::<Vec<_>>();
-        Inside { mount: &view, network: &place.network }.run(|| {
+        self.inside(node, || {
             keys.iter().for_each(|key| drop(fs::remove_file(key)));
             remove(&Places::of(AGENT)).map_err(io::Error::other)
         })
@@ -326,10 +240,6 @@ fn can_go_on(before: &BTreeMap<String, OverlayState>, wanted: &BTreeMap<String, 
 
 fn all_ids(state: &State, overlay: &str) -> BTreeSet<plait_model_overlay::NodeId> {
     state.nodes.values().filter_map(|node| Some(node.overlays.get(overlay)?.id)).collect()
-}
-
-fn is_alive(pid: RawFd) -> bool {
-    crate::kernel::process::start_time(pid).is_some()
 }
 
 fn key_file(overlay: &str) -> PathBuf {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// is the same in both is not touched.
 ///
 /// The order is that in which the kernel can follow: links go before nodes, nodes come before links, addresses before
-/// routes, daemons, overlays and commands last.
+/// routes, daemons, overlays, paths and commands last.
 pub fn plan(desired: &State, observed: &State) -> Vec<Step> {
     let mut plan = Planner { now: observed.clone(), steps: Vec::new() };
     let rebuilt: Vec<&String> = observed
@@ -71,6 +71,11 @@ pub fn plan(desired: &State, observed: &State) -> Vec<Step> {
     for (name, node) in &desired.nodes {
         if plan.now.nodes[name].overlays != node.overlays {
             plan.step(Step::Overlays { node: name.clone(), overlays: node.overlays.clone() });
+        }
+    }
+    for (name, node) in &desired.nodes {
+        if plan.now.nodes[name].paths != node.paths {
+            plan.step(Step::Paths { node: name.clone(), paths: node.paths.clone() });
         }
     }
     for (name, node) in &desired.nodes {

@@ -14,7 +14,7 @@ pub use desired::{Wishes, auxiliary, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
     Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OpenFlowController, OpenFlowState,
-    OpenFlowSwitch, OverlayControl, OverlayDevice, OverlayState, Realisation, RouteState, STATE_VERSION,
-    State,
+    OpenFlowSwitch, OverlayControl, OverlayDevice, OverlayState, PathLearning, PathsState, Realisation,
+    RouteState, STATE_VERSION, State,
 };
 pub use step::Step;

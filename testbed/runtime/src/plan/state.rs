@@ -4,12 +4,13 @@ use crate::section::OPENFLOW_SWITCH;
 use indexmap::IndexMap;
 use ipnet::IpNet;
 use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Evpn, Identifier};
+use plait_dataplane_paths::protocol::{Policy, Static};
 use plait_model_link::{Conditions, ConditionsSpec};
 use plait_model_overlay::{Application, NodeId};
 use plait_model_topology::vocabulary::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Version of [`State`] on the control socket.
 pub const STATE_VERSION: u32 = 1;
@@ -66,6 +67,9 @@ pub struct NodeState {
     /// The overlays it is a member of, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overlays: BTreeMap<String, OverlayState>,
+    /// What it does about paths, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<PathsState>,
 }
 
 impl NodeState {
@@ -162,6 +166,48 @@ pub struct OpenFlowController {
     pub app: String,
     /// Where it listens for switches.
     pub listen: SocketAddr,
+}
+
+/// What a node does about paths.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathsState {
+    /// Interfaces whose packets are steered.
+    pub devices: Vec<String>,
+    /// The source of all headers.
+    pub source: Ipv4Addr,
+    /// What stands between them.
+    pub encapsulation: plait_dataplane_paths::Encapsulation,
+    /// Which path a flow goes by.
+    pub policy: Policy,
+    /// What a flow that moves waits for, in microseconds.
+    pub spread_micros: u64,
+    /// The address that it takes headers off for.
+    pub relay: Option<Ipv4Addr>,
+    /// Interfaces that lead outside.
+    pub borders: Vec<String>,
+    /// How it learns the fabric, if it does.
+    pub learning: Option<PathLearning>,
+    /// Lists that it is told.
+    pub statics: BTreeMap<IpNet, Static>,
+}
+
+/// How a node learns the fabric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathLearning {
+    /// Interfaces on which it listens to OSPF.
+    pub interfaces: Vec<String>,
+    /// Whether there is one neighbour at most on each.
+    pub point_to_point: bool,
+    /// Seconds between two Hellos.
+    pub hello: u16,
+    /// Seconds without any until a neighbour is dead.
+    pub dead: u32,
+    /// How many paths to each router.
+    pub k: u8,
+    /// How relays are found, as `plait paths agent --method` has it.
+    pub method: String,
+    /// How many switches and links, each direction counted, there are to learn.
+    pub fabric: (usize, usize),
 }
 
 /// What a node is to an overlay.

@@ -1,6 +1,6 @@
 //! The steps a plan is made of.
 
-use super::{FrrState, LinkState, NodeState, OpenFlowState, OverlayState, RouteState, State};
+use super::{FrrState, LinkState, NodeState, OpenFlowState, OverlayState, PathsState, RouteState, State};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -82,6 +82,13 @@ pub enum Step {
         /// The overlays it is a member of from here on.
         overlays: BTreeMap<String, OverlayState>,
     },
+    /// Lead a node's path agent to what it shall do about paths, or stop it.
+    Paths {
+        /// The node.
+        node: String,
+        /// What it does from here on.
+        paths: Option<PathsState>,
+    },
     /// Unplug a link and remove its devices.
     RemoveLink {
         /// Its name.
@@ -124,6 +131,7 @@ impl Step {
             Self::Hosts(..) => "hosts",
             Self::OpenFlow { .. } => "openflow",
             Self::Overlays { .. } => "overlays",
+            Self::Paths { .. } => "paths",
             Self::RemoveLink { .. } => "remove_link",
             Self::RemoveNode { .. } => "remove_node",
             Self::Routes { .. } => "routes",
@@ -152,6 +160,7 @@ impl Step {
                     frr: None,
                     openflow: None,
                     overlays: BTreeMap::new(),
+                    paths: None,
                     ..(**node).clone()
                 };
                 state.nodes.insert(name.clone(), node);
@@ -206,6 +215,11 @@ impl Step {
             Self::Overlays { node, overlays } => {
                 if let Some(node) = state.nodes.get_mut(node) {
                     node.overlays.clone_from(overlays);
+                }
+            }
+            Self::Paths { node, paths } => {
+                if let Some(node) = state.nodes.get_mut(node) {
+                    node.paths.clone_from(paths);
                 }
             }
             Self::RemoveLink { name } => {
@@ -274,6 +288,15 @@ impl fmt::Display for Step {
                 write!(f, "~ openflow {node}  controller {} at {}", controller.app, controller.listen)
             }
             Self::OpenFlow { node, openflow: None } => write!(f, "~ openflow {node}  stop"),
+            Self::Paths { node, paths: None } => write!(f, "~ paths {node}  none"),
+            Self::Paths { node, paths: Some(paths) } => {
+                let role = match (&paths.relay, paths.learning.is_some()) {
+                    (Some(relay), _) => format!("relay {relay}"),
+                    (None, true) => "learnt".to_owned(),
+                    (None, false) => format!("to {} prefixes", paths.statics.len()),
+                };
+                write!(f, "~ paths {node}  {role}")
+            }
             Self::Overlays { node, overlays } if overlays.is_empty() => write!(f, "~ overlays {node}  leave"),
             Self::Overlays { node, overlays } => {
                 write!(f, "~ overlays {node}  {}", overlays.keys().cloned().collect::<Vec<_>>().join(" "))

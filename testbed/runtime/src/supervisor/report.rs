@@ -35,6 +35,7 @@ impl Supervisor {
                 .flat_map(|frr| frr.daemons.clone())
                 .chain(node.openflow.iter().flat_map(openflow::daemons).map(|daemon| (*daemon).to_owned()))
                 .chain((!node.overlays.is_empty()).then(|| "overlay".to_owned()))
+                .chain(node.paths.is_some().then(|| "paths".to_owned()))
                 .collect(),
             limits: node.limits,
         });

@@ -9,7 +9,7 @@ pub use link::{auxiliary, choose};
 pub(crate) use node::switch;
 
 use super::{InterfaceState, LinkState, STATE_VERSION, State};
-use crate::{openflow, overlay};
+use crate::{openflow, overlay, paths};
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::Map;
@@ -97,6 +97,7 @@ pub fn desired(
     }
     state.hosts = hosts::hosts(network, assignment);
     faults.extend(overlay::put_in(&mut state, network, assignment).err().unwrap_or_default());
+    faults.extend(paths::put_in(&mut state, network, assignment).err().unwrap_or_default());
     faults.extend(openflow::put_in(&mut state, network, assignment));
     state.assignment = serde_json::to_value(assignment).ok();
     if faults.is_empty() { Ok(state) } else { Err(faults) }

@@ -70,6 +70,7 @@ pub(super) fn node_state(
         uplink: flag(&node.extra, "uplink"),
         congestion_control,
         overlays: BTreeMap::new(),
+        paths: None,
     })
 }
 
@@ -135,5 +136,6 @@ pub(crate) fn switch(interfaces: BTreeMap<String, InterfaceState>) -> NodeState 
         uplink: false,
         congestion_control: None,
         overlays: BTreeMap::new(),
+        paths: None,
     }
 }

@@ -1,0 +1,226 @@
+//! `paths:` in network files: hosts choose paths through routers that take headers off.
+
+mod common;
+
+use common::{Person, Testbed, eventually, installed, skip, steps};
+use serde_json::Value;
+use std::path::Path;
+
+/// Two hosts, and two ways between their routers: the lower one is longer.
+fn diamond(paths: &str) -> String {
+    format!(
+        "plait: 1\nnodes: {{h1: host, h2: host, s1: router, up: router, down: router, s2: router}}\n\
+         links: [h1-s1, s1-up, up-s2, {{endpoints: [s1, down], cost: 2}}, {{endpoints: [down, s2], cost: 2}}, s2-h2]\n\
+         {paths}"
+    )
+}
+
+/// What the agent of a node answers.
+fn asked(testbed: &Testbed<'_>, node: &str, words: &str) -> Value {
+    let words: Vec<&str> = words.split(' ').collect();
+    testbed.exec(node, &[&["plait", "paths", "--json"], &words[..]].concat()).json()
+}
+
+/// The lists of a host's only prefix.
+fn lists(testbed: &Testbed<'_>, node: &str) -> Vec<Vec<String>> {
+    let shown = asked(testbed, node, "show");
+    let lists = shown[0]["lists"].as_array().cloned().unwrap_or_default();
+    let relays = |list: &Value| serde_json::from_value(list["relays"].clone()).unwrap();
+    lists.iter().map(relays).collect()
+}
+
+/// Packets that came to an interface with the headers' source.
+fn received(testbed: &Testbed<'_>, node: &str, interface: &str) -> u64 {
+    let file = format!("/sys/class/net/{interface}/statistics/rx_packets");
+    testbed.exec(node, &["cat", &file]).fine().trim().parse().unwrap()
+}
+
+/// Sends a datagram from a port, which is a flow of its own.
+fn send(testbed: &Testbed<'_>, port: u16) {
+    testbed.exec("h1", &["bash", "-c", &format!("echo hello > /dev/udp/h2/{port}")]).fine();
+}
+
+/// A host's prefix as the file's addresses have it.
+fn prefix(testbed: &Testbed<'_>) -> String {
+    asked(testbed, "h1", "show")[0]["prefix"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testbed() {
+    let Some(person) = Person::root() else { return };
+    let testbed = person.up(&diamond("paths: {k: 2, select: round-robin}\n"));
+    // The shortest path needs no relay; the longer one is named by the router on it.
+    assert_eq!(lists(&testbed, "h1"), [vec![], vec!["10.255.0.3".to_owned()]]);
+    let before = received(&testbed, "down", "eth0");
+    for port in 1..=8 {
+        send(&testbed, port);
+    }
+    assert!(eventually(|| received(&testbed, "down", "eth0") >= before + 4), "each other flow goes by it");
+    let shown = asked(&testbed, "h1", "show");
+    let packets = |list: usize| shown[0]["lists"][list]["packets"].as_u64().unwrap();
+    assert_eq!((packets(0), packets(1)), (4, 4), "{shown}");
+
+    // By hand, in the words of iplb's author, on top of what the file says.
+    let prefix = prefix(&testbed);
+    let lb = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        testbed.exec("h1", &[&["plait", "ip", "lb"], &words[..]].concat())
+    };
+    lb(&format!("add prefix {prefix} relay 10.255.0.2,10.255.0.4 type gre select flow-based")).fine();
+    assert_eq!(lists(&testbed, "h1")[2], ["10.255.0.2", "10.255.0.4"]);
+    lb(&format!("add prefix {prefix} relay 10.255.0.2 type gue"))
+        .fails_saying(1, &["are of type gre", "plait paths del prefix"]);
+    lb("del prefix 10.9.0.0/16").fails_saying(1, &["nobody added that"]);
+
+    // A flow around a hot link.
+    send(&testbed, 99);
+    let flows = asked(&testbed, "h1", "flows");
+    let flow =
+        flows.as_array().unwrap().iter().find(|row| row["flow"].as_str().unwrap().ends_with(":99")).unwrap();
+    let name: Vec<&str> =
+        flow["flow"].as_str().unwrap().split([' ', '>']).filter(|word| !word.is_empty()).collect();
+    testbed.exec("h1", &["plait", "paths", "move", name[0], name[1], name[2], "--to", "1"]).fine();
+    testbed
+        .exec("h1", &["plait", "paths", "move", name[0], name[1], name[2], "--to", "7"])
+        .fails_saying(1, &["no list 7"]);
+    testbed
+        .exec("h1", &["plait", "paths", "move", "tcp", "10.9.9.9:1", "10.9.9.9:2", "--to", "0"])
+        .fails_saying(1, &["no flow `tcp 10.9.9.9:1 > 10.9.9.9:2`"]);
+    let port = name[1].rsplit_once(':').unwrap().1;
+    if installed("socat") {
+        let before = received(&testbed, "down", "eth0");
+        testbed
+            .shell("h1", &format!("sleep 0.05; echo again | socat -u - UDP:h2:99,sourceport={port}"))
+            .fine();
+        assert!(
+            eventually(|| received(&testbed, "down", "eth0") > before),
+            "{}",
+            asked(&testbed, "h1", "flows")
+        );
+    }
+
+    // Nothing stops while the agent is dead, and its successor knows what was said.
+    let known = lists(&testbed, "h1");
+    testbed.exec("h1", &["pkill", "-KILL", "-f", "paths --agent default agent"]);
+    assert!(eventually(|| testbed.exec("h1", &["plait", "paths", "show"]).code() == Some(1)));
+    let before = received(&testbed, "down", "eth0");
+    (1..=16).for_each(|port| send(&testbed, 1000 + port));
+    assert!(eventually(|| received(&testbed, "down", "eth0") > before), "by its hash, one of sixteen does");
+    let text = diamond("paths: {k: 2, select: round-robin, spread: 20ms}\n");
+    let changed = steps(&testbed.apply(&text).json());
+    assert!(changed.iter().any(|step| step.contains("paths h1")), "{changed:?}");
+    assert_eq!(lists(&testbed, "h1"), known);
+    assert!(steps(&testbed.apply(&text).json()).is_empty());
+
+    // Without the section all is as if it had never been.
+    testbed.apply(&diamond("")).fine();
+    assert!(!testbed.exec("s1", &["ip", "-4", "addr", "show", "lo"]).fine().contains("10.255."));
+    assert!(testbed.exec("h1", &["ls", "/sys/fs/bpf"]).fine().trim().is_empty());
+    testbed.exec("h1", &["ping", "-c", "1", "-W", "5", "h2"]).fine();
+    testbed.down();
+}
+
+#[test]
+fn an_open_connection_bears_higher_stacks_and_lower_ones() {
+    let Some(person) = Person::root() else { return };
+    if !installed("iperf3") {
+        return;
+    }
+    let testbed = person.up(&diamond("paths: {learn: none, lists: {h1: {10.0.0.0/8: [[down]]}}}\n"));
+    let server = testbed.background("h2", "exec iperf3 -s -1");
+    assert!(eventually(|| testbed.shell("h2", "ss -Hltn 'sport = 5201' | grep -q .").code() == Some(0)));
+    let client = testbed.background("h1", "exec iperf3 -c h2 -t 4 -J");
+    let change = |verb: &str, relays: &str| {
+        let words = ["plait", "paths", verb, "prefix", "10.0.0.0/8", "relay", relays];
+        testbed.exec("h1", &words).fine();
+    };
+    assert!(eventually(|| testbed.shell("h1", "ss -Htn 'dport = 5201' | grep -q .").code() == Some(0)));
+    // Superpackets would have wrong lengths in the middle of the second stack: they are no longer made, and made again.
+    for (verb, relays) in [
+        ("add", "10.255.0.3,10.255.0.4,10.255.0.2"),
+        ("del", "10.255.0.3"),
+        ("add", "10.255.0.2"),
+        ("del", "10.255.0.3,10.255.0.4,10.255.0.2"),
+    ] {
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        change(verb, relays);
+    }
+    let report: Value = serde_json::from_str(&client.wait().fine()).unwrap();
+    server.wait().fine();
+    let intervals = report["intervals"].as_array().unwrap();
+    let bytes: Vec<u64> = intervals.iter().map(|of| of["sum"]["bytes"].as_u64().unwrap()).collect();
+    assert!(bytes.iter().all(|bytes| *bytes > 1_000_000), "it never stalls: {bytes:?}");
+    let relays_drop = asked(&testbed, "down", "status")["drops"].clone();
+    assert_eq!(relays_drop, serde_json::json!({}), "lengths were right at every level");
+}
+
+#[test]
+fn hosts_learn_paths_from_routers_and_lose_those_that_failed() {
+    let Some(person) = Person::root() else { return };
+    if !Path::new("/usr/lib/frr/ospfd").exists() {
+        skip("FRR is not installed");
+        return;
+    }
+    let text = "plait: 1\nrouting: {protocol: frr, hello: 1s, dead: 3s}\npaths: {select: round-robin}\n\
+        nodes: {h1: host, h2: host, s1: router, up: router, down: router, s2: router}\n\
+        links: [h1-s1, {endpoints: [s1, up], dynamic: true}, up-s2, s1-down, down-s2, s2-h2]\n";
+    let testbed = person.up(text);
+    // `up` waits for what is to be learnt: one relay for each of the two ways.
+    let both = [["10.255.0.2"], ["10.255.0.3"]];
+    assert!(eventually(|| lists(&testbed, "h1") == both), "{}", asked(&testbed, "h1", "status"));
+    assert!(eventually(|| lists(&testbed, "h2") == both), "{}", asked(&testbed, "h2", "status"));
+    assert_eq!(asked(&testbed, "h1", "show")[0]["origin"], "learnt");
+    // What is said by hand counts before what is learnt, and is taken back.
+    let prefix = prefix(&testbed);
+    testbed.exec("h1", &["plait", "paths", "add", "prefix", &prefix, "relay", "10.255.0.3"]).fine();
+    assert_eq!(lists(&testbed, "h1"), [["10.255.0.3"]]);
+    testbed.exec("h1", &["plait", "paths", "del", "prefix", &prefix]).fine();
+    assert_eq!(lists(&testbed, "h1"), both);
+
+    testbed.link("fail", &["s1-up"]).fine();
+    let only_lower = || lists(&testbed, "h1").iter().all(|list| !list.contains(&"10.255.0.2".to_owned()));
+    assert!(eventually(only_lower), "{}", asked(&testbed, "h1", "show"));
+    assert!(eventually(|| testbed.exec("h1", &["ping", "-c", "1", "-W", "1", "h2"]).code() == Some(0)));
+    testbed.link("recover", &["s1-up"]).fine();
+    assert!(eventually(|| lists(&testbed, "h1") == both), "{}", asked(&testbed, "h1", "status"));
+    let metrics = testbed.exec("h1", &["plait", "paths", "status", "--metrics"]).fine();
+    assert!(metrics.contains("plait_paths_feed_complete{feed=\"OSPF on eth0\"} 1"), "{metrics}");
+    testbed.down();
+}
+
+#[test]
+fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
+    let Some(person) = Person::root() else { return };
+    for (paths, words) in [
+        ("paths: {hosts: [h3]}\n", &["unknown node `h3`", "did you mean", ":4:"][..]),
+        ("paths: {hosts: [s1]}\n", &["`s1` is not a host"]),
+        ("paths: {relays: [h1]}\n", &["`h1` is not a router"]),
+        ("paths: {type: vxlan}\n", &["expected `gre`, `ipip` or `gue`"]),
+        ("paths: {select: weighted}\n", &["have no weights"]),
+        ("paths: {k: 65}\n", &["write a number from 1 to 64"]),
+        ("paths: {learn: ospf}\n", &["no router speaks OSPF", "routing: frr"]),
+        ("paths: {network: 10.0.1.0/24}\n", &["meets 10.0.1.", "choose a `network`"]),
+        ("paths: {network: 10.255.0.0/31}\n", &["no addresses for 4 relays"]),
+        ("paths: {borders: [s1:eth9]}\n", &["no interface `eth9`"]),
+        ("paths: {relays: [up], lists: {h1: {10.0.1.0/24: [[down]]}}}\n", &["`down` takes no headers off"]),
+        ("paths: {lists: {h1: {nowhere: [[down]]}}}\n", &["`nowhere` is no IPv4 prefix"]),
+        ("paths: {speed: 1}\n", &["unknown key `speed`"]),
+    ] {
+        let file = person.file("wrong.yaml", diamond(paths));
+        person.plait(&["plan", file.to_str().unwrap()]).fails_saying(3, words);
+    }
+    let agent = |words: &[&str]| person.plait(&[&["paths", "--agent", "test", "agent"], words].concat());
+    agent(&[]).fails_saying(1, &["there is nothing to do", "--device"]);
+    agent(&["--ospf-api", "127.0.0.1:2607"]).fails_saying(2, &["--access"]);
+    person
+        .plait(&["paths", "--agent", "nobody", "show"])
+        .fails_saying(1, &["start one with `plait paths agent`"]);
+    person.plait(&["paths", "add", "prefix", "10.0.0.0/8"]).fails_saying(2, &["`relay` is missing"]);
+}
+
+#[test]
+fn a_user_is_told_that_paths_need_root() {
+    let Some(person) = Person::user() else { return };
+    let file = person.file("paths.yaml", diamond("paths: {}\n"));
+    person.plait(&["up", file.to_str().unwrap()]).fails_saying(3, &["paths need eBPF", "remove `paths`"]);
+}

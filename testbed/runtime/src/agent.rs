@@ -1,0 +1,117 @@
+//! Agents in nodes: `plait` itself, started where it may load eBPF programs, and spoken with from inside its node.
+
+use crate::build::{Builder, environment};
+use crate::kernel::files::Doing;
+use crate::kernel::namespace::{self, Kind};
+use crate::kernel::parameter::Parameters;
+use crate::kernel::process::{Place, kill_group, start, start_time};
+use crate::kernel::{capability, mount};
+use crate::overlay::program;
+use plait_dataplane_agent::home;
+use rustix::process::Signal;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where agents pin what outlives them.
+const PINS: &str = "/sys/fs/bpf";
+/// How long an agent may take to answer, and how much longer for each that is started with it.
+const PATIENCE: Duration = Duration::from_secs(20);
+const EACH: Duration = Duration::from_millis(500);
+/// From one look to the next.
+pub(crate) const PAUSE: Duration = Duration::from_millis(5);
+
+impl Builder {
+    /// A node's place, with what agents keep, and its namespaces.
+    fn agent_place(&mut self, node: &str) -> io::Result<Place> {
+        self.place(node, &[capability::NODE, capability::AGENT_MORE].concat())
+    }
+
+    /// Does something in a node's mount and network namespaces.
+    pub(crate) fn inside<T: Send>(
+        &mut self,
+        node: &str,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        let place = self.agent_place(node)?;
+        let (view, network) = (place.mount.as_ref().expect("a place has a view"), &place.network);
+        namespace::on_thread(|| {
+            namespace::own_files()?;
+            namespace::enter(view, Kind::Mount)?;
+            namespace::enter(network, Kind::Network)?;
+            work()
+        })
+    }
+
+    /// Starts an agent in a node. What it says is in a file of the node's own folder.
+    pub(crate) fn start_agent(&mut self, node: &str, words: &[String], said: &str) -> io::Result<i32> {
+        let file = self.overlays.program()?;
+        let folder = program::folder(file)?;
+        let shown = program::copy()?;
+        self.inside(node, || {
+            if !home::is_bpffs(Path::new(PINS))? {
+                mount::bpf(Path::new(PINS)).doing(|| format!("mount {PINS}"))?;
+            }
+            program::show(&shown)?;
+            // Without it the kernel itself would speak on the overlay's devices.
+            if let Err(error) = Parameters::default().write("net/ipv6/conf/default/addr_gen_mode", "1") {
+                tracing::debug!(%error, "devices of overlays have link-local addresses");
+            }
+            Ok(())
+        })?;
+        let place = self.agent_place(node)?;
+        let said = File::options().create(true).append(true).open(self.folder(node).join(said))?;
+        let mut command = Command::new(program::path(&folder));
+        command.arg0("plait");
+        command.args(words).env_clear().envs(environment(node, &self.name));
+        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+        self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))
+    }
+
+    /// Waits until agents that were started answer.
+    pub(crate) fn wait_for_answers(
+        &mut self,
+        agents: &[(&str, RawFd)],
+        said: &str,
+        what: &str,
+        ask: impl Fn() -> io::Result<()> + Send + Sync,
+    ) -> io::Result<()> {
+        let begun = Instant::now();
+        let patience = PATIENCE + EACH * agents.len() as u32;
+        for (node, pid) in agents {
+            while let Err(error) = self.inside(node, &ask) {
+                if !self.is_running(*pid) || begun.elapsed() > patience {
+                    let said = fs::read_to_string(self.folder(node).join(said)).unwrap_or_default();
+                    let last = said.lines().last().map_or(error.to_string(), str::to_owned);
+                    return Err(io::Error::other(format!(
+                        "the {what} agent of {node} did not start: {last}"
+                    )));
+                }
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an agent lives.
+    pub(crate) fn is_running(&self, pid: RawFd) -> bool {
+        self.children.wait(pid, Duration::ZERO).is_none() && is_alive(pid)
+    }
+
+    /// Ends an agent.
+    pub(crate) fn end_agent(&self, pid: RawFd) {
+        kill_group(pid, Signal::KILL);
+        let begun = Instant::now();
+        while is_alive(pid) && begun.elapsed() < PATIENCE {
+            self.children.wait(pid, PAUSE);
+        }
+    }
+}
+
+fn is_alive(pid: RawFd) -> bool {
+    start_time(pid).is_some()
+}

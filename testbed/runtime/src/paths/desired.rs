@@ -1,0 +1,163 @@
+//! From paths to what each node does about them.
+
+use super::lists::{lists, size};
+use super::resolve::{Learn, Resolved, resolve};
+use crate::plan::{PathLearning, PathsState, RouteState, State};
+use crate::section::{MethodWord, Paths};
+use ipnet::{IpNet, Ipv4Net};
+use plait_dataplane_paths::protocol::Static;
+use plait_model_topology::address::{Assignment, segments};
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::network::{Network, NodeIndex, Port, Routing};
+use plait_model_topology::route::TableBuilder;
+use plait_model_topology::section as decode_section;
+use plait_model_topology::vocabulary::Role;
+
+/// Puts the paths of a network into the state that realises it.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn put_in(
+    state: &mut State,
+    network: &Network,
+    assignment: &Assignment,
+) -> Result<(), Vec<Diagnostic>> {
+    let written = decode_section::<Paths>(&network.sections, "paths").map_err(|fault| vec![fault])?;
+    let Some(written) = written else { return Ok(()) };
+    let paths = resolve(&written, network)?;
+    overlapping(&paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
+    let mut all = lists(&paths, network, assignment);
+    let fabric = size(&paths, network, assignment);
+    for (index, node) in network.nodes.iter().enumerate() {
+        let is_host = paths.hosts.contains(&index);
+        let relay = paths.relays.get(&index).copied();
+        let borders = paths.borders.get(&index).cloned().unwrap_or_default();
+        if !is_host && relay.is_none() && borders.is_empty() {
+            continue;
+        }
+        let devices = devices(network, assignment, index);
+        let to = |lists: Vec<_>| Static {
+            lists: lists.into_iter().map(|list| (list, 1)).collect(),
+            encapsulation: paths.encapsulation,
+            policy: paths.policy,
+        };
+        let statics = all.remove(&index).unwrap_or_default();
+        let made = PathsState {
+            devices: if is_host { devices.clone() } else { Vec::new() },
+            source: paths.source,
+            encapsulation: paths.encapsulation,
+            policy: paths.policy,
+            spread_micros: paths.spread.as_micros() as u64,
+            relay,
+            borders,
+            learning: learning(&paths, network, index, devices, fabric).filter(|_| is_host),
+            statics: statics.into_iter().map(|(prefix, lists)| (prefix, to(lists))).collect(),
+        };
+        if let Some(known) = state.nodes.get_mut(&node.name) {
+            known.paths = Some(made);
+        }
+    }
+    for node in state.nodes.values_mut().filter(|node| node.role != Role::Switch) {
+        // What comes with the headers' source comes from nowhere, and what was inside by another way than the host's own.
+        for of in ["all", "default"] {
+            node.sysctls.entry(format!("net.ipv4.conf.{of}.rp_filter")).or_insert("0".to_owned());
+        }
+    }
+    if network.routing == Routing::Static {
+        routes(state, &paths, network, assignment);
+    }
+    for (relay, address) in &paths.relays {
+        state.hosts.push(((*address).into(), format!("{}-relay", network.nodes[*relay].name)));
+    }
+    Ok(())
+}
+
+/// Addresses of relays that are those of somebody else, too; and a source that is.
+fn overlapping(paths: &Resolved, network: &Network, assignment: &Assignment) -> Option<Diagnostic> {
+    let pool = IpNet::V4(paths.network.value);
+    let mut all = (0..network.nodes.len()).flat_map(|node| assignment.all(node));
+    let source = IpNet::from(std::net::IpAddr::from(paths.source));
+    let other = all.find(|net| {
+        pool.contains(&net.addr()) || net.contains(&pool.network()) || net.contains(&source.addr())
+    })?;
+    let (span, what, help) = match other.contains(&source.addr()) {
+        true => (
+            paths.network.span,
+            format!("{}, the source of headers,", paths.source),
+            "choose a `source` that nobody has",
+        ),
+        false => {
+            (paths.network.span, pool.to_string(), "choose a `network` for relays that nothing else has")
+        }
+    };
+    Some(Diagnostic::new(span, format!("{what} meets {} of the network", other.trunc())).help(help))
+}
+
+/// A node's interfaces that have IPv4.
+fn devices(network: &Network, assignment: &Assignment, node: NodeIndex) -> Vec<String> {
+    let has_ipv4 = |interface: &usize| {
+        let port = Port { node, interface: *interface };
+        assignment.addresses(port).iter().any(|net| matches!(net, IpNet::V4(_)))
+    };
+    let interfaces = &network.nodes[node].interfaces;
+    (0..interfaces.len()).filter(has_ipv4).map(|interface| interfaces[interface].name.clone()).collect()
+}
+
+fn learning(
+    paths: &Resolved,
+    network: &Network,
+    node: NodeIndex,
+    devices: Vec<String>,
+    fabric: (usize, usize),
+) -> Option<PathLearning> {
+    let Routing::Frr(routing) = &network.routing else { return None };
+    if paths.learn != Learn::Ospf {
+        return None;
+    }
+    let seconds = |span: plait_model_quantity::TimeSpan| span.as_nanos() / 1_000_000_000;
+    let of = &network.nodes[node].interfaces;
+    let is_alone = |name: &String| {
+        let interface = of.iter().position(|interface| interface.name == *name);
+        interface.is_some_and(|interface| is_point_to_point(network, Port { node, interface }))
+    };
+    Some(PathLearning {
+        point_to_point: devices.iter().all(is_alone),
+        interfaces: devices,
+        hello: seconds(routing.hello) as u16,
+        dead: seconds(routing.dead) as u32,
+        k: paths.settings.k as u8,
+        method: match paths.method {
+            MethodWord::Sure => "sure",
+            MethodWord::Faithful => "faithful",
+            MethodWord::FatTree => "fat-tree",
+        }
+        .to_owned(),
+        fabric,
+    })
+}
+
+/// Whether two alone are on the segment of a port.
+pub fn is_point_to_point(network: &Network, port: Port) -> bool {
+    segments(network).iter().any(|segment| segment.ports.contains(&port) && segment.ports.len() == 2)
+}
+
+/// Static routes to relays' own addresses. Who sends everything one way needs none.
+fn routes(state: &mut State, paths: &Resolved, network: &Network, assignment: &Assignment) {
+    let builder = TableBuilder::new(network, assignment);
+    for (index, node) in network.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Switch) {
+        let Some(known) = state.nodes.get_mut(&node.name) else { continue };
+        if known.routes.iter().any(|route| route.to == IpNet::V4(Ipv4Net::default())) {
+            continue;
+        }
+        let hops = builder.first_hops(index);
+        for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != index) {
+            let Some(hop) = hops[*relay] else { continue };
+            known.routes.insert(RouteState {
+                to: IpNet::from(std::net::IpAddr::from(*address)),
+                via: hop.via,
+                interface: Some(node.interfaces[hop.interface].name.clone()),
+                congestion_control: None,
+            });
+        }
+    }
+}

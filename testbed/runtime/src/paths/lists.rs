@@ -1,0 +1,111 @@
+//! Relay lists that follow from a file whose routes are static.
+
+use super::resolve::{Learn, Resolved};
+use ipnet::IpNet;
+use plait_control_paths::{Fabric, Link, Plan, RelayList, Switch, Table};
+use plait_model_topology::Network;
+use plait_model_topology::address::{Assignment, subnets};
+use plait_model_topology::network::{Attachment, NodeIndex, Port};
+use plait_model_topology::vocabulary::Role;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+/// Of each host that chooses: its prefixes, and their lists.
+///
+/// Routers are the fabric's switches, by their places in the file as IDs; behind one lies each prefix that it is the only
+/// router of. A host's paths begin at the first router on its links.
+pub fn lists(
+    paths: &Resolved,
+    network: &Network,
+    assignment: &Assignment,
+) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<RelayList>>> {
+    let mut all: BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<RelayList>>> = BTreeMap::new();
+    if paths.learn == Learn::File {
+        let view = View::new(paths, network, assignment);
+        let mut plans: BTreeMap<usize, Table> = BTreeMap::new();
+        for &host in &paths.hosts {
+            let Some(access) = view.access(host) else { continue };
+            let table = plans.entry(access).or_insert_with(|| {
+                Table::of(&Plan::new(paths.settings.clone(), view.fabric.clone(), access))
+            });
+            all.insert(host, table.sets().map(|(prefix, lists)| (*prefix, lists.to_vec())).collect());
+        }
+    }
+    for (host, prefixes) in &paths.by_hand {
+        let address = |relay: &NodeIndex| paths.relays.get(relay).map(|own| (*own).into());
+        for (prefix, lists) in prefixes {
+            let lists = lists.iter().map(|list| list.iter().filter_map(address).collect()).collect();
+            all.entry(*host).or_default().insert(*prefix, lists);
+        }
+    }
+    all
+}
+
+/// How many switches and links, each direction counted, path control sees in a network.
+pub(super) fn size(paths: &Resolved, network: &Network, assignment: &Assignment) -> (usize, usize) {
+    let view = View::new(paths, network, assignment);
+    (view.fabric.switches().len(), view.fabric.links().len())
+}
+
+/// A network as path control sees it.
+struct View {
+    fabric: Fabric,
+    /// Routers on the links of each host, in the order of its interfaces, by their switches.
+    routers_of: BTreeMap<NodeIndex, usize>,
+}
+
+impl View {
+    fn new(paths: &Resolved, network: &Network, assignment: &Assignment) -> Self {
+        let is_router = |node: NodeIndex| network.nodes[node].role == Role::Router;
+        let routers: Vec<NodeIndex> = (0..network.nodes.len()).filter(|node| is_router(*node)).collect();
+        let place: BTreeMap<NodeIndex, usize> =
+            routers.iter().enumerate().map(|(at, node)| (*node, at)).collect();
+        let mut prefixes = vec![Vec::new(); routers.len()];
+        let (mut links, mut routers_of) = (Vec::new(), BTreeMap::new());
+        for subnet in
+            subnets(network, assignment).into_iter().filter(|subnet| matches!(subnet.prefix, IpNet::V4(_)))
+        {
+            let ports: Vec<Port> = subnet.members.iter().map(|(port, _)| *port).collect();
+            let here: Vec<Port> = ports.iter().copied().filter(|port| is_router(port.node)).collect();
+            let others: BTreeSet<NodeIndex> = here.iter().map(|port| port.node).collect();
+            if let (1, Some(router)) = (others.len(), here.first()) {
+                prefixes[place[&router.node]].push(subnet.prefix);
+            }
+            for from in &here {
+                for to in here.iter().filter(|to| to.node != from.node) {
+                    let (a, b) = (place[&from.node] as u32, place[&to.node] as u32);
+                    links.push(Link { from: a, to: b, cost: cost(network, *from) });
+                }
+            }
+            for host in ports.iter().filter(|port| network.nodes[port.node].role == Role::Host) {
+                if let Some(router) = here.first() {
+                    let near = (host.interface, place[&router.node]);
+                    let known = routers_of.entry(host.node).or_insert(near);
+                    *known = (*known).min(near);
+                }
+            }
+        }
+        let switch = |(at, node): (usize, &NodeIndex)| Switch {
+            // In the order of the file.
+            id: Ipv4Addr::from(at as u32 + 1),
+            relay: paths.relays.get(node).map(|own| (*own).into()),
+            prefixes: std::mem::take(&mut prefixes[at]),
+        };
+        let switches = routers.iter().enumerate().map(switch).collect();
+        let routers_of = routers_of.into_iter().map(|(host, (_, router))| (host, router)).collect();
+        Self { fabric: Fabric::new(switches, links), routers_of }
+    }
+
+    /// The switch that a host is behind.
+    fn access(&self, host: NodeIndex) -> Option<usize> {
+        self.routers_of.get(&host).copied()
+    }
+}
+
+/// What sending by a port costs.
+fn cost(network: &Network, port: Port) -> u32 {
+    match network.nodes[port.node].interfaces[port.interface].attachment {
+        Attachment::Link { link, .. } => network.links[link].cost,
+        Attachment::Lan { lan, .. } => network.lans[lan].cost,
+    }
+}

@@ -1,0 +1,255 @@
+//! What `paths:` means in a network, with every default applied and every name resolved.
+
+use crate::section::{LearnWord, MethodWord, NodeName, Paths};
+use ipnet::{IpNet, Ipv4Net};
+use plait_control_paths::{Method, Settings};
+use plait_dataplane_paths::Encapsulation;
+use plait_dataplane_paths::protocol::Policy;
+use plait_model_topology::Network;
+use plait_model_topology::diagnostic::{Diagnostic, suggest};
+use plait_model_topology::document::{Span, Spanned};
+use plait_model_topology::network::{NodeIndex, Routing};
+use plait_model_topology::vocabulary::Role;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Who says which paths there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learn {
+    /// Plait, once.
+    File,
+    /// iplbd in each host.
+    Ospf,
+    /// Nobody.
+    None,
+}
+
+/// Paths that hosts choose.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The hosts that choose.
+    pub hosts: Vec<NodeIndex>,
+    /// The routers that take headers off, and the addresses that headers name them by.
+    pub relays: BTreeMap<NodeIndex, Ipv4Addr>,
+    /// Who says which paths there are.
+    pub learn: Learn,
+    /// What stands between headers.
+    pub encapsulation: Encapsulation,
+    /// Which of the paths a flow goes by.
+    pub policy: Policy,
+    /// What is planned.
+    pub settings: Settings,
+    /// How relays are found, as written.
+    pub method: MethodWord,
+    /// The source of all headers.
+    pub source: Ipv4Addr,
+    /// The prefix of the relays' addresses.
+    pub network: Spanned<Ipv4Net>,
+    /// What a flow that moves waits for.
+    pub spread: Duration,
+    /// Lists by hand: relays of hosts, by prefix.
+    pub by_hand: BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<Vec<NodeIndex>>>>,
+    /// Interfaces that lead outside.
+    pub borders: BTreeMap<NodeIndex, Vec<String>>,
+}
+
+impl Resolved {
+    /// Whether a node listens to routers to learn paths.
+    pub fn listens(&self, node: NodeIndex) -> bool {
+        self.learn == Learn::Ospf && self.hosts.contains(&node)
+    }
+}
+
+/// The most paths to a router: what a set holds.
+const MOST_PATHS: u8 = 64;
+/// The source of headers, where the file names none: of a block that nobody has (RFC 5737).
+const SOURCE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+/// Relays' addresses, where the file names no prefix.
+const NETWORK: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 255, 0, 0), 16);
+
+/// What paths of a file mean.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn resolve(written: &Paths, network: &Network) -> Result<Resolved, Vec<Diagnostic>> {
+    let mut resolver = Resolver { network, faults: Vec::new() };
+    let resolved = resolver.paths(written);
+    if resolver.faults.is_empty() { Ok(resolved) } else { Err(resolver.faults) }
+}
+
+struct Resolver<'a> {
+    network: &'a Network,
+    faults: Vec<Diagnostic>,
+}
+
+impl Resolver<'_> {
+    fn fault(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.faults.push(Diagnostic::new(span, message).help(help));
+    }
+
+    fn paths(&mut self, written: &Paths) -> Resolved {
+        let hosts = self.nodes(written.hosts.as_deref(), Role::Host, "a host");
+        let pool = written.network.unwrap_or(Spanned::new(NETWORK, Span::default()));
+        let relays = self.nodes(written.relays.as_deref(), Role::Router, "a router");
+        if relays.len() >= pool.value.hosts().count() {
+            let text = format!("{} has no addresses for {} relays", pool.value, relays.len());
+            self.fault(pool.span, text, "write a shorter prefix");
+        }
+        let relays: BTreeMap<_, _> = relays.into_iter().zip(pool.value.hosts()).collect();
+        if let Some(k) = written.k.filter(|k| !(1..=MOST_PATHS).contains(&k.value)) {
+            self.fault(
+                k.span,
+                format!("{} paths", k.value),
+                format!("write a number from 1 to {MOST_PATHS}"),
+            );
+        }
+        if let Some(select) = written.select.filter(|select| select.value.0 == Policy::Weighted) {
+            let help = "write `hash`, `round-robin` or `flow-based`; `plait paths add` gives weights";
+            self.fault(select.span, "paths that are learnt have no weights", help);
+        }
+        let learn = self.learn(written);
+        let method = match written.method {
+            MethodWord::Sure => Method::Sure,
+            MethodWord::Faithful => Method::Faithful,
+            MethodWord::FatTree => Method::FatTree(None),
+        };
+        let k = written.k.map_or(Settings::default().k, |k| k.value.into());
+        Resolved {
+            by_hand: self.by_hand(written, &hosts, &relays),
+            borders: self.borders(written),
+            hosts,
+            relays,
+            learn,
+            encapsulation: written.encapsulation.map_or(Encapsulation::Gre, |word| word.0),
+            policy: written.select.map_or(Policy::Hash, |word| word.value.0),
+            settings: Settings { k, method, ..Settings::default() },
+            method: written.method,
+            source: written.source.map_or(SOURCE, |source| source.value),
+            network: pool,
+            spread: written
+                .spread
+                .map_or(Duration::from_millis(10), |spread| Duration::from_nanos(spread.value.as_nanos())),
+        }
+    }
+
+    /// Who says which paths there are. What daemons route, a file does not know; and without them nobody tells.
+    fn learn(&mut self, written: &Paths) -> Learn {
+        let has_ospf = matches!(&self.network.routing, Routing::Frr(routing) if routing.ospf);
+        let is_static = self.network.routing == Routing::Static;
+        let usual = match () {
+            () if has_ospf => Learn::Ospf,
+            () if is_static => Learn::File,
+            () => Learn::None,
+        };
+        let Some(word) = written.learn else { return usual };
+        match word.value {
+            LearnWord::File if !is_static => {
+                self.fault(
+                    word.span,
+                    "the file's paths are those of `routing: static`",
+                    "write `learn: ospf`, or `learn: none` and `lists`",
+                );
+            }
+            LearnWord::Ospf if !has_ospf => {
+                self.fault(word.span, "no router speaks OSPF", "write `routing: frr`, or `learn: file`");
+            }
+            _ => {}
+        }
+        match word.value {
+            LearnWord::File => Learn::File,
+            LearnWord::Ospf => Learn::Ospf,
+            LearnWord::None => Learn::None,
+        }
+    }
+
+    /// The nodes of names; all of a role without them.
+    fn nodes(&mut self, names: Option<&[Spanned<NodeName>]>, role: Role, what: &str) -> Vec<NodeIndex> {
+        let Some(names) = names else {
+            let all = self.network.nodes.iter().enumerate();
+            return all.filter(|(_, node)| node.role == role).map(|(index, _)| index).collect();
+        };
+        names.iter().filter_map(|name| self.node(&name.value.0, name.span, role, what)).collect()
+    }
+
+    fn node(&mut self, name: &str, span: Span, role: Role, what: &str) -> Option<NodeIndex> {
+        let Some(index) = self.network.node(name) else {
+            let help = suggest(name, self.network.nodes.iter().map(|node| node.name.as_str()));
+            self.fault(span, format!("unknown node `{name}`"), help);
+            return None;
+        };
+        if self.network.nodes[index].role != role {
+            self.fault(span, format!("`{name}` is not {what}"), format!("name {what}"));
+            return None;
+        }
+        Some(index)
+    }
+
+    fn by_hand(
+        &mut self,
+        written: &Paths,
+        hosts: &[NodeIndex],
+        relays: &BTreeMap<NodeIndex, Ipv4Addr>,
+    ) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<Vec<NodeIndex>>>> {
+        let mut all = BTreeMap::new();
+        for (name, prefixes) in written.lists.iter().flatten() {
+            let Some(host) = self.node(&name.value, name.span, Role::Host, "a host") else { continue };
+            if !hosts.contains(&host) {
+                self.fault(name.span, format!("`{}` chooses no paths", name.value), "add it to `hosts`");
+            }
+            let mut of_host = BTreeMap::new();
+            for (prefix, lists) in prefixes {
+                let Ok(net @ IpNet::V4(_)) = prefix.value.parse::<IpNet>() else {
+                    self.fault(
+                        prefix.span,
+                        format!("`{}` is no IPv4 prefix", prefix.value),
+                        "write one like `10.0.2.0/24`",
+                    );
+                    continue;
+                };
+                let mut resolved = Vec::new();
+                for list in lists {
+                    let mut nodes = Vec::new();
+                    for relay in list {
+                        let Some(node) = self.node(&relay.value.0, relay.span, Role::Router, "a router")
+                        else {
+                            continue;
+                        };
+                        if !relays.contains_key(&node) {
+                            let text = format!("`{}` takes no headers off", relay.value.0);
+                            self.fault(relay.span, text, "add it to `relays`");
+                        }
+                        nodes.push(node);
+                    }
+                    resolved.push(nodes);
+                }
+                of_host.insert(net.trunc(), resolved);
+            }
+            all.insert(host, of_host);
+        }
+        all
+    }
+
+    fn borders(&mut self, written: &Paths) -> BTreeMap<NodeIndex, Vec<String>> {
+        let mut all: BTreeMap<NodeIndex, Vec<String>> = BTreeMap::new();
+        for border in written.borders.iter().flatten() {
+            let Some((name, interface)) = border.value.split_once(':') else {
+                self.fault(
+                    border.span,
+                    format!("`{}` is no interface", border.value),
+                    "write one like `r1:eth0`",
+                );
+                continue;
+            };
+            let Some(node) = self.node(name, border.span, Role::Router, "a router") else { continue };
+            let known = &self.network.nodes[node].interfaces;
+            if known.iter().any(|known| known.name == interface) {
+                all.entry(node).or_default().push(interface.to_owned());
+            } else {
+                let help = suggest(interface, known.iter().map(|known| known.name.as_str()));
+                self.fault(border.span, format!("`{name}` has no interface `{interface}`"), help);
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,121 @@
+//! `paths:` as written.
+
+use super::NodeName;
+use indexmap::IndexMap;
+use plait_dataplane_paths::Encapsulation;
+use plait_dataplane_paths::protocol::Policy;
+use plait_model_quantity::TimeSpan;
+use plait_model_topology::document::Spanned;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::net::Ipv4Addr;
+
+/// Paths that hosts choose for their packets, through routers that take headers off.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Paths {
+    /// The hosts that choose; all hosts when not given.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub hosts: Option<Vec<Spanned<NodeName>>>,
+    /// The routers that take headers off; all routers when not given.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub relays: Option<Vec<Spanned<NodeName>>>,
+    /// Who says which paths there are: `file` with `routing: static`, `ospf` with `routing: frr`, when not given.
+    pub learn: Option<Spanned<LearnWord>>,
+    /// What stands between headers: `gre` when not given.
+    #[serde(rename = "type")]
+    pub encapsulation: Option<PathTypeWord>,
+    /// Which of the paths a flow goes by: `hash` when not given.
+    pub select: Option<Spanned<SelectWord>>,
+    /// How many paths to each router; 8 when not given.
+    pub k: Option<Spanned<u8>>,
+    /// How relays are found: `sure` when not given.
+    #[serde(default)]
+    pub method: MethodWord,
+    /// The source of all headers, an address that nobody has; 203.0.113.1 when not given.
+    #[schemars(with = "Option<String>")]
+    pub source: Option<Spanned<Ipv4Addr>>,
+    /// The prefix that relays' addresses are of, in the order of the relays; 10.255.0.0/16 when not given.
+    #[schemars(with = "Option<String>")]
+    pub network: Option<Spanned<ipnet::Ipv4Net>>,
+    /// By how much a packet may be later by one path than by another: what a flow that moves waits for; 10ms when not given.
+    pub spread: Option<Spanned<TimeSpan>>,
+    /// Lists by hand: of hosts, of prefixes, each a list of relays. They count before what is learnt.
+    #[schemars(
+        with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, Vec<Vec<String>>>>>"
+    )]
+    pub lists: Option<IndexMap<Spanned<String>, IndexMap<Spanned<String>, Vec<Vec<Spanned<NodeName>>>>>>,
+    /// Interfaces that lead outside, as `router:eth0`: nothing may come in by them with the headers' source.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub borders: Option<Vec<Spanned<String>>>,
+}
+
+/// Who says which paths there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LearnWord {
+    /// Plait, once: from the file's links.
+    File,
+    /// iplbd in each host, from the OSPF of the routers.
+    Ospf,
+    /// Nobody: by hand alone.
+    None,
+}
+
+/// How relays are found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MethodWord {
+    /// The fewest that lead along the path whatever the routers' hashes do.
+    #[default]
+    Sure,
+    /// As the thesis has it, which some packets leave.
+    Faithful,
+    /// In a fat-tree all shortest paths, each by one relay.
+    FatTree,
+}
+
+/// What stands between headers, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathTypeWord(pub Encapsulation);
+
+/// Which of the paths a flow goes by, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SelectWord(pub Policy);
+
+impl<'de> Deserialize<'de> for PathTypeWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for SelectWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for PathTypeWord {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PathType".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Encapsulation::ALL.map(Encapsulation::name) })
+    }
+}
+
+impl JsonSchema for SelectWord {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PathSelect".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Policy::ALL.map(Policy::name) })
+    }
+}
