@@ -90,8 +90,30 @@ fn what_a_device_behind_a_relay_cuts_is_right() {
     }
 }
 
-/// So that the tests above can fail. Of IP in IP alone the kernel corrects the headers in the middle, too: it goes from one
-/// to the next, where behind those of GRE and UDP it goes on with the packet inside.
+/// Of IP in IP the kernel corrects every header when it cuts: it goes from one to the next, where behind those of GRE and UDP
+/// it goes on with the packet inside. A device that cuts would not.
+#[test]
+fn the_kernel_cuts_a_stack_of_ip_in_ip_right() {
+    let Some(row) = Row::new(5) else { return };
+    row.finishes(0, "r0");
+    let relays = row.relays();
+    for height in [2, 3, 16] {
+        let nodes = up_to(height);
+        let mut paths = row.steers(whole(Encapsulation::Ipip));
+        let lists = vec![list(&nodes)];
+        paths.apply(Operation::Set { prefix: row.prefix(), lists }).unwrap();
+        let capture = Capture::new(&row, 1, left_station(1));
+        row.carries_a_stream();
+        let above: Vec<Ipv4Addr> = nodes.iter().map(|node| relay(*node)).collect();
+        assert!(right(&capture.frames(), Encapsulation::Ipip, &above) >= BYTES);
+        assert!(row.segments(0, "r0") > 1, "superpackets were allowed");
+        refused_nothing(&relays);
+        row.within(0, move || drop(paths));
+        row.sh(0, "ip route flush cache");
+    }
+}
+
+/// So that the tests above can fail.
 #[test]
 fn superpackets_that_are_cut_under_two_headers_say_wrong_lengths() {
     let Some(row) = Row::new(5) else { return };
