@@ -57,3 +57,11 @@ impl Device {
         message
     }
 }
+
+/// Allows superpackets on a device of the calling thread's namespace, as they were before somebody forbade them.
+pub fn allow_superpackets(device: u32, segments: u32) {
+    // Where the device is gone, so is its setting.
+    if let Err(error) = Device::open(device).and_then(|device| device.set_segments(segments)) {
+        tracing::debug!(device, %error, "superpackets are not allowed again");
+    }
+}

@@ -10,6 +10,8 @@
 //! - [`Relay`] takes one header off what comes in for it. Switches that do so in hardware need none.
 //! - [`Border`] keeps out what comes from outside with the stacks' source.
 //!
+//! - [`agent::Agent`] does all of it on a node, for [`Client`]s, and is iplbd where it learns the fabric.
+//!
 //! All headers of a stack have one source, which is nobody's address: a relay knows one tunnel, whoever sends. So nothing
 //! can be answered to it, and what is too long with its stack is refused where it begins.
 //!
@@ -17,14 +19,18 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agent;
+mod client;
 mod device;
 mod error;
 mod options;
 mod paths;
+pub mod protocol;
 mod relay;
 mod report;
 mod slots;
 
+pub use client::Client;
 pub use error::Error;
 pub use options::{Encapsulation, Options, Selector, Superpackets, Ways};
 pub use paths::Paths;

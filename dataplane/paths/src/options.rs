@@ -6,11 +6,15 @@ use plait_control_paths::RelayList;
 use plait_dataplane_bpf::PathSizes;
 use plait_dataplane_reference::paths::tables::{Stack, selector, size};
 use plait_dataplane_reference::tables::encapsulation;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// What stands between the IP headers of a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Encapsulation {
     /// Nothing: 20 bytes a relay.
     Ipip,
@@ -21,12 +25,41 @@ pub enum Encapsulation {
 }
 
 impl Encapsulation {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Ipip, Self::Gre, Self::Gue];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ipip => "ipip",
+            Self::Gre => "gre",
+            Self::Gue => "gue",
+        }
+    }
+
     pub(crate) fn number(self) -> u32 {
         match self {
             Self::Ipip => encapsulation::IPIP,
             Self::Gre => encapsulation::GRE,
             Self::Gue => encapsulation::GUE,
         }
+    }
+}
+
+impl fmt::Display for Encapsulation {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.name())
+    }
+}
+
+impl FromStr for Encapsulation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| "expected `gre`, `ipip` or `gue`".to_owned())
     }
 }
 

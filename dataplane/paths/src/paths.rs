@@ -233,13 +233,16 @@ impl Paths {
     /// The kernel's refusal.
     pub fn flows(&self) -> Result<Vec<FlowReport>, Error> {
         let table = self.programs.table(&path_names::FLOWS)?;
+        let moves = self.programs.table(&path_names::MOVES)?;
         let mut flows = Vec::new();
         for key in table.keys() {
             // It may be gone meanwhile.
             let Some(flow) = table.get(&key)? else { continue };
             let prefix = self.entries.iter().find(|(_, entry)| entry.set == flow.set);
+            let place = moves.get(&key)?.filter(|place| place >> 32 == u64::from(flow.set));
             flows.push(FlowReport {
                 key,
+                moves: place.map(|place| place as u32).filter(|list| *list != flow.list),
                 prefix: prefix.map(|(prefix, _)| (*prefix).into()),
                 list: flow.list,
                 packets: flow.packets,

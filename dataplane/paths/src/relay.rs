@@ -2,10 +2,11 @@
 
 use crate::error::Error;
 use crate::options::Encapsulation;
-use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, PathSizes, path_names};
+use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, PathSizes, path_names, release_path};
 use plait_dataplane_reference::paths::tables::{PathDrop, RelayKey, Steering};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::path::Path;
 
 /// Of tables that relays and borders have and do not use.
 const NO_PATHS: PathSizes = PathSizes { prefixes: 1, sets: 1, stacks: 1, flows: 1 };
@@ -16,14 +17,25 @@ fn load(source: Ipv4Addr) -> Result<PathPrograms, Error> {
 }
 
 /// A relay on devices: takes one header off what comes in for its address from the shared source, and leaves the rest to
-/// the kernel's routing. It goes when this is dropped.
+/// the kernel's routing. It goes when this is dropped, but where it was [kept](Self::succeed).
 pub struct Relay {
     programs: PathPrograms,
-    #[allow(dead_code, reason = "they are held")]
     attachments: Vec<Attachment>,
 }
 
 impl Relay {
+    /// Loads a relay of an address.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn load(own: Ipv4Addr, source: Ipv4Addr, takes: &[Encapsulation]) -> Result<Self, Error> {
+        let programs = load(source)?;
+        let bits = takes.iter().fold(0, |bits, kind| bits | 1 << kind.number());
+        let key = RelayKey { own: own.octets(), source: source.octets() };
+        programs.table(&path_names::RELAYS)?.set(&key, &bits)?;
+        Ok(Self { programs, attachments: Vec::new() })
+    }
+
     /// Puts a relay of an address on devices by their indices.
     ///
     /// # Errors
@@ -34,13 +46,29 @@ impl Relay {
         source: Ipv4Addr,
         takes: &[Encapsulation],
     ) -> Result<Self, Error> {
-        let programs = load(source)?;
-        let bits = takes.iter().fold(0, |bits, kind| bits | 1 << kind.number());
-        let key = RelayKey { own: own.octets(), source: source.octets() };
-        programs.table(&path_names::RELAYS)?.set(&key, &bits)?;
-        let attach = |&device| programs.attach(PathProgram::Relay, device);
-        let attachments = devices.iter().map(attach).collect::<Result<_, _>>()?;
-        Ok(Self { programs, attachments })
+        let mut relay = Self::load(own, source, takes)?;
+        for &device in devices {
+            relay.attachments.push(relay.programs.attach(PathProgram::Relay, device)?);
+        }
+        Ok(relay)
+    }
+
+    /// Puts it on a device in the place of one that a former life kept at a path of a BPF file system. It stays there when
+    /// this is dropped, until [`release`](Self::release).
+    ///
+    /// # Errors
+    /// The kernel's refusal; the path cannot be.
+    pub fn succeed(&mut self, device: u32, path: &Path) -> Result<(), Error> {
+        self.attachments.push(self.programs.succeed(PathProgram::Relay, device, path)?);
+        Ok(())
+    }
+
+    /// Takes off a device what a former life kept at a path.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn release(device: u32, path: &Path) -> Result<(), Error> {
+        Ok(release_path(PathProgram::Relay, device, path)?)
     }
 
     /// What it dropped.
@@ -52,23 +80,49 @@ impl Relay {
     }
 }
 
-/// A border on devices: drops what comes in with the stacks' source. It goes when this is dropped.
+/// A border on devices: drops what comes in with the stacks' source. It goes when this is dropped, but where it was
+/// [kept](Self::succeed).
 pub struct Border {
     programs: PathPrograms,
-    #[allow(dead_code, reason = "they are held")]
     attachments: Vec<Attachment>,
 }
 
 impl Border {
+    /// Loads a border.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn load(source: Ipv4Addr) -> Result<Self, Error> {
+        Ok(Self { programs: load(source)?, attachments: Vec::new() })
+    }
+
     /// Puts a border on devices by their indices: those that lead outside.
     ///
     /// # Errors
     /// No such device; the kernel's refusal.
     pub fn attach(devices: &[u32], source: Ipv4Addr) -> Result<Self, Error> {
-        let programs = load(source)?;
-        let attach = |&device| programs.attach(PathProgram::Border, device);
-        let attachments = devices.iter().map(attach).collect::<Result<_, _>>()?;
-        Ok(Self { programs, attachments })
+        let mut border = Self::load(source)?;
+        for &device in devices {
+            border.attachments.push(border.programs.attach(PathProgram::Border, device)?);
+        }
+        Ok(border)
+    }
+
+    /// As [`Relay::succeed`].
+    ///
+    /// # Errors
+    /// The kernel's refusal; the path cannot be.
+    pub fn succeed(&mut self, device: u32, path: &Path) -> Result<(), Error> {
+        self.attachments.push(self.programs.succeed(PathProgram::Border, device, path)?);
+        Ok(())
+    }
+
+    /// As [`Relay::release`].
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn release(device: u32, path: &Path) -> Result<(), Error> {
+        Ok(release_path(PathProgram::Border, device, path)?)
     }
 
     /// What it dropped.

@@ -14,6 +14,8 @@ pub struct FlowReport {
     pub prefix: Option<IpNet>,
     /// Its list among the prefix's, counted from nought.
     pub list: u32,
+    /// The list that it goes by from its next gap on, where it was moved.
+    pub moves: Option<u32>,
     /// Its packets.
     pub packets: u64,
     /// Their bytes from Ethernet's header on, without the stack.

@@ -8,6 +8,7 @@ mod link;
 mod load;
 mod overlay;
 mod pack;
+mod paths;
 mod run;
 mod shell;
 mod testbed;
@@ -26,6 +27,7 @@ pub use overlay::{
     OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,
 };
 pub use pack::{PackArguments, UnpackArguments};
+pub use paths::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};
 pub use run::{CompareArguments, ReportArguments, RunArguments, TrafficArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use testbed::{
@@ -103,9 +105,9 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     /// Say what a running testbed consists of
     #[command(after_help = "Example:\n  plait inspect demo --json")]
     Inspect(InspectArguments),
-    /// The words of ovstack's and the overlay FIB's authors for an overlay's tables
+    /// The words of ovstack's, the overlay FIB's and iplb's authors for their tables
     #[command(
-        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node\n  plait ip madcap set dev mc0 offset 0 length 48 src 172.16.0.1 proto udp\n  plait ip madcap add id 3c15c2c4f588 dst 10.0.0.1 dev mc0"
+        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node\n  plait ip madcap set dev mc0 offset 0 length 48 src 172.16.0.1 proto udp\n  plait ip madcap add id 3c15c2c4f588 dst 10.0.0.1 dev mc0\n  plait ip lb add prefix 172.16.0.0/24 relay 10.0.0.1,10.0.0.4 type gre"
     )]
     Ip(IpArguments),
     /// Show, change, cut, heal or measure links of a running testbed
@@ -125,6 +127,8 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
 plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     )]
     Pack(PackArguments),
+    /// Choose the paths of this host's packets through unmodified switches, by headers for relays
+    Paths(PathsArguments),
     /// Print what `up` or `apply` would do, without doing it
     #[command(after_help = "Example:\n  plait plan net.yaml")]
     Plan(FileArguments),

@@ -51,6 +51,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Ls => commands::ls::ls(output),
         Command::Man(arguments) => commands::complete::man(arguments),
         Command::Overlay(arguments) => commands::overlay::overlay(arguments, output),
+        Command::Paths(arguments) => commands::paths::paths(arguments, output),
         Command::Pack(arguments) => commands::pack::pack(arguments, output),
         Command::Plan(arguments) => commands::apply::plan(arguments, output),
         Command::Report(arguments) => commands::run::report(arguments, output),

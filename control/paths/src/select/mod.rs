@@ -15,5 +15,5 @@ mod rearrange;
 mod selector;
 
 pub use flow::FlowKey;
-pub use rearrange::Rearrangement;
+pub use rearrange::{FlowShare, Rearrangement, rearranged};
 pub use selector::{Placement, Policy, Selector, SelectorConfig};

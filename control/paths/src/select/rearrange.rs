@@ -1,6 +1,5 @@
 //! Algorithm 1 (§5.4.1), of Al-Fares et al. moved to end hosts, with its gaps closed.
 
-use super::flow::{Flow, FlowKey};
 use std::time::Duration;
 
 /// Periodic rearrangement: the largest flow that makes the fullest list and the emptiest one more alike moves from the one
@@ -20,7 +19,20 @@ impl Default for Rearrangement {
     }
 }
 
-/// Which flow is to move, and to which list. Counters are of the time since the last rearrangement.
+/// A flow of a prefix, as Algorithm 1 looks at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowShare<K> {
+    /// What tells it from others.
+    pub key: K,
+    /// By which list it goes.
+    pub list: usize,
+    /// By which it will go, where it waits for that.
+    pub moves: Option<usize>,
+    /// What it sent since the last rearrangement.
+    pub bytes: u64,
+}
+
+/// Which flow is to move, and to which of so many lists. Counters are of the time since the last rearrangement.
 ///
 /// Choices, where Algorithm 1 as printed says nothing or cannot be meant:
 /// - the traffic of a list is that of its flows in the last period, and counters begin anew with each: a flow that was large
@@ -30,20 +42,23 @@ impl Default for Rearrangement {
 /// - "smaller than the difference" is strict, so that every move makes the two more alike, and a lone flow stays;
 /// - a flow that still waits to move is counted where it goes, and is no candidate;
 /// - flows that sent nothing are no candidates; of equal ones the lower key is, and of equally full lists the first.
-pub(super) fn choose<'a>(
+///
+/// # Panics
+/// When a flow goes by a list that is none of them.
+pub fn rearranged<K: Ord + Copy>(
     lists: usize,
-    flows: impl Iterator<Item = (&'a FlowKey, &'a Flow)> + Clone,
-) -> Option<(FlowKey, usize)> {
+    flows: impl Iterator<Item = FlowShare<K>> + Clone,
+) -> Option<(K, usize)> {
     let mut traffic = vec![0u64; lists];
-    for (_, flow) in flows.clone() {
-        traffic[flow.moves.map_or(flow.list, |(to, _)| to)] += flow.bytes;
+    for flow in flows.clone() {
+        traffic[flow.moves.unwrap_or(flow.list)] += flow.bytes;
     }
     let indexed = || traffic.iter().copied().enumerate();
     let (fullest, most) = indexed().max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(list)))?;
     let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, list))?;
-    let candidates = flows.filter(|(_, flow)| flow.list == fullest && flow.moves.is_none());
+    let candidates = flows.filter(|flow| flow.list == fullest && flow.moves.is_none());
     candidates
-        .filter(|(_, flow)| flow.bytes > 0 && flow.bytes < most - least)
-        .max_by_key(|(key, flow)| (flow.bytes, std::cmp::Reverse(**key)))
-        .map(|(key, _)| (*key, emptiest))
+        .filter(|flow| flow.bytes > 0 && flow.bytes < most - least)
+        .max_by_key(|flow| (flow.bytes, std::cmp::Reverse(flow.key)))
+        .map(|flow| (flow.key, emptiest))
 }

@@ -1,7 +1,7 @@
 //! By which relay list each packet of a prefix goes.
 
 use super::flow::{Flow, FlowKey};
-use super::rearrange::{Rearrangement, choose};
+use super::rearrange::{FlowShare, Rearrangement, rearranged};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
@@ -134,7 +134,13 @@ impl Selector {
             return None;
         }
         self.rearranged = now;
-        let moves = choose(self.lists, self.flows.iter());
+        let shares = self.flows.iter().map(|(&key, flow)| FlowShare {
+            key,
+            list: flow.list,
+            moves: flow.moves.map(|(to, _)| to),
+            bytes: flow.bytes,
+        });
+        let moves = rearranged(self.lists, shares);
         if let Some((key, to)) = moves
             && let Some(flow) = self.flows.get_mut(&key)
         {

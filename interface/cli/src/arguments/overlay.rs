@@ -28,7 +28,7 @@ pub struct OverlayArguments {
 pub struct IpArguments {
     #[command(flatten)]
     pub choice: AgentChoice,
-    /// `ov`, and what to do
+    /// `ov`, `madcap` or `lb`, and what to do
     #[arg(required = true)]
     pub words: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `plait ip …`: `ip ov`, the words of ovstack's authors, and `ip madcap`, those of the overlay FIB's.
+//! `plait ip …`: `ip ov`, the words of ovstack's authors, `ip madcap`, those of the overlay FIB's, and `ip lb`, iplb's.
 
 use super::madcap::{self, Asked};
 use crate::output::{Failure, Output};
@@ -24,6 +24,10 @@ pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Fa
             }
             asked.perform(&mut agent)?
         }
+        ["lb", words @ ..] => {
+            let request = super::paths::request(words).map_err(Failure::usage)?;
+            return super::paths::ask(agent, request, 0, output);
+        }
         _ => {
             let operation = operation(&words).map_err(Failure::usage)?;
             connect()?.ask(Request::Operation(operation))?
@@ -41,7 +45,7 @@ const FORMS: &str = "write `ip ov route add|del app A to X via Y`, `ip ov add|de
 fn operation(words: &[&str]) -> Result<Operation, String> {
     let [family, verb, object, rest @ ..] = words else { return Err(FORMS.to_owned()) };
     if *family != "ov" {
-        return Err(format!("`ip {family}` is none of Plait's: {FORMS}; or {}", madcap::FORMS));
+        return Err(format!("`ip {family}` is none of Plait's: {FORMS}; or {}; or `ip lb`", madcap::FORMS));
     }
     // `route add` and `add route` are the same.
     let (verb, object) = match *verb {

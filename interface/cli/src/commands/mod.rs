@@ -19,6 +19,7 @@ pub mod ls;
 pub mod madcap;
 pub mod overlay;
 pub mod pack;
+pub mod paths;
 pub mod perform;
 pub mod profile;
 pub mod run;

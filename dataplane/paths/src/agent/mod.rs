@@ -1,0 +1,268 @@
+//! The agent: one on each node, which keeps what the node does about paths. It is iplbd where it learns.
+//!
+//! [`Agent::start`] takes over what a former life left: its programs carry what was said and learnt before they are put in
+//! the place of those that run, so that no packet is stopped by the death of an agent, nor by its successor.
+//! [`Agent::serve`] then answers requests, learns and rearranges, until it is killed; [`remove`] leaves the host as it was
+//! found.
+
+mod error;
+mod learning;
+mod places;
+mod rearrange;
+mod report;
+mod serve;
+mod start;
+mod state;
+
+pub use error::AgentError;
+pub use learning::LearningOptions;
+pub use places::{LAYOUT, Places};
+pub use start::{AgentOptions, remove};
+pub use state::{State, VERSION as STATE_VERSION};
+
+use crate::protocol::{FlowName, Policy, Reply, Request, Static};
+use crate::{Border, Paths, Relay, Selector, Ways};
+use ipnet::IpNet;
+use learning::Learning;
+use plait_control_paths::{Operation, RelayList};
+use plait_dataplane_reference::paths::tables::FlowKey;
+use rearrange::Rearranger;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::Duration;
+
+/// A running agent.
+pub struct Agent {
+    options: AgentOptions,
+    state: State,
+    senders: BTreeMap<String, Sender>,
+    relay: Option<Relay>,
+    border: Option<Border>,
+    learning: Learning,
+    /// Whether the state is other than what the next agent would find.
+    is_changed: bool,
+    updates: u64,
+    moved: u64,
+    /// Held as long as the agent lives.
+    _lock: File,
+}
+
+/// A device whose packets are steered.
+struct Sender {
+    index: u32,
+    paths: Paths,
+    rearranger: Rearranger,
+}
+
+/// The monotonic clock.
+fn now() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+impl Static {
+    fn ways(&self) -> Ways {
+        let lists = self.lists.iter().map(|(list, _)| list.clone()).collect();
+        let weights = || self.lists.iter().map(|(_, weight)| *weight).collect();
+        Ways { lists, encapsulation: self.encapsulation, selector: self.policy.selector(weights) }
+    }
+}
+
+impl Policy {
+    fn selector(self, weights: impl FnOnce() -> Vec<u32>) -> Selector {
+        match self {
+            Self::Hash => Selector::Hash,
+            Self::Weighted => Selector::Weighted(weights()),
+            Self::RoundRobin => Selector::RoundRobin,
+            Self::FlowBased => Selector::FlowBased,
+        }
+    }
+}
+
+impl Agent {
+    /// Does what is asked.
+    ///
+    /// # Errors
+    /// Why it was not done. Nothing was changed then, unless the disk is full.
+    pub fn handle(&mut self, request: Request) -> Result<Reply, AgentError> {
+        let changed = match request {
+            Request::Add { prefix, relays, encapsulation, policy, weight } => {
+                let mut to = self.state.statics.get(&prefix.trunc()).cloned().unwrap_or(Static {
+                    lists: Vec::new(),
+                    encapsulation: encapsulation.unwrap_or(self.options.encapsulation),
+                    policy: self.options.policy,
+                });
+                if encapsulation.is_some_and(|kind| kind != to.encapsulation) {
+                    return Err(AgentError::OtherType(prefix, to.encapsulation));
+                }
+                to.policy = policy.unwrap_or(to.policy);
+                if weight.is_some() && to.policy != Policy::Weighted {
+                    return Err(AgentError::NoWeights(prefix, to.policy));
+                }
+                match to.lists.iter_mut().find(|(list, _)| *list == relays) {
+                    Some((_, known)) => *known = weight.unwrap_or(*known),
+                    None => to.lists.push((relays, weight.unwrap_or(1))),
+                }
+                self.say(prefix.trunc(), Some(to))?
+            }
+            Request::Set { prefix, to } => self.say(prefix.trunc(), Some(to))?,
+            Request::Del { prefix, relays } => {
+                let known = self.state.statics.get(&prefix.trunc()).cloned();
+                let mut left = known.ok_or(AgentError::NotThere(prefix))?;
+                let before = left.lists.len();
+                left.lists.retain(|(list, _)| relays.as_ref().is_some_and(|gone| gone != list));
+                if left.lists.len() == before {
+                    return Err(AgentError::NotThere(prefix));
+                }
+                self.say(prefix.trunc(), Some(left).filter(|left| !left.lists.is_empty()))?
+            }
+            Request::Show => return Ok(Reply::Prefixes(self.prefixes()?)),
+            Request::Flows => return Ok(Reply::Flows(self.flows()?)),
+            Request::Move { flow, list } => self.move_flow(flow, list)?,
+            Request::Status => return Ok(Reply::Status(self.status()?)),
+            Request::Metrics => return Ok(Reply::Metrics(self.metrics()?)),
+        };
+        self.save()?;
+        Ok(Reply::Done { changed })
+    }
+
+    /// Says by which ways a prefix goes, or no more, and whether that is new.
+    fn say(&mut self, prefix: IpNet, to: Option<Static>) -> Result<bool, AgentError> {
+        if self.state.statics.get(&prefix) == to.as_ref() {
+            return Ok(false);
+        }
+        if self.senders.is_empty() {
+            return Err(AgentError::NothingSteered);
+        }
+        let before = self.ways(prefix);
+        let after = match &to {
+            Some(to) => to.ways(),
+            None => self.learnt(prefix),
+        };
+        self.steer(prefix, before, after)?;
+        match to {
+            Some(to) => self.state.statics.insert(prefix, to),
+            None => self.state.statics.remove(&prefix),
+        };
+        self.is_changed = true;
+        Ok(true)
+    }
+
+    /// What was learnt of a prefix.
+    fn learnt(&self, prefix: IpNet) -> Ways {
+        let lists = self.state.learnt.get(&prefix).cloned().unwrap_or_default();
+        self.options.ways(lists)
+    }
+
+    /// By which ways a prefix goes.
+    fn ways(&self, prefix: IpNet) -> Ways {
+        self.state.statics.get(&prefix).map_or_else(|| self.learnt(prefix), Static::ways)
+    }
+
+    /// Has all devices steer a prefix by other ways, or none of them.
+    fn steer(&mut self, prefix: IpNet, before: Ways, after: Ways) -> Result<(), AgentError> {
+        let mut done: Vec<&mut Sender> = Vec::new();
+        for sender in self.senders.values_mut() {
+            if let Err(error) = sender.paths.set(prefix, after.clone()) {
+                for sender in done {
+                    if let Err(error) = sender.paths.set(prefix, before.clone()) {
+                        tracing::error!(%prefix, %error, "not all devices steer it alike");
+                    }
+                }
+                return Err(error.into());
+            }
+            done.push(sender);
+        }
+        let forbidden =
+            self.senders.values().filter_map(|sender| Some((sender.index, sender.paths.segments_before()?)));
+        let forbidden = forbidden.collect();
+        if self.state.segments != forbidden {
+            self.state.segments = forbidden;
+            self.is_changed = true;
+        }
+        Ok(())
+    }
+
+    /// Does what follows from what was learnt.
+    fn follow(&mut self, operations: Vec<Operation>) {
+        if operations.is_empty() {
+            return;
+        }
+        self.updates += 1;
+        self.is_changed = true;
+        for operation in operations {
+            let (prefix, lists) = match operation {
+                Operation::Set { prefix, lists } => (prefix, lists),
+                Operation::Remove { prefix } => (prefix, Vec::new()),
+            };
+            // Choice: what finds no room goes by plain routing, rather than by lists of a fabric that is no more.
+            if let Err(error) = self.follow_one(prefix, lists) {
+                tracing::error!(%prefix, %error, "the prefix goes by plain routing");
+                let _ = self.follow_one(prefix, Vec::new());
+            }
+        }
+    }
+
+    fn follow_one(&mut self, prefix: IpNet, lists: Vec<RelayList>) -> Result<(), AgentError> {
+        let before = self.learnt(prefix);
+        if !self.state.statics.contains_key(&prefix) {
+            self.steer(prefix, before, self.options.ways(lists.clone()))?;
+        }
+        match lists.is_empty() {
+            true => self.state.learnt.remove(&prefix),
+            false => self.state.learnt.insert(prefix, lists),
+        };
+        Ok(())
+    }
+
+    /// Has a flow go by another list.
+    fn move_flow(&self, name: FlowName, list: u32) -> Result<bool, AgentError> {
+        let key = FlowKey::from(name);
+        for sender in self.senders.values() {
+            let Some(flow) = sender.paths.flows()?.into_iter().find(|flow| flow.key == key) else { continue };
+            if let Some(prefix) = flow.prefix
+                && self.policy(prefix) != Policy::FlowBased
+            {
+                return Err(AgentError::NotMoved(prefix));
+            }
+            sender.paths.move_flow(&key, list)?;
+            return Ok(flow.list != list);
+        }
+        Err(AgentError::NoFlow(name))
+    }
+
+    fn policy(&self, prefix: IpNet) -> Policy {
+        self.state.statics.get(&prefix).map_or(self.options.policy, |known| known.policy)
+    }
+
+    /// Moves flows, where it is time.
+    fn rearrange(&mut self) {
+        let policies: BTreeMap<_, _> =
+            self.all().map(|(prefix, ways)| (prefix, (self.policy(prefix), ways.lists.len()))).collect();
+        if !policies.values().any(|(policy, _)| *policy == Policy::FlowBased) {
+            return;
+        }
+        for sender in self.senders.values_mut() {
+            match sender.rearranger.run(&sender.paths, &policies, now()) {
+                Ok(moved) => self.moved += moved,
+                Err(error) => tracing::error!(%error, "flows are not rearranged"),
+            }
+        }
+    }
+
+    /// All prefixes that are steered.
+    fn all(&self) -> impl Iterator<Item = (IpNet, Ways)> + '_ {
+        let learnt = self.state.learnt.keys().filter(|prefix| !self.state.statics.contains_key(*prefix));
+        self.state.statics.keys().chain(learnt).map(|prefix| (*prefix, self.ways(*prefix)))
+    }
+
+    /// Writes down what the next agent shall find.
+    fn save(&mut self) -> Result<(), AgentError> {
+        if self.is_changed {
+            let path = self.options.places.state();
+            self.state.write(&path).map_err(|error| AgentError::Saved(path, error))?;
+            self.is_changed = false;
+        }
+        Ok(())
+    }
+}

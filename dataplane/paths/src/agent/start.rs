@@ -1,0 +1,226 @@
+//! How an agent begins, with what a former one left, and how all of it is taken away.
+
+use super::error::{AgentError, at};
+use super::learning::{Learning, LearningOptions};
+use super::places::{Places, Role};
+use super::rearrange::Rearranger;
+use super::state::State;
+use super::{Agent, Sender};
+use crate::protocol::Policy;
+use crate::{Border, Encapsulation, Options, Paths, Relay, Superpackets, Ways};
+use plait_control_paths::RelayList;
+use plait_dataplane_agent::home;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+use std::time::Duration;
+
+/// How an agent is started.
+#[derive(Debug, Clone)]
+pub struct AgentOptions {
+    /// Where it keeps what outlives it.
+    pub places: Places,
+    /// Devices whose packets are steered as they leave.
+    pub devices: Vec<String>,
+    /// The source of all stacks, nobody's address.
+    pub source: Ipv4Addr,
+    /// What stands between headers, where nothing else is said.
+    pub encapsulation: Encapsulation,
+    /// Which list a flow goes by, likewise.
+    pub policy: Policy,
+    /// By how much a packet may be later by one list than by another.
+    pub spread: Duration,
+    /// What becomes of superpackets.
+    pub superpackets: Superpackets,
+    /// This node takes off headers for this address, by whatever device they come.
+    pub relay: Option<Ipv4Addr>,
+    /// Devices that lead outside, from which nothing may come with the stacks' source.
+    pub borders: Vec<String>,
+    /// What is learnt.
+    pub learning: LearningOptions,
+}
+
+/// The source of stacks where none is named. Choice: of a block that nobody may use (RFC 5737), as the thesis has "a
+/// non-existent address" and names none.
+const SHARED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+
+impl AgentOptions {
+    /// One that does nothing yet.
+    pub fn new(places: Places) -> Self {
+        Self {
+            places,
+            devices: Vec::new(),
+            source: SHARED,
+            encapsulation: Encapsulation::Gre,
+            policy: Policy::Hash,
+            spread: Duration::from_millis(10),
+            superpackets: Superpackets::Cut,
+            relay: None,
+            borders: Vec::new(),
+            learning: LearningOptions::default(),
+        }
+    }
+
+    /// The ways of lists of which nothing else is said.
+    pub(super) fn ways(&self, lists: Vec<RelayList>) -> Ways {
+        let selector = self.policy.selector(Vec::new);
+        Ways { lists, encapsulation: self.encapsulation, selector }
+    }
+}
+
+impl Agent {
+    /// Starts an agent in the calling thread's network namespace, and takes over what a former one left.
+    ///
+    /// # Errors
+    /// No permission; another agent is there; state of another version.
+    pub fn start(options: AgentOptions) -> Result<Self, AgentError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(AgentError::NotRoot);
+        }
+        if options.devices.is_empty() && options.relay.is_none() && options.borders.is_empty() {
+            return Err(AgentError::Idle);
+        }
+        let places = &options.places;
+        let lock = take(places)?;
+        places.refuse_others()?;
+        let namespace = home::network().map_err(at(Path::new("/proc")))?;
+        let state = match State::read(&places.state())? {
+            Some(state) if state.namespace == namespace => state,
+            // The devices of a former life are in another namespace: what is on them is nothing to take over.
+            _ => {
+                places.release(|_, _| false)?;
+                State::new(namespace)
+            }
+        };
+        home::make(&places.layout()).map_err(at(&places.layout()))?;
+        let learnt = state.learnt.clone().into_iter();
+        let mut agent = Self {
+            learning: Learning::new(options.learning.clone(), learnt),
+            state,
+            senders: BTreeMap::new(),
+            relay: None,
+            border: None,
+            is_changed: true,
+            updates: 0,
+            moved: 0,
+            options,
+            _lock: lock,
+        };
+        agent.take_over()?;
+        agent.save()?;
+        Ok(agent)
+    }
+
+    /// Puts programs that know all in the place of those that run.
+    fn take_over(&mut self) -> Result<(), AgentError> {
+        let options = self.options.clone();
+        let places = &options.places;
+        let mut stays = Vec::new();
+        for name in &options.devices {
+            let index = index(name)?;
+            let wanted = Options {
+                superpackets: options.superpackets,
+                spread: options.spread,
+                ..Options::new(options.source, options.encapsulation)
+            };
+            let mut paths = Paths::load(index, wanted)?;
+            paths.recall_segments(self.state.segments.get(&index).copied());
+            for (prefix, ways) in self.all() {
+                if let Err(error) = paths.set(prefix, ways) {
+                    tracing::error!(%prefix, %error, "the prefix goes by plain routing");
+                }
+            }
+            paths.succeed(&places.program(Role::Steer, index))?;
+            stays.push((Role::Steer, index));
+            self.senders.insert(name.clone(), Sender { index, paths, rearranger: Rearranger::default() });
+        }
+        if let Some(own) = options.relay {
+            let mut relay = Relay::load(own, options.source, &Encapsulation::ALL)?;
+            for index in all_devices()? {
+                relay.succeed(index, &places.program(Role::Relay, index))?;
+                stays.push((Role::Relay, index));
+            }
+            self.relay = Some(relay);
+        }
+        if !options.borders.is_empty() {
+            let mut border = Border::load(options.source)?;
+            for name in &options.borders {
+                let index = index(name)?;
+                border.succeed(index, &places.program(Role::Border, index))?;
+                stays.push((Role::Border, index));
+            }
+            self.border = Some(border);
+        }
+        // What a former life did and this one does not.
+        places.release(|role, device| stays.contains(&(role, device)))
+    }
+}
+
+/// Makes an agent's folder, and makes sure that nobody else is the agent.
+fn take(places: &Places) -> Result<File, AgentError> {
+    if !home::is_bpffs(&places.pins).map_err(at(&places.pins))? {
+        return Err(AgentError::NoBpfFs(places.pins.clone()));
+    }
+    home::make(&places.run).map_err(at(&places.run))?;
+    home::lock(&places.run).map_err(at(&places.run))?.ok_or_else(|| AgentError::Running(places.run.clone()))
+}
+
+fn socket() -> Result<UdpSocket, AgentError> {
+    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(|error| AgentError::Kernel("socket", error))
+}
+
+fn index(name: &str) -> Result<u32, AgentError> {
+    rustix::net::netdevice::name_to_index(socket()?, name).map_err(|_| AgentError::NoDevice(name.to_owned()))
+}
+
+/// All devices of the namespace but the loopback.
+fn all_devices() -> Result<Vec<u32>, AgentError> {
+    use netlink_packet_route::RouteNetlinkMessage;
+    use netlink_packet_route::link::{LinkFlags, LinkMessage};
+    let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
+    let answer = plait_dataplane_netlink::Netlink::open().and_then(|netlink| netlink.dump(ask));
+    let links = answer.map_err(|error| AgentError::Kernel("netlink", error))?.into_iter();
+    let index = |message| match message {
+        RouteNetlinkMessage::NewLink(link) => {
+            (!link.header.flags.contains(LinkFlags::Loopback)).then_some(link.header.index)
+        }
+        _ => None,
+    };
+    Ok(links.filter_map(index).collect())
+}
+
+/// Leaves the host as it was found: programs off, names gone. What an agent was told is forgotten.
+///
+/// # Errors
+/// An agent runs there; something cannot be taken away.
+pub fn remove(places: &Places) -> Result<(), AgentError> {
+    let _lock = take(places)?;
+    places.release(|_, _| false)?;
+    let here = home::network().map_err(at(Path::new("/proc")))?;
+    // State of any version says what is to be allowed again, if it says it so.
+    if let Ok(Some(state)) = State::read(&places.state())
+        && state.namespace == here
+    {
+        for (device, segments) in state.segments {
+            crate::device::allow_superpackets(device, segments);
+        }
+    }
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    gone(fs::remove_dir_all(&places.pins))
+        .or_else(|_| remove_folders(&places.pins))
+        .map_err(at(&places.pins))?;
+    gone(fs::remove_dir_all(&places.run)).map_err(at(&places.run))
+}
+
+/// Removes folders that have only folders in them.
+fn remove_folders(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        fs::remove_dir(entry?.path())?;
+    }
+    fs::remove_dir(folder)
+}

@@ -1,0 +1,66 @@
+//! What an agent leaves to the next one.
+
+use super::error::{AgentError, at};
+use crate::protocol::Static;
+use ipnet::IpNet;
+use plait_control_paths::RelayList;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Version of [`State`].
+pub const VERSION: u32 = 1;
+
+/// What an agent leaves to the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct State {
+    plait: u32,
+    /// The network namespace that all of this is of.
+    pub namespace: u64,
+    /// What was said by hand.
+    pub statics: BTreeMap<IpNet, Static>,
+    /// What was learnt last: the best guess until the fabric is known again.
+    pub learnt: BTreeMap<IpNet, Vec<RelayList>>,
+    /// How many segments the superpackets of devices had before they were forbidden, by the devices' indices.
+    pub segments: BTreeMap<u32, u32>,
+}
+
+impl State {
+    /// One of a namespace, of nothing.
+    pub fn new(namespace: u64) -> Self {
+        Self { plait: VERSION, namespace, ..Self::default() }
+    }
+
+    /// What a former agent left; none where there was none.
+    ///
+    /// # Errors
+    /// It is of another version, or no such state.
+    pub fn read(path: &Path) -> Result<Option<Self>, AgentError> {
+        #[derive(Deserialize)]
+        struct Version {
+            plait: u32,
+        }
+        let text = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(at(path))?,
+        };
+        let broken = |error: serde_json::Error| at(path)(error.into());
+        let Version { plait } = serde_json::from_slice(&text).map_err(broken)?;
+        if plait != VERSION {
+            return Err(AgentError::Version(path.to_owned(), plait));
+        }
+        serde_json::from_slice(&text).map(Some).map_err(broken)
+    }
+
+    /// Writes it, whole or not at all.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let new = path.with_extension("new");
+        fs::write(&new, serde_json::to_vec(self)?)?;
+        fs::rename(&new, path)
+    }
+}

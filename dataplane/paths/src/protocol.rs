@@ -1,0 +1,340 @@
+//! What an agent's socket speaks: a line of JSON for each request and reply.
+
+use crate::options::Encapsulation;
+use ipnet::IpNet;
+use plait_control_paths::RelayList;
+use plait_dataplane_agent::Conversation;
+use plait_dataplane_reference::paths::tables::FlowKey;
+use plait_model_wire::number::protocol;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::str::FromStr;
+
+/// Version of the conversation. An agent answers its own and refuses others by name.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// A request with the version it is made in.
+pub type Envelope = plait_dataplane_agent::Envelope<Request>;
+
+/// What agents of path control and their askers speak.
+#[derive(Debug)]
+pub struct Speech;
+
+impl Conversation for Speech {
+    type Request = Request;
+    type Reply = Reply;
+    const VERSION: u32 = PROTOCOL_VERSION;
+    const KIND: &'static str = "path";
+    const START: &'static str = "plait paths agent";
+
+    fn refusal(text: String) -> Reply {
+        Reply::Error(text)
+    }
+
+    fn refused(reply: &Reply) -> Option<&str> {
+        match reply {
+            Reply::Error(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Which of a prefix's lists a flow goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// By its hash.
+    Hash,
+    /// By its hash, each list its weight's share.
+    Weighted,
+    /// A new flow goes by the next list.
+    RoundRobin,
+    /// By its hash, and each second one flow of the fullest list is moved to the emptiest (Algorithm 1).
+    FlowBased,
+}
+
+impl Policy {
+    /// All there are.
+    pub const ALL: [Self; 4] = [Self::Hash, Self::Weighted, Self::RoundRobin, Self::FlowBased];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hash => "hash",
+            Self::Weighted => "weighted",
+            Self::RoundRobin => "round-robin",
+            Self::FlowBased => "flow-based",
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.name())
+    }
+}
+
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|policy| policy.name() == text);
+        found.ok_or_else(|| "expected `hash`, `weighted`, `round-robin` or `flow-based`".to_owned())
+    }
+}
+
+/// What was said of a prefix by hand. It counts before what iplbd learns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Static {
+    /// Relay lists, and what share of the flows each gets.
+    pub lists: Vec<(RelayList, u32)>,
+    /// What stands between their headers.
+    pub encapsulation: Encapsulation,
+    /// Which list a flow goes by.
+    pub policy: Policy,
+}
+
+/// What may be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// One list more for a prefix; or another share for one that it has.
+    Add {
+        /// Where packets go.
+        prefix: IpNet,
+        /// By which relays, the first one first; none is plain routing.
+        relays: RelayList,
+        /// What stands between their headers; the agent's usual one without it. The same for all lists of a prefix.
+        encapsulation: Option<Encapsulation>,
+        /// Which list a flow goes by; as before without it.
+        policy: Option<Policy>,
+        /// The list's share; 1 without it.
+        weight: Option<u32>,
+    },
+    /// All of a prefix at once, whatever it had.
+    Set {
+        /// Where packets go.
+        prefix: IpNet,
+        /// By which ways.
+        to: Static,
+    },
+    /// One list less for a prefix, or nothing more said of it.
+    Del {
+        /// Where packets go.
+        prefix: IpNet,
+        /// The list; all without it.
+        relays: Option<RelayList>,
+    },
+    /// Which prefixes go by which lists.
+    Show,
+    /// The flows that were heard of.
+    Flows,
+    /// Has a flow go by another of its prefix's lists, from its next gap on.
+    Move {
+        /// Which.
+        flow: FlowName,
+        /// The list, counted from nought.
+        list: u32,
+    },
+    /// How the agent fares.
+    Status,
+    /// Counters in Prometheus' text form.
+    Metrics,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// It was done, and whether it changed anything.
+    Done {
+        /// Whether anything is other than before.
+        changed: bool,
+    },
+    /// Prefixes.
+    Prefixes(Vec<PrefixRow>),
+    /// Flows, those with most bytes first.
+    Flows(Vec<FlowRow>),
+    /// How the agent fares.
+    Status(Status),
+    /// Counters as text.
+    Metrics(String),
+    /// It was not done, and why.
+    Error(String),
+}
+
+/// Who said by which lists a prefix goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Somebody, by hand.
+    Static,
+    /// iplbd, from what it learnt of the fabric.
+    Learnt,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Static => "static",
+            Self::Learnt => "learnt",
+        })
+    }
+}
+
+/// A prefix and its lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrefixRow {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// Who said so.
+    pub origin: Origin,
+    /// What stands between the headers.
+    pub encapsulation: Encapsulation,
+    /// Which list a flow goes by.
+    pub policy: Policy,
+    /// The lists, the best first.
+    pub lists: Vec<ListRow>,
+}
+
+/// A list and what went by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListRow {
+    /// The relays; none is plain routing.
+    pub relays: RelayList,
+    /// Its share.
+    pub weight: u32,
+    /// Packets since the list is there.
+    pub packets: u64,
+    /// Their bytes from Ethernet's header on, without the stack.
+    pub bytes: u64,
+}
+
+/// A flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// Which.
+    pub flow: FlowName,
+    /// The device that it leaves by.
+    pub device: String,
+    /// Its prefix, if that is still there.
+    pub prefix: Option<IpNet>,
+    /// Its list, counted from nought.
+    pub list: u32,
+    /// The relays of that list.
+    pub relays: RelayList,
+    /// The list that it goes by from its next gap on.
+    pub moves: Option<u32>,
+    /// Its packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Milliseconds since the last one.
+    pub idle_ms: u64,
+}
+
+/// How an agent fares.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// Devices whose packets are steered.
+    pub devices: Vec<String>,
+    /// The source of all stacks.
+    pub source: Option<Ipv4Addr>,
+    /// Whose headers are taken off here.
+    pub relay: Option<Ipv4Addr>,
+    /// Where the fabric is learnt from, and whether all of it is known from there.
+    pub feeds: Vec<(String, bool)>,
+    /// The switch that this host is behind.
+    pub access: Option<Ipv4Addr>,
+    /// Switches and links of the fabric that was planned last.
+    pub fabric: Option<(usize, usize)>,
+    /// Prefixes said by hand, and learnt.
+    pub prefixes: (usize, usize),
+    /// Times that the table was changed by what was learnt.
+    pub updates: u64,
+    /// Flows moved by rearrangement.
+    pub moved: u64,
+    /// What was dropped, by reason.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// A flow, as people write it: `udp 10.0.0.1:5000 > 10.0.1.1:9`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct FlowName {
+    /// The IP protocol.
+    pub protocol: u8,
+    /// Who sends; port 0 where there is none.
+    pub source: SocketAddrV4,
+    /// Who receives, likewise.
+    pub destination: SocketAddrV4,
+}
+
+/// Protocols that have a name here.
+const NAMED: [(u8, &str); 4] =
+    [(protocol::ICMP, "icmp"), (protocol::TCP, "tcp"), (protocol::UDP, "udp"), (protocol::SCTP, "sctp")];
+
+impl fmt::Display for FlowName {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMED.iter().find(|(number, _)| *number == self.protocol) {
+            Some((_, name)) => write!(to, "{name}")?,
+            None => write!(to, "{}", self.protocol)?,
+        }
+        write!(to, " {} > {}", self.source, self.destination)
+    }
+}
+
+impl From<FlowName> for String {
+    fn from(name: FlowName) -> Self {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for FlowName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for FlowName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no flow: write one like `udp 10.0.0.1:5000 > 10.0.1.1:9`");
+        let words: Vec<&str> = text.split_whitespace().filter(|word| *word != ">").collect();
+        let [kind, source, destination] = words[..] else { return Err(wrong()) };
+        let named = NAMED.iter().find(|(_, name)| *name == kind).map(|(number, _)| *number);
+        Ok(Self {
+            protocol: named.or_else(|| kind.parse().ok()).ok_or_else(wrong)?,
+            source: source.parse().map_err(|_| wrong())?,
+            destination: destination.parse().map_err(|_| wrong())?,
+        })
+    }
+}
+
+impl From<FlowKey> for FlowName {
+    fn from(key: FlowKey) -> Self {
+        let [a, b, c, d] = key.ports;
+        Self {
+            protocol: key.protocol as u8,
+            source: SocketAddrV4::new(key.source.into(), u16::from_be_bytes([a, b])),
+            destination: SocketAddrV4::new(key.destination.into(), u16::from_be_bytes([c, d])),
+        }
+    }
+}
+
+impl From<FlowName> for FlowKey {
+    fn from(name: FlowName) -> Self {
+        let ([a, b], [c, d]) = (name.source.port().to_be_bytes(), name.destination.port().to_be_bytes());
+        Self {
+            source: name.source.ip().octets(),
+            destination: name.destination.ip().octets(),
+            ports: [a, b, c, d],
+            protocol: name.protocol.into(),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Commands on the paths of this host's packets.
+
+use clap::{Args, Subcommand, ValueEnum};
+use plait_dataplane_paths::Encapsulation;
+use plait_dataplane_paths::protocol::Policy;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// Which agent is spoken to.
+#[derive(Args)]
+pub struct PathAgentChoice {
+    /// The agent's name, where a host has several
+    #[arg(long, global = true, default_value = "default", env = "PLAIT_PATHS_AGENT")]
+    pub agent: String,
+}
+
+#[derive(Args)]
+pub struct PathsArguments {
+    #[command(flatten)]
+    pub choice: PathAgentChoice,
+    #[command(subcommand)]
+    pub command: PathsCommand,
+}
+
+#[derive(Subcommand)]
+pub enum PathsCommand {
+    /// Have packets to a prefix go by relays, on one more list, in iplb's words
+    #[command(
+        after_help = "Examples:\n  plait paths add prefix 172.16.0.0/24 relay 10.0.0.1,10.0.0.4 type gre\n  \
+plait paths add prefix 172.16.0.0/24 relay 10.0.0.2 type gre select weighted weight 3"
+    )]
+    Add {
+        /// `prefix P relay A,B [type gre|ipip|gue] [select hash|weighted|round-robin|flow-based] [weight N]`; `relay direct` is
+        /// plain routing
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+    /// Keep the paths of this host: one agent on each node. Killed, it stops no packet; started again, it goes on
+    #[command(
+        after_help = "Examples:\n  plait paths agent --device eth0 &                 lists said by hand\n  \
+plait paths agent --device eth0 --ospf eth0 &     as iplbd: lists from the fabric that OSPF tells of\n  \
+plait paths agent --relay 10.255.0.1 &            a switch that takes headers off\n  \
+plait paths agent --remove                        leave the host as it was found"
+    )]
+    Agent(PathAgentArguments),
+    /// Take a list from a prefix, or all that was said of it by hand
+    #[command(
+        visible_alias = "delete",
+        after_help = "Examples:\n  plait paths del prefix 172.16.0.0/24 relay 10.0.0.2\n  plait paths del prefix 172.16.0.0/24"
+    )]
+    Del {
+        /// `prefix P [relay A,B]`
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+    /// List the flows that were heard of, those with most bytes first
+    #[command(after_help = "Examples:\n  plait paths flows\n  plait paths flows --json")]
+    Flows {
+        /// So many of them; 0 is all
+        #[arg(long, default_value_t = 20)]
+        most: usize,
+    },
+    /// Have a flow go by another of its prefix's lists, from its next gap on. Its prefix's policy is `flow-based`
+    #[command(after_help = "Example:\n  plait paths move udp 10.0.0.1:5000 10.0.1.1:9 --to 1")]
+    Move {
+        /// `udp`, `tcp`, or a number
+        protocol: String,
+        /// Who sends
+        source: SocketAddrV4,
+        /// Who receives
+        destination: SocketAddrV4,
+        /// The list, counted from nought, as `plait paths show` has them
+        #[arg(long)]
+        to: u32,
+    },
+    /// List prefixes, their relay lists, and what went by each
+    #[command(visible_alias = "ls", after_help = "Example:\n  plait paths show")]
+    Show,
+    /// Say how the agent fares: what it learns, what it dropped
+    #[command(
+        after_help = "Examples:\n  plait paths status\n  plait paths status --metrics      in Prometheus' text form"
+    )]
+    Status {
+        /// In Prometheus' text form
+        #[arg(long)]
+        metrics: bool,
+    },
+}
+
+/// How relays are found.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MethodArgument {
+    /// The fewest that lead along the path whatever the switches' hashes do
+    Sure,
+    /// As the thesis has it, which some packets leave
+    Faithful,
+    /// In a fat-tree all shortest paths, each by one relay
+    FatTree,
+}
+
+#[derive(Args)]
+pub struct PathAgentArguments {
+    /// A device whose packets are steered as they leave; may be said again
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Vec<String>,
+    /// The source of all headers, an address that nobody has
+    #[arg(long, value_name = "ADDRESS", default_value = "203.0.113.1")]
+    pub source: Ipv4Addr,
+    /// What stands between headers, where nothing else is said: `gre`, `ipip` or `gue`
+    #[arg(long = "type", value_name = "TYPE", default_value_t = Encapsulation::Gre)]
+    pub encapsulation: Encapsulation,
+    /// Which list a flow goes by, where nothing else is said: `hash`, `round-robin` or `flow-based`
+    #[arg(long, value_name = "POLICY", default_value_t = Policy::Hash)]
+    pub select: Policy,
+    /// Milliseconds by which a packet may be later by one path than by another: what a flow waits for before it moves
+    #[arg(long, value_name = "MS", default_value_t = 10.0)]
+    pub spread: f64,
+    /// Keep superpackets whole under any stack: for relays of Plait alone
+    #[arg(long)]
+    pub whole: bool,
+    /// Be a relay: take headers for this address off
+    #[arg(long, value_name = "ADDRESS")]
+    pub relay: Option<Ipv4Addr>,
+    /// A device that leads outside: nothing may come in by it with the stacks' source; may be said again
+    #[arg(long, value_name = "DEVICE")]
+    pub border: Vec<String>,
+    /// Learn the fabric by OSPF on a device, announcing nothing; may be said again
+    #[arg(long, value_name = "DEVICE")]
+    pub ospf: Vec<String>,
+    /// Its neighbours on that device are one at most
+    #[arg(long)]
+    pub point_to_point: bool,
+    /// Seconds between OSPF's Hellos, as the neighbours have them
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub hello: u16,
+    /// Seconds until a neighbour is dead, likewise
+    #[arg(long, value_name = "SECONDS", default_value_t = 40)]
+    pub dead: u32,
+    /// Learn the fabric from the API server of FRR's ospfd
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub ospf_api: Option<SocketAddrV4>,
+    /// OSPF's area
+    #[arg(long, default_value = "0.0.0.0")]
+    pub area: Ipv4Addr,
+    /// The router ID of the switch that this host is behind; the neighbour without it
+    #[arg(long, value_name = "ROUTER-ID")]
+    pub access: Option<Ipv4Addr>,
+    /// So many paths to each switch
+    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub k: u8,
+    /// How relays are found
+    #[arg(long, value_enum, default_value_t = MethodArgument::Sure)]
+    pub method: MethodArgument,
+    /// Take away all that agents left: programs, lists
+    #[arg(long)]
+    pub remove: bool,
+}
