@@ -46,9 +46,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Lines of the thesis's rates. Headers take what they take of the rate, and the rest is the processors'.
 fn on_a_line(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
     let (warm, time) = (Duration::from_millis(300), Duration::from_millis(if small { 500 } else { 1000 }));
-    // The thesis: 989.6 to 987 Mbit/s, which is what a header takes of 9216 bytes; and 8929 to 8925, which filled no line, with
-    // a standard deviation of 1.2 %. Choice: the second bar is its ratio less that.
-    for (name, rate, bound) in [("1g", 1, 0.997), ("10g", 10, 0.988)] {
+    // The thesis: 989.6 to 987 Mbit/s by GRE, which is what its bytes take of 9216; and 8929 to 8925, which filled no line,
+    // with a standard deviation of 1.2 %. Choice: others' bars are what their bytes take, rounded down; those where no line is
+    // full are the thesis's ratio less that deviation.
+    for (name, rate, bounds) in [("1g", 1, [0.997, 0.997, 0.996]), ("10g", 10, [0.988; 3])] {
         let rate = Bandwidth::from_bits_per_second(rate * 1_000_000_000);
         // Single packets are counted as on a wire. Ten gigabits of them are more than these processors forward.
         let devices = Devices { mtu: MTU, are_cut_for: name == "1g", rate: Some(rate) };
@@ -66,12 +67,9 @@ fn on_a_line(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         }
         println!("# a line of {name}, MTU {MTU}, TCP by cubic");
         figures.table("tcp", "Gbit/s");
-        for (kind, _) in KINDS {
-            figures.ratio("tcp", kind, "none").bar(
-                &format!("tcp-{name}-{kind}"),
-                Bound::AtLeast(bound),
-                None,
-            );
+        for ((kind, _), bound) in KINDS.into_iter().zip(bounds) {
+            let name = format!("tcp-{name}-{kind}");
+            figures.ratio("tcp", kind, "none").bar(&name, Bound::AtLeast(bound), None);
         }
         refused_nothing(&lines)?;
     }
@@ -84,15 +82,11 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         let lines = lines(mtu)?;
         let mut figures = Rounds::default();
         for round in 0..rounds {
-            for line in &lines {
-                figures.note("tcp", &line.way.name, tcp(&line.way)?);
+            for Line { way, .. } in &lines {
+                figures.note("tcp", &way.name, tcp(way)?);
                 if mtu == MTU {
-                    figures.note("rate", &line.way.name, rate(&line.way, 64)?);
-                    figures.note(
-                        "cpu",
-                        &line.way.name,
-                        cpu(&line.way, 64, if small { 2_000 } else { 10_000 })?,
-                    );
+                    figures.note("rate", &way.name, rate(way, 64)?);
+                    figures.note("cpu", &way.name, cpu(way, 64, if small { 2_000 } else { 10_000 })?);
                 }
             }
             eprintln!("round {} of {rounds} with an MTU of {mtu}", round + 1);
@@ -100,21 +94,20 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         println!("# as fast as the processors, MTU {mtu}");
         figures.table("tcp", "Gbit/s");
         let ratio = |what: &str, way: &str, other: &str| figures.ratio(what, way, other);
+        let bar = |way: &str, other: &str, bound: f64, name: &str| {
+            ratio("tcp", way, other).bar(&format!("tcp-{mtu}-{name}"), Bound::AtLeast(bound), None);
+        };
         for (kind, _) in KINDS {
-            let (cut, whole) = (format!("{kind} x 2, cut"), format!("{kind} x 2, whole"));
-            let name = |what: &str| format!("tcp-{mtu}-{kind}-{what}");
             // Choice: what an overlay may cost beside bare devices (`make bench-overlay`).
-            ratio("tcp", kind, "none").bar(&name("over-none"), Bound::AtLeast(0.84), None);
-            ratio("tcp", &whole, "none").bar(&name("2-whole-over-none"), Bound::AtLeast(0.84), None);
+            bar(kind, "none", 0.84, kind);
             // One header keeps superpackets whole: it is not as slow as segments are.
-            ratio("tcp", kind, "none, segments").bar(&name("over-segments"), Bound::AtLeast(1.5), None);
-            // Two are fed segments: it is these that cost, not the second header.
-            ratio("tcp", &cut, "none, segments").bar(
-                &name("2-cut-over-segments"),
-                Bound::AtLeast(0.84),
-                None,
-            );
+            bar(kind, "none, segments", 1.5, &format!("{kind}-over-segments"));
         }
+        // Two are fed segments, and it is these that cost, not the second header: where packets stay whole, or where the kernel
+        // cuts all alike, two are as good as one.
+        bar("gre x 2, cut", "none, segments", 0.84, "2-cut-over-segments");
+        bar("gre x 2, whole", "none", 0.84, "2-whole");
+        bar("ipip x 2, cut by the kernel", "none, cut by the kernel", 0.84, "2-over-kernel-cut");
         if mtu == MTU {
             figures.table("rate", "packets/s");
             figures.table("cpu", "us");
@@ -142,9 +135,10 @@ fn lines(mtu: u32) -> Result<Vec<Line>, Box<dyn Error>> {
     }
     for (name, kind) in KINDS {
         known.push((name.to_owned(), Headers::Stack(kind, 1, Superpackets::Cut)));
-        known.push((format!("{name} x 2, cut"), Headers::Stack(kind, 2, Superpackets::Cut)));
-        known.push((format!("{name} x 2, whole"), Headers::Stack(kind, 2, Superpackets::Whole)));
     }
+    // The thesis's encapsulation.
+    known.push(("gre x 2, cut".into(), Headers::Stack(Encapsulation::Gre, 2, Superpackets::Cut)));
+    known.push(("gre x 2, whole".into(), Headers::Stack(Encapsulation::Gre, 2, Superpackets::Whole)));
     let mut known: Vec<_> = known.into_iter().map(|(name, headers)| (name, headers, false)).collect();
     // Of IP in IP the kernel corrects all headers when it cuts for a device that does not.
     let stack = Headers::Stack(Encapsulation::Ipip, 2, Superpackets::Whole);
