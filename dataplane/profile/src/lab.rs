@@ -82,14 +82,14 @@ const OTHERS_IP: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, 
 type Result<T> = std::result::Result<T, Error>;
 
 /// A host with an agent.
-struct Host {
-    namespace: Arc<Namespace>,
+pub(crate) struct Host {
+    pub(crate) namespace: Arc<Namespace>,
     client: Option<Client>,
-    number: u8,
+    pub(crate) number: u8,
 }
 
 impl Host {
-    fn new(number: u8) -> Result<Self> {
+    pub(crate) fn new(number: u8) -> Result<Self> {
         Ok(Self { namespace: Arc::new(Namespace::new()?), client: None, number })
     }
 
@@ -97,7 +97,7 @@ impl Host {
         NodeId(0x0a00_0000 + u32::from(self.number))
     }
 
-    fn end(&self, third: u8, device: &str, below: &str) -> End {
+    pub(crate) fn end(&self, third: u8, device: &str, below: &str) -> End {
         let (device, below) = (device.to_owned(), below.to_owned());
         End { namespace: self.namespace.clone(), address: address(third, self.number), device, below }
     }
@@ -171,12 +171,12 @@ impl Host {
     }
 }
 
-fn address(third: u8, last: u8) -> Ipv4Addr {
+pub(crate) fn address(third: u8, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 200, third, last)
 }
 
 /// Makes a veth between two hosts, with an address at each end.
-fn join(a: &Host, b: &Host, name: &str, third: u8) -> io::Result<()> {
+pub(crate) fn join(a: &Host, b: &Host, name: &str, third: u8) -> io::Result<()> {
     let there = format!("{name}p");
     a.namespace.veth(name, &b.namespace, &there)?;
     a.namespace.address(name, address(third, a.number), 24)?;
@@ -220,7 +220,7 @@ pub(crate) fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
 }
 
 /// A route to a network by a gateway.
-fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::Result<()> {
+pub(crate) fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = netlink_packet_route::AddressFamily::Inet;
     message.header.destination_prefix_length = 24;
@@ -278,7 +278,7 @@ impl Lab {
     }
 
     /// Adds a tunnel of the kernel's, if it has that, between two hosts.
-    fn tunnel(&mut self, a: &Host, b: &Host, tunnel: Tunnel, below: u8) -> Result<()> {
+    pub(crate) fn tunnel(&mut self, a: &Host, b: &Host, tunnel: Tunnel, below: u8) -> Result<()> {
         let (name, third) = (format!("k{}", tunnel.name()), below + 1);
         let (under, there) = (format!("t{below}"), format!("t{below}p"));
         join(a, b, &under, below)?;

@@ -9,12 +9,14 @@
 //! programs on tracepoints and devices do so (`plait-dataplane-bpf`'s `Stamps`). Read in this order:
 //!
 //! 1. [`lab`] – hosts of throw-away namespaces, and a way of each kind between them; benches use it, too;
-//! 2. [`stages`] – how a packet's stamps are cut into stages;
-//! 3. [`profile`] – packets over all ways in turn, what stamps cost themselves taken off;
-//! 4. [`picture`] – stacked bars.
+//! 2. [`line`] – hosts with a relay between them, where packets go by relay lists, for a bench alone;
+//! 3. [`stages`] – how a packet's stamps are cut into stages;
+//! 4. [`profile`] – packets over all ways in turn, what stamps cost themselves taken off;
+//! 5. [`picture`] – stacked bars.
 #![forbid(unsafe_code)]
 
 pub mod lab;
+pub mod line;
 pub mod picture;
 pub mod profile;
 pub mod stages;
@@ -36,6 +38,9 @@ pub enum Error {
     /// Programs that the kernel does not take.
     #[error("the kernel does not take the profiler's programs: {0}")]
     Stamps(#[from] plait_dataplane_bpf::Error),
+    /// Paths that the kernel does not take.
+    #[error(transparent)]
+    Paths(#[from] plait_dataplane_paths::Error),
     /// Agents have no place for their programs.
     #[error("no BPF file system at /sys/fs/bpf: `mount -t bpf bpf /sys/fs/bpf`")]
     NoPlace,

@@ -103,8 +103,11 @@ pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
 
 /// Gigabits a second of one TCP connection.
 pub fn tcp(way: &Way) -> io::Result<f64> {
-    const WARM: Duration = Duration::from_millis(100);
-    const TIME: Duration = Duration::from_millis(400);
+    tcp_for(way, Duration::from_millis(100), Duration::from_millis(400), None)
+}
+
+/// The same for a time of its own, after another to get warm, and with another congestion control than the kernel's usual.
+pub fn tcp_for(way: &Way, warm: Duration, time: Duration, congestion: Option<&str>) -> io::Result<f64> {
     let listener = way.to.namespace.run(|| TcpListener::bind((way.to.address, 0)))??;
     let target = listener.local_addr()?;
     let (received, done) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -121,6 +124,9 @@ pub fn tcp(way: &Way) -> io::Result<f64> {
             }
         });
         let mut stream = way.from.namespace.run(|| TcpStream::connect(target))??;
+        if let Some(congestion) = congestion {
+            rustix::net::sockopt::set_tcp_congestion(&stream, congestion)?;
+        }
         stream.set_write_timeout(Some(Duration::from_secs(5)))?;
         let stop = &done;
         let writing = scope.spawn(move || -> io::Result<()> {
@@ -131,9 +137,9 @@ pub fn tcp(way: &Way) -> io::Result<f64> {
             }
             stream.shutdown(std::net::Shutdown::Both)
         });
-        thread::sleep(WARM);
+        thread::sleep(warm);
         let (before, start) = (received.load(Ordering::Relaxed), Instant::now());
-        thread::sleep(TIME);
+        thread::sleep(time);
         let (after, took) = (received.load(Ordering::Relaxed), start.elapsed());
         done.store(true, Ordering::Relaxed);
         writing.join().expect("a thread that writes")?;

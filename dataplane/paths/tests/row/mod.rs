@@ -1,0 +1,231 @@
+//! Hosts in a row, made of throw-away namespaces and wired by `ip(8)`: the first sends, the last receives, and those
+//! between them are routers and relays. Without the permission to make them, tests say so and pass.
+//!
+//! Node `n` has `l<n>` on its left and `r<n>` on its right; between nodes `n` and `n + 1` is the network `10.0.n.0/24`.
+#![allow(dead_code, reason = "each test uses its own part")]
+
+pub mod capture;
+pub mod frame;
+
+use plait_dataplane_links::offload::{self, Policy};
+use plait_dataplane_links::scratch::Namespace;
+use plait_dataplane_paths::{Encapsulation, Options, Paths, Relay, Superpackets};
+use rustix::net::sockopt;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The source of all stacks.
+pub const SHARED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+pub const KINDS: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, Encapsulation::Gue];
+/// What a transfer takes.
+pub const BYTES: usize = 2_000_000;
+/// More than anything here takes, on a machine that is busy.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Row {
+    nodes: Vec<Namespace>,
+}
+
+impl Row {
+    pub fn new(count: usize) -> Option<Self> {
+        let nodes = match (0..count).map(|_| Namespace::new()).collect::<Result<Vec<_>, _>>() {
+            Ok(nodes) => nodes,
+            Err(error) => {
+                println!("skipped: namespaces cannot be made here: {error}");
+                return None;
+            }
+        };
+        let row = Self { nodes };
+        for node in 0..count {
+            // Stacks come from nobody's address, and lists may lead back the way that packets came.
+            row.sh(
+                node,
+                "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 \
+                 net.ipv4.conf.default.rp_filter=0 net.ipv4.conf.all.send_redirects=0 \
+                 net.ipv4.conf.default.send_redirects=0 net.ipv6.conf.default.disable_ipv6=1",
+            );
+        }
+        for left in 0..count - 1 {
+            let (a, b) = (format!("r{left}"), format!("l{}", left + 1));
+            row.nodes[left].veth(&a, &row.nodes[left + 1], &b).unwrap();
+            row.sh(left, &format!("ip link set {a} address {}", text(right_station(left))));
+            row.sh(left + 1, &format!("ip link set {b} address {}", text(left_station(left + 1))));
+            row.sh(left, &format!("ip addr add 10.0.{left}.1/24 dev {a}"));
+            row.sh(left + 1, &format!("ip addr add 10.0.{left}.2/24 dev {b}"));
+            row.sh(left, &format!("ip route add default via 10.0.{left}.2"));
+            for far in 0..left {
+                row.sh(left + 1, &format!("ip route add 10.0.{far}.0/24 via 10.0.{left}.1"));
+            }
+        }
+        Some(row)
+    }
+
+    /// The last node's address.
+    pub fn far(&self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, self.nodes.len() as u8 - 2, 2)
+    }
+
+    /// The network that the last node is in.
+    pub fn prefix(&self) -> ipnet::IpNet {
+        ipnet::Ipv4Net::new(self.far(), 24).unwrap().trunc().into()
+    }
+
+    pub fn last(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    pub fn sh(&self, node: usize, command: &str) {
+        let (ok, said) = self.try_sh(node, command);
+        assert!(ok, "{command}: {said}");
+    }
+
+    /// Whether a command did well, and what it said.
+    pub fn try_sh(&self, node: usize, command: &str) -> (bool, String) {
+        let output = self.within(node, || Command::new("sh").args(["-c", command]).output().unwrap());
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// Does something in a node, on a thread of its own.
+    pub fn within<T: Send>(&self, node: usize, what: impl FnOnce() -> T + Send) -> T {
+        self.nodes[node].run(what).unwrap()
+    }
+
+    pub fn device(&self, node: usize, name: &str) -> u32 {
+        self.within(node, || {
+            rustix::net::netdevice::name_to_index(UdpSocket::bind("0.0.0.0:0").unwrap(), name)
+        })
+        .unwrap()
+    }
+
+    /// From now on a device hands over packets as they would be on a wire: none is cut, and no checksum computed, behind it.
+    pub fn finishes(&self, node: usize, device: &str) {
+        self.within(node, || offload::set(device, Policy::FinishedPackets)).unwrap();
+    }
+
+    /// How many segments a device's superpackets may have.
+    pub fn segments(&self, node: usize, device: &str) -> u32 {
+        let (_, said) = self.try_sh(node, &format!("ip -d link show {device}"));
+        let mut words = said.split_whitespace();
+        words.find(|word| *word == "gso_max_segs").expect("ip says it");
+        words.next().unwrap().parse().unwrap()
+    }
+
+    /// Steers what leaves the first node.
+    pub fn steers(&self, options: Options) -> Paths {
+        let device = self.device(0, "r0");
+        self.within(0, || Paths::attach(device, options).unwrap())
+    }
+
+    /// A relay of every router, at both its sides.
+    pub fn relays(&self) -> Vec<Relay> {
+        (1..self.last())
+            .map(|node| {
+                let sides = [format!("l{node}"), format!("r{node}")].map(|name| self.device(node, &name));
+                self.within(node, || Relay::attach(&sides, relay(node), SHARED, &KINDS).unwrap())
+            })
+            .collect()
+    }
+
+    /// A receiver of datagrams in the last node, and a sender in the first.
+    pub fn datagrams(&self) -> (UdpSocket, UdpSocket) {
+        let far = self.far();
+        let receiver = self.within(self.last(), || UdpSocket::bind((far, 7000)).unwrap());
+        receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+        sockopt::set_socket_recv_buffer_size_force(&receiver, 64 << 20).unwrap();
+        let sender = self.within(0, || UdpSocket::bind("0.0.0.0:5000").unwrap());
+        sender.connect((far, 7000)).unwrap();
+        (receiver, sender)
+    }
+
+    /// Bytes of TCP get from the first to the last.
+    pub fn carries_a_stream(&self) {
+        let far = self.far();
+        let listener = self.within(self.last(), || TcpListener::bind((far, 7000)).unwrap());
+        let sink = thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).map(|_| all)
+        });
+        let mut stream = self.connects();
+        let bytes = pattern(BYTES);
+        stream.write_all(&bytes).unwrap();
+        drop(stream);
+        assert!(sink.join().unwrap().unwrap() == bytes, "what arrives is what was sent");
+    }
+
+    /// A connection from the first to the last.
+    pub fn connects(&self) -> TcpStream {
+        let far = (self.far(), 7000).into();
+        let stream = self.within(0, || TcpStream::connect_timeout(&far, PATIENCE).unwrap());
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Datagrams of some lengths get from the first to the last.
+    pub fn carries_datagrams(&self, lengths: &[usize]) {
+        let (receiver, sender) = self.datagrams();
+        for &length in lengths {
+            sender.send(&pattern(length)).unwrap();
+            let mut datagram = vec![0; 65_536];
+            assert_eq!(receiver.recv(&mut datagram).unwrap(), length);
+            assert_eq!(datagram[..length], pattern(length));
+        }
+    }
+}
+
+/// Options that let superpackets be.
+pub fn whole(encapsulation: Encapsulation) -> Options {
+    Options { superpackets: Superpackets::Whole, ..Options::new(SHARED, encapsulation) }
+}
+
+/// The address that a router has as a relay.
+pub fn relay(node: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, node as u8 - 1, 2)
+}
+
+/// A list of routers.
+pub fn list(nodes: &[usize]) -> Vec<IpAddr> {
+    nodes.iter().map(|node| relay(*node).into()).collect()
+}
+
+/// Bytes of one relay's headers.
+pub fn stride(encapsulation: Encapsulation) -> usize {
+    match encapsulation {
+        Encapsulation::Ipip => 20,
+        Encapsulation::Gre => 24,
+        Encapsulation::Gue => 32,
+    }
+}
+
+/// The address of the device on a node's left.
+pub fn left_station(node: usize) -> [u8; 6] {
+    [2, 0, 0, 0, node as u8, 1]
+}
+
+/// The address of the device on a node's right.
+pub fn right_station(node: usize) -> [u8; 6] {
+    [2, 0, 0, 0, node as u8, 2]
+}
+
+fn text(station: [u8; 6]) -> String {
+    station.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// Bytes of which a shift is seen.
+pub fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|byte| (byte % 251) as u8).collect()
+}
+
+/// Waits until something is so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,150 @@
+//! Which of a prefix's lists flows go by.
+
+mod row;
+
+use plait_control_paths::Operation;
+use plait_dataplane_paths::{Encapsulation, FlowKey, FlowReport, Options, Paths, Selector};
+use row::{Row, SHARED, list};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, UdpSocket};
+
+/// How many flows there are: enough that a weight which is a tenth off is seen.
+const FLOWS: u16 = 4000;
+
+/// How many lists there may be with as many flows each.
+fn lists(count: usize) -> Vec<Vec<std::net::IpAddr>> {
+    // What a list is does not matter here, and a list may be there twice.
+    (0..count).map(|_| list(&[1])).collect()
+}
+
+fn steered(row: &Row, selector: Selector, count: usize) -> Paths {
+    let mut paths = row.steers(Options { selector, ..Options::new(SHARED, Encapsulation::Gre) });
+    paths.apply(Operation::Set { prefix: row.prefix(), lists: lists(count) }).unwrap();
+    paths
+}
+
+/// Flows that differ in one thing alone: how well a hash spreads them is a matter of what that is.
+#[derive(Debug, Clone, Copy)]
+enum Differ {
+    Source,
+    Destination,
+    Host,
+}
+
+/// Sends a packet of each flow.
+fn send(row: &Row, differ: Differ) {
+    let bind = |port: u16| row.within(0, || UdpSocket::bind(("0.0.0.0", port)).unwrap());
+    let far = row.far();
+    let [a, b, c, _] = far.octets();
+    match differ {
+        Differ::Source => row.within(0, || {
+            for port in 0..FLOWS {
+                let sender = UdpSocket::bind(("0.0.0.0", 20_000 + port)).unwrap();
+                sender.send_to(&[1], (far, 9)).unwrap();
+            }
+        }),
+        Differ::Destination => {
+            let sender = bind(5000);
+            for port in 0..FLOWS {
+                sender.send_to(&[1], (far, 1 + port)).unwrap();
+            }
+        }
+        Differ::Host => {
+            let sender = bind(5000);
+            for flow in 0..FLOWS {
+                let host = Ipv4Addr::new(a, b, c, 1 + (flow % 250) as u8);
+                sender.send_to(&[1], (host, 1 + flow / 250)).unwrap();
+            }
+        }
+    }
+}
+
+/// The flows that were sent, by their keys: what the kernel says on its own is none of them.
+fn flows(paths: &Paths) -> BTreeMap<FlowKeyOrder, FlowReport> {
+    let all = paths.flows().unwrap().into_iter();
+    let sent = all.filter(|flow| flow.key.protocol == 17);
+    let by_key: BTreeMap<_, _> = sent.map(|flow| (order(&flow.key), flow)).collect();
+    assert_eq!(by_key.len(), usize::from(FLOWS));
+    by_key
+}
+
+type FlowKeyOrder = ([u8; 4], [u8; 4]);
+
+fn order(key: &FlowKey) -> FlowKeyOrder {
+    (key.destination, key.ports)
+}
+
+fn count(flows: &BTreeMap<FlowKeyOrder, FlowReport>, list: u32) -> f64 {
+    flows.values().filter(|flow| flow.list == list).count() as f64
+}
+
+#[test]
+fn weights_are_kept_within_what_chance_allows() {
+    let Some(row) = Row::new(3) else { return };
+    for differ in [Differ::Source, Differ::Destination, Differ::Host] {
+        for (weights, shares) in
+            [(vec![3, 1], [0.75, 0.25]), (vec![1, 1], [0.5, 0.5]), (vec![0, 5], [0.0, 1.0])]
+        {
+            let paths = steered(&row, Selector::Weighted(weights), 2);
+            send(&row, differ);
+            let flows = flows(&paths);
+            for (list, share) in (0..).zip(shares) {
+                // 99.9 % of draws of a binomial distribution are within 3.29 standard deviations.
+                let (n, found) = (f64::from(FLOWS), count(&flows, list));
+                let away = (found - n * share).abs();
+                assert!(
+                    away <= 3.29 * (n * share * (1.0 - share)).sqrt(),
+                    "{differ:?}: {found} by list {list}"
+                );
+            }
+            row.within(0, move || drop(paths));
+        }
+    }
+}
+
+#[test]
+fn turns_are_taken_exactly() {
+    let Some(row) = Row::new(3) else { return };
+    for lists in [2, 4, 64] {
+        let paths = steered(&row, Selector::RoundRobin, lists);
+        for _ in 0..3 {
+            // Flows that are known keep their turn.
+            send(&row, Differ::Destination);
+        }
+        let flows = flows(&paths);
+        for (turn, flow) in flows.values().enumerate() {
+            assert_eq!((flow.list as usize, flow.packets), (turn % lists, 3), "{:?}", flow.key);
+        }
+        row.within(0, move || drop(paths));
+    }
+}
+
+#[test]
+fn a_flow_stays_where_its_hash_leads() {
+    let Some(row) = Row::new(3) else { return };
+    for selector in [Selector::Hash, Selector::Weighted(vec![1, 2, 3, 4]), Selector::FlowBased] {
+        let mut paths = steered(&row, selector.clone(), 4);
+        let mut before: Option<BTreeMap<FlowKeyOrder, u32>> = None;
+        for round in 1..=3 {
+            send(&row, Differ::Destination);
+            let flows = flows(&paths);
+            let found: BTreeMap<_, _> = flows.iter().map(|(key, flow)| (*key, flow.list)).collect();
+            if let Some(before) = before.replace(found.clone()) {
+                assert_eq!(found, before, "{selector:?}");
+            }
+            // All packets of a flow were counted at its list.
+            let counters = paths.counters().unwrap();
+            for (list, counter) in (0..).zip(&counters) {
+                assert_eq!(
+                    counter.packets as f64,
+                    count(&flows, list) * if round == 3 { 1.0 } else { f64::from(round) }
+                );
+            }
+            if round == 2 {
+                // As many lists as before: the same hash leads to the same one.
+                paths.apply(Operation::Set { prefix: row.prefix(), lists: lists(4) }).unwrap();
+            }
+        }
+        row.within(0, move || drop(paths));
+    }
+}
