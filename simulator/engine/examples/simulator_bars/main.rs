@@ -1,7 +1,14 @@
-//! How fast one core simulates, against its bars and its own bare event loop.
+//! How fast one core simulates, against its bars, its own bare event loop and ns-3.
+//!
+//! ```text
+//! simulator_bars [--ns3 PROGRAM]
+//! ```
+//!
+//! The program is `rival.cc`, compiled; without it nothing is said of ns-3.
 #![allow(clippy::print_stdout)]
 
-#[path = "../tests/support/mod.rs"]
+mod rival;
+#[path = "../../tests/support/mod.rs"]
 mod support;
 
 use plait_model_quantity::Bandwidth;
@@ -181,6 +188,24 @@ fn main() {
     bar("simulator.share_of_bare_loop", one / bare, "of bare", true, 0.5);
     bar("simulator.idle_node", idle, "B", false, 1024.0);
     bar("simulator.queued_packet", packet, "B", false, 200.0);
+    let mut words = std::env::args().skip_while(|word| word != "--ns3").skip(1);
+    match words.next() {
+        Some(program) => beside_ns3(&program),
+        None => println!("# no ns-3 beside: give --ns3 PROGRAM"),
+    }
+}
+
+/// The least of three runs each, in turn.
+fn beside_ns3(program: &str) {
+    let runs: Vec<rival::Compared> = (0..3).map(|_| rival::compare(program, 1000)).collect();
+    let [ours, theirs] = [0, 1].map(|which| runs.iter().map(|run| run.took[which]).fold(f64::MAX, f64::min));
+    let rival::Compared { received, hops, events, alike, farthest, .. } = runs[0];
+    println!(
+        "# {received} datagrams arrive in both worlds over {hops} hops; the last of {alike} flows at the same nanosecond, \
+         of others at most {farthest} ns apart"
+    );
+    println!("# {ours:.3} s here, {theirs:.3} s in ns-3, which handles {events} events");
+    bar("simulator.ns3_ratio", ours / theirs, "x", false, 0.1);
 }
 
 fn bar(name: &str, value: f64, unit: &str, at_least: bool, bound: f64) {
