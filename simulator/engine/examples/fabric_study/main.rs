@@ -1,7 +1,8 @@
 //! A fat-tree under load, by what chooses the paths (thesis section 5.4.2.2, Figure 5.7): a line of JSON a run.
 //!
 //! ```text
-//! fabric_study [--k 4] [--repeats 30] [--seconds 40] [--from 20] [--rates same,random,power_law] [--threads 1]
+//! fabric_study [--k 4] [--repeats 30] [--seconds 40] [--from 20] [--patterns random,permutation,...]
+//!     [--rates same,random,power_law] [--threads 1]
 //! ```
 //!
 //! Hosts send until `--seconds`, and what they send after `--from` counts: until then flow-based hosts have moved flows.
@@ -112,24 +113,22 @@ fn main() {
     };
     let number =
         |name: &str, usual: usize| word(name).map_or(usual, |value| value.parse().expect("a number"));
-    let wanted: Option<Vec<&str>> = word("--rates").map(|names| names.split(',').collect());
+    let names = |name: &str, usual: &'static str| word(name).unwrap_or(usual).split(',').collect::<Vec<_>>();
+    let rates: Vec<Rates> = names("--rates", "same,random,power_law")
+        .into_iter()
+        .map(|name| RATES.iter().find(|(_, known)| *known == name).expect("same, random or power_law").0)
+        .collect();
     let (k, repeats) = (number("--k", 4), number("--repeats", 30));
     let times =
         [number("--from", 20), number("--seconds", 40)].map(|seconds| Duration::from_secs(seconds as u64));
     let plan = Plan::new(k);
     let mut cells = Vec::new();
-    for pattern in ["random", "permutation", "stride(1)", "stride(2)", "stride(4)"] {
-        for (rates, _) in
-            RATES.into_iter().filter(|(_, name)| wanted.as_ref().is_none_or(|of| of.contains(name)))
-        {
+    for pattern in names("--patterns", "random,permutation,stride(1),stride(2),stride(4)") {
+        let pattern: Pattern = pattern.parse().expect("a pattern");
+        for &rates in &rates {
             for (method, _) in Method::ALL {
-                cells.extend((0..repeats).map(|repeat| Cell {
-                    method,
-                    pattern: pattern.parse().expect("a pattern"),
-                    rates,
-                    seed: 1 + repeat as u64,
-                    times,
-                }));
+                let seeds = 1..=repeats as u64;
+                cells.extend(seeds.map(|seed| Cell { method, pattern, rates, seed, times }));
             }
         }
     }

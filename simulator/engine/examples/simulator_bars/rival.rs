@@ -1,4 +1,4 @@
-//! The same network in ns-3 (`rival.cc`): flow for flow the same datagrams arrive, and it is asked how long each took.
+//! The same network in ns-3 (`rival.cc`): flow for flow the same datagrams arrive, and each says how long it took.
 
 use crate::support::{address, conditions, fat_tree};
 use plait_model_quantity::Bandwidth;
@@ -6,7 +6,7 @@ use plait_simulator_engine::{FlowIndex, FlowSpec, LinkIndex, NodeIndex, Simulati
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What each flow sends: little enough that no link's hashes bring together more than it carries, since two worlds need
 /// not drop the same packet.
@@ -21,7 +21,7 @@ const QUEUE_PACKETS: u64 = 10_000;
 
 /// Both worlds after the same traffic.
 pub struct Compared {
-    /// Seconds of ours, and of ns-3's.
+    /// Seconds of a processor, ours and ns-3's, without building the network.
     pub took: [f64; 2],
     /// Datagrams that arrived, in both.
     pub received: u64,
@@ -61,9 +61,9 @@ pub fn compare(program: &str, packets: u32) -> Compared {
     }
     // All has arrived by then.
     let end = Duration::from_nanos(GAP * u64::from(packets)) + Duration::from_secs(1);
-    let begin = Instant::now();
+    let begin = crate::processor_time();
     simulation.run_until(end);
-    let ours = begin.elapsed().as_secs_f64();
+    let ours = crate::processor_time() - begin;
     let totals = simulation.totals();
     assert_eq!((totals.sent, totals.under_way), (totals.received, 0), "something was lost: {totals:?}");
     let (theirs, events, seen) = ns3(program, &(network + &flows));
@@ -105,7 +105,7 @@ fn describe(simulation: &Simulation, hosts: &[NodeIndex]) -> String {
     text + &format!("{}\n", ways.len()) + &ways.concat()
 }
 
-/// Seconds and events of ns-3, and of each flow how many datagrams came, and when the last did.
+/// Seconds of a processor and events of ns-3, and of each flow how many datagrams came, and when the last did.
 fn ns3(program: &str, network: &str) -> (f64, u64, Vec<(u64, u64)>) {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
