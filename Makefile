@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-iplb study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -77,10 +77,12 @@ bench-paths: ## Hold the planner of paths against its bars, count which of the t
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example header_bars
 	@$(RELEASE)/examples/header_bars $(if $(SMALL),--small)
 
-bench-simulator: ## Hold the simulator against its bars
-	@setup/install build
+bench-simulator: ## Hold the simulator against its bars and ns-3
+	@setup/install build bench-simulator
 	$(CARGO) build --release --locked --package plait-simulator-engine --example simulator_bars
-	@$(RELEASE)/examples/simulator_bars
+	g++ -std=c++17 -O3 -DNDEBUG -Wall -Wextra simulator/engine/examples/simulator_bars/rival.cc \
+		-lns3-point-to-point -lns3-internet -lns3-network -lns3-core -o $(RELEASE)/examples/ns3_rival
+	@$(RELEASE)/examples/simulator_bars --ns3 $(RELEASE)/examples/ns3_rival
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench
@@ -92,6 +94,11 @@ study-guests: build ## Say what guests cost and carry (root)
 	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 	@studies/guests/run $(RELEASE)/examples/guest
+
+study-iplb: build ## The thesis's fat-tree under load in the simulator: tree, ECMP, relays by hash and by flow (SMALL=1)
+	@setup/install test
+	$(CARGO) build --release --locked --package plait-simulator-engine --example fabric_study
+	@studies/iplb/run $(if $(SMALL),--small,--page docs/src/studies/iplb.md)
 
 study-overlay-profile: build ## What sending by each encapsulation costs, stage by stage, here and in a guest (root; SMALL=1)
 	@setup/install demo test bench

@@ -4,6 +4,8 @@ import math
 from xml.sax.saxutils import escape, quoteattr
 
 INK, GREY = "#222", "#bbb"
+# Okabe and Ito's palette, as in Plait's reports.
+INKS = ("#0072b2", "#d55e00", "#009e73", "#b5568e")
 
 
 class Canvas:

@@ -4,8 +4,6 @@ import math
 
 import svg
 
-# Okabe and Ito's palette, as in Plait's reports.
-INKS = ("#0072b2", "#d55e00", "#009e73", "#b5568e")
 WIDTH, HEIGHT = 400, 250
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 54, 36
 
@@ -31,7 +29,7 @@ class Chart:
         for tick in across.ticks(0, far):
             canvas.text(across.place(tick), up.start + 15, f"{tick:g}", "middle", size=11)
         name_at = left + LEFT + 10
-        for ink, (name, (line, halves)) in zip(INKS, self.lines.items()):
+        for ink, (name, (line, halves)) in zip(svg.INKS, self.lines.items()):
             canvas.line([(name_at, top + TOP - 16), (name_at + 14, top + TOP - 16)], 1.6, ink)
             canvas.text(name_at + 18, top + TOP - 12, name, size=11)
             name_at += 26 + 6 * len(name)

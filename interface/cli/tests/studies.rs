@@ -121,3 +121,27 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     assert!(runs.count() >= 5, "{said}");
     person.assert_nothing_runs();
 }
+
+#[test]
+fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
+    let person = Person::within(&std::env::temp_dir(), None);
+    if !installed("python3") {
+        return;
+    }
+    if !target().join("release/examples/fabric_study").exists() {
+        return skip("the example `fabric_study` is not built: test the whole workspace");
+    }
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/iplb/run");
+    let mut command = person.command(study);
+    command.args(["--small", "--output", "study"]);
+    command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
+    let said = Running::start(&mut command, "studies/iplb/run --small".to_owned()).wait().fine();
+    let row = said.lines().find(|line| line.starts_with("| stride(4), Same | ")).expect(&said);
+    let shares: Vec<f64> = row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect();
+    let [tree, ecmp, hash, flow_based] = shares[..] else { panic!("{said}") };
+    // Four hosts of a pod share one link to the root; flows that are alike find a way each.
+    assert!((24.0..27.0).contains(&tree) && ecmp.min(hash) > 50.0 && flow_based > 99.0, "{said}");
+    assert!(said.contains("datagrams 0 came after one that was sent later"), "{said}");
+    assert!(person.work().join("study/iplb-e8.svg").exists());
+    person.assert_nothing_runs();
+}

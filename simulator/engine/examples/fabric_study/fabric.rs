@@ -107,6 +107,9 @@ impl Plan {
         known: &mut Known,
     ) -> Vec<StackIndex> {
         let ends = (self.edge(from), self.edge(to));
+        if ends.0 == ends.1 {
+            return Vec::new();
+        }
         let lists = known.entry(ends).or_insert_with(|| {
             let mut forwarding = AnyHash::new(self.fabric.graph());
             let paths = self.tree.paths(&self.fabric, ends.0, ends.1, &mut forwarding).unwrap_or_default();

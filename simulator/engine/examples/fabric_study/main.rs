@@ -1,8 +1,11 @@
 //! A fat-tree under load, by what chooses the paths (thesis section 5.4.2.2, Figure 5.7): a line of JSON a run.
 //!
 //! ```text
-//! fabric_study [--k 4] [--repeats 30] [--seconds 40] [--from 20]
+//! fabric_study [--k 4] [--repeats 30] [--seconds 40] [--from 20] [--patterns random,permutation,...]
+//!     [--rates same,random,power_law] [--threads 1]
 //! ```
+//!
+//! Hosts send until `--seconds`, and what they send after `--from` counts: until then flow-based hosts have moved flows.
 #![allow(clippy::print_stdout)]
 
 mod fabric;
@@ -104,30 +107,32 @@ fn run(plan: &Plan, cell: &Cell) -> Counted {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let number = |name: &str, usual: usize| {
-        let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)).map_or(usual, |value| value.parse().expect("a number"))
+    let word = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).map(String::as_str)
     };
+    let number =
+        |name: &str, usual: usize| word(name).map_or(usual, |value| value.parse().expect("a number"));
+    let names = |name: &str, usual: &'static str| word(name).unwrap_or(usual).split(',').collect::<Vec<_>>();
+    let rates: Vec<Rates> = names("--rates", "same,random,power_law")
+        .into_iter()
+        .map(|name| RATES.iter().find(|(_, known)| *known == name).expect("same, random or power_law").0)
+        .collect();
     let (k, repeats) = (number("--k", 4), number("--repeats", 30));
     let times =
         [number("--from", 20), number("--seconds", 40)].map(|seconds| Duration::from_secs(seconds as u64));
     let plan = Plan::new(k);
     let mut cells = Vec::new();
-    for pattern in ["random", "permutation", "stride(1)", "stride(2)", "stride(4)"] {
-        for (rates, _) in RATES {
+    for pattern in names("--patterns", "random,permutation,stride(1),stride(2),stride(4)") {
+        let pattern: Pattern = pattern.parse().expect("a pattern");
+        for &rates in &rates {
             for (method, _) in Method::ALL {
-                cells.extend((0..repeats).map(|repeat| Cell {
-                    method,
-                    pattern: pattern.parse().expect("a pattern"),
-                    rates,
-                    seed: 1 + repeat as u64,
-                    times,
-                }));
+                let seeds = 1..=repeats as u64;
+                cells.extend(seeds.map(|seed| Cell { method, pattern, rates, seed, times }));
             }
         }
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let results = sweep(&cells, threads, |cell| run(&plan, cell));
+    let results = sweep(&cells, number("--threads", 1), |cell| run(&plan, cell));
     for (cell, of) in cells.iter().zip(results) {
         let method =
             Method::ALL.iter().find(|(method, _)| *method == cell.method).map_or("", |(_, name)| name);

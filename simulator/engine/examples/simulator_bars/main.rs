@@ -1,7 +1,14 @@
-//! How fast one core simulates, against its bars and its own bare event loop.
+//! How fast one core simulates, against its bars, its own bare event loop and ns-3.
+//!
+//! ```text
+//! simulator_bars [--ns3 PROGRAM]
+//! ```
+//!
+//! The program is `rival.cc`, compiled; without it nothing is said of ns-3.
 #![allow(clippy::print_stdout)]
 
-#[path = "../tests/support/mod.rs"]
+mod rival;
+#[path = "../../tests/support/mod.rs"]
 mod support;
 
 use plait_model_quantity::Bandwidth;
@@ -12,6 +19,14 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 use support::{address, conditions, fat_tree, link, node};
 
+/// Seconds that this thread has had of a processor: what others do on the machine does not count.
+fn processor_time() -> f64 {
+    let text =
+        std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux says how long a thread ran");
+    let nanos: f64 = text.split(' ').next().and_then(|nanos| nanos.parse().ok()).expect("a number");
+    nanos / 1e9
+}
+
 /// Events a second of the queue alone: each event is taken and followed by another, as many at once as the network has.
 fn queue_alone(pending: usize, events: u64) -> f64 {
     let mut queue = EventQueue::default();
@@ -19,7 +34,7 @@ fn queue_alone(pending: usize, events: u64) -> f64 {
     for number in 0..pending {
         queue.push(random.draw() >> 48, number as u32);
     }
-    let start = Instant::now();
+    let start = processor_time();
     let mut sum = 0u64;
     for _ in 0..events {
         let Some((at, number)) = queue.first() else { break };
@@ -27,7 +42,7 @@ fn queue_alone(pending: usize, events: u64) -> f64 {
         queue.replace_first(at + 1 + (random.draw() >> 48), number);
     }
     std::hint::black_box(sum);
-    events as f64 / start.elapsed().as_secs_f64()
+    events as f64 / (processor_time() - start)
 }
 
 /// Hops a second of the bare event loop: the same network, flows and packets with nothing but events and next hops. An
@@ -57,7 +72,7 @@ fn bare(simulated: Duration) -> f64 {
         (0..flows.len()).map(|flow| Reverse((flow as u64, u32::MAX, flow as u32))).collect();
     let gap = 1042 * 8 * 1000 / RATE_MBIT;
     let hop_time = 10_000 + 1042 * 8;
-    let (mut hops, start) = (0u64, Instant::now());
+    let (mut hops, start) = (0u64, processor_time());
     while let Some(Reverse((now, node, flow))) = heap.pop() {
         if now > simulated.as_nanos() as u64 {
             break;
@@ -76,7 +91,7 @@ fn bare(simulated: Duration) -> f64 {
             heap.push(Reverse((now + hop_time, ways[way as usize], flow)));
         }
     }
-    hops as f64 / start.elapsed().as_secs_f64()
+    hops as f64 / (processor_time() - start)
 }
 
 /// Megabits a second of each flow.
@@ -104,9 +119,10 @@ fn hops(threads: usize, simulated: Duration) -> (f64, u64, usize) {
     }
     simulation.run_until(Duration::from_millis(2));
     let before = simulation.totals().hops;
-    let start = Instant::now();
+    // Of several threads each has a processor, so only the clock on the wall says what they do together.
+    let (start, wall) = (processor_time(), Instant::now());
     simulation.run_until(Duration::from_millis(2) + simulated);
-    let took = start.elapsed().as_secs_f64();
+    let took = if threads == 1 { processor_time() - start } else { wall.elapsed().as_secs_f64() };
     let totals = simulation.totals();
     assert!(totals.is_conserved(), "{totals:?}");
     ((totals.hops - before) as f64 / took, totals.hops, simulation.pending_events())
@@ -181,9 +197,27 @@ fn main() {
     bar("simulator.share_of_bare_loop", one / bare, "of bare", true, 0.5);
     bar("simulator.idle_node", idle, "B", false, 1024.0);
     bar("simulator.queued_packet", packet, "B", false, 200.0);
+    let mut words = std::env::args().skip_while(|word| word != "--ns3").skip(1);
+    match words.next() {
+        Some(program) => beside_ns3(&program),
+        None => println!("# no ns-3 beside: give --ns3 PROGRAM"),
+    }
+}
+
+/// The least of three runs each, in turn.
+fn beside_ns3(program: &str) {
+    let runs: Vec<rival::Compared> = (0..3).map(|_| rival::compare(program, 1000)).collect();
+    let [ours, theirs] = [0, 1].map(|which| runs.iter().map(|run| run.took[which]).fold(f64::MAX, f64::min));
+    let rival::Compared { received, hops, events, alike, farthest, .. } = runs[0];
+    println!(
+        "# {received} datagrams arrive in both worlds over {hops} hops; the last of {alike} flows at the same nanosecond, \
+         of others at most {farthest} ns apart"
+    );
+    println!("# {ours:.3} s of a processor here, {theirs:.3} s in ns-3, which handles {events} events");
+    bar("simulator.ns3_ratio", ours / theirs, "x", false, 0.1);
 }
 
 fn bar(name: &str, value: f64, unit: &str, at_least: bool, bound: f64) {
     let (sign, holds) = if at_least { (">=", value >= bound) } else { ("<=", value <= bound) };
-    println!("bar {name} {value:.2} {unit} {sign} {bound} {}", if holds { "ok" } else { "short" });
+    println!("bar {name} {value:.3} {unit} {sign} {bound} {}", if holds { "ok" } else { "short" });
 }
