@@ -52,16 +52,18 @@ impl Programs {
     /// # Errors
     /// No such device; the kernel's refusal; the path cannot be.
     pub fn succeed(&self, program: Program, interface: u32, path: &Path) -> Result<Attachment, Error> {
-        succeed(&mut self.program(program)?, side(program), interface, path)
+        succeed(&mut self.program(program)?, side(program), interface, path, false)
     }
 }
 
-/// Puts a program in the place of one that was kept at a path, or on a device where there is none, and keeps it there.
+/// Puts a program in the place of one that was kept at a path, or on a device where there is none, and keeps it there: behind
+/// those that are there, or before them.
 pub(crate) fn succeed(
     program: &mut libbpf_rs::ProgramMut<'_>,
     side: Side,
     interface: u32,
     path: &Path,
+    is_first: bool,
 ) -> Result<Attachment, Error> {
     if path.exists() && !is_program(path) {
         let mut link = Link::open(path)?;
@@ -74,7 +76,7 @@ pub(crate) fn succeed(
             }
         }
     }
-    match by_tcx(program, interface, 0) {
+    match by_tcx(program, interface, if is_first { libbpf_sys::BPF_F_BEFORE } else { 0 }) {
         Err(Error::Bpf(error)) if is_no_tcx(&error) => {
             // The path tells of the filter, so that there is never one without it.
             pin(program, path)?;

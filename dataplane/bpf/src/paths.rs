@@ -1,6 +1,6 @@
 //! Programs of path control in the kernel.
 
-use crate::attachment::{Attachment, put_last, succeed, take_off};
+use crate::attachment::{Attachment, put_first, put_last, succeed, take_off};
 use crate::clsact::Side;
 use crate::object;
 use crate::programs::{Error, Ran};
@@ -103,12 +103,14 @@ impl PathPrograms {
         Ok(Self { object: open.load()? })
     }
 
-    /// Puts a program on a device, behind those that are there.
+    /// Puts a program on a device, behind those that are there; a border before them, since a relay takes off what it looks
+    /// at.
     ///
     /// # Errors
     /// No such device; the kernel's refusal.
     pub fn attach(&self, program: PathProgram, interface: u32) -> Result<Attachment, Error> {
-        put_last(&object::program(&self.object, program.name())?, program.side(), interface)
+        let put = if program == PathProgram::Border { put_first } else { put_last };
+        put(&object::program(&self.object, program.name())?, program.side(), interface)
     }
 
     /// Puts a program in the place of one that a former life kept at a path of a BPF file system; on a device where there
@@ -117,7 +119,14 @@ impl PathPrograms {
     /// # Errors
     /// No such device; the kernel's refusal; the path cannot be.
     pub fn succeed(&self, program: PathProgram, interface: u32, path: &Path) -> Result<Attachment, Error> {
-        succeed(&mut object::program(&self.object, program.name())?, program.side(), interface, path)
+        let is_first = program == PathProgram::Border;
+        succeed(
+            &mut object::program(&self.object, program.name())?,
+            program.side(),
+            interface,
+            path,
+            is_first,
+        )
     }
 
     /// A table.

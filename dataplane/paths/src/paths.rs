@@ -132,6 +132,7 @@ impl Paths {
             Err(error) => {
                 self.sets.give([set]);
                 self.stacks.give(slots);
+                self.allow_superpackets();
                 return Err(error);
             }
         };

@@ -137,7 +137,8 @@ fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
     command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
     let said = Running::start(&mut command, "studies/iplb/run --small".to_owned()).wait().fine();
     let row = said.lines().find(|line| line.starts_with("| stride(4), Same | ")).expect(&said);
-    let shares: Vec<f64> = row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect();
+    let shares: Vec<f64> =
+        row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect();
     let [tree, ecmp, hash, flow_based] = shares[..] else { panic!("{said}") };
     // Four hosts of a pod share one link to the root; flows that are alike find a way each.
     assert!((24.0..27.0).contains(&tree) && ecmp.min(hash) > 50.0 && flow_based > 99.0, "{said}");

@@ -93,3 +93,11 @@ inline void count_flow(const struct flow_key *key, struct flow *known, __u32 num
 	known->set = number;
 	known->list = list;
 }
+
+/* Remembers the list of a flow of which nothing went yet: what was refused took its turn. */
+inline void keep_turn(const struct flow_key *key, __u32 number, __u32 list)
+{
+	struct flow fresh = { .heard = bpf_ktime_get_ns(), .set = number, .list = list };
+
+	bpf_map_update_elem(&flows, key, &fresh, BPF_ANY);
+}

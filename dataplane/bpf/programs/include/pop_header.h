@@ -3,6 +3,7 @@
  * relay and loses a hop on each link, so that none goes round for ever. */
 #pragma once
 
+#include "congestion.h"
 #include "path_maps.h"
 #include "push_stack.h"
 
@@ -34,12 +35,25 @@ inline int shim_of(struct __sk_buff *skb, const struct ipv4_header *ip, __u32 en
 	return -1;
 }
 
+/* What switches said of congestion since the last relay goes on with what was inside. */
+inline int mark(struct __sk_buff *skb, const struct ipv4_header *inner, __u32 marks)
+{
+	__be16 old = *(const __be16 *)inner, new = bpf_htons((bpf_ntohs(old) & ~3) | marks);
+
+	if (new == old)
+		return 0;
+	if (bpf_l3_csum_replace(skb, ETHERNET + __builtin_offsetof(struct ipv4_header, checksum), old, new, 2) ||
+	    bpf_skb_store_bytes(skb, ETHERNET, &new, 2, 0))
+		return PATH_DROP_REFUSED;
+	return 0;
+}
+
 /* Takes a relay's header off. Returns nought, or why not. */
 inline int pop_header(struct __sk_buff *skb, const struct ipv4_header *ip, __u32 encapsulations)
 {
 	__u32 total = bpf_ntohs(ip->total_length), frame = skb->len;
 	struct ipv4_header inner ON_STACK;
-	int shim;
+	int shim, marks;
 
 	if (ip->version_ihl != 0x45 || ip->fragment & bpf_htons(0x3fff) ||
 	    folded(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0)) != 0xffff)
@@ -52,7 +66,10 @@ inline int pop_header(struct __sk_buff *skb, const struct ipv4_header *ip, __u32
 		return PATH_DROP_MALFORMED;
 	if (bpf_ntohs(inner.total_length) + IPV4 + shim != total)
 		return PATH_DROP_LENGTH;
+	marks = merged(inner.tos & 3, ip->tos & 3);
+	if (marks < 0)
+		return PATH_DROP_CONGESTION;
 	if (bpf_skb_adjust_room(skb, -(__s32)(IPV4 + shim), BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
 		return PATH_DROP_REFUSED;
-	return 0;
+	return mark(skb, &inner, marks);
 }

@@ -153,6 +153,8 @@ reasons! {
         Forged as "forged" = "FORGED",
         /// The kernel refused what had to be done with it.
         Refused as "refused" = "REFUSED",
+        /// Marked by a switch for congestion, which cannot be told to what is inside.
+        Congestion as "congestion" = "CONGESTION",
     }
 }
 
