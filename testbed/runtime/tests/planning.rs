@@ -202,6 +202,7 @@ fn touches(step: &Step) -> Vec<&str> {
         | Step::Files { node, .. }
         | Step::OpenFlow { node, .. }
         | Step::Overlays { node, .. }
+        | Step::Paths { node, .. }
         | Step::Routes { node, .. }
         | Step::Sysctls { node, .. } => vec![node],
         Step::Condition { .. } | Step::Hosts(..) | Step::RemoveLink { .. } => Vec::new(),

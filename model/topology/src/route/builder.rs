@@ -91,8 +91,8 @@ impl TableBuilder {
         let Some(plane) = plane else { return Vec::new() };
         let hops = plane.hops(node);
         let first = plane.first::<Box<[u64]>>(node, &hops, &plane.topology.graph.shortest_paths(node));
-        let next = |set: &Box<[u64]>| HopSet::iter(set).next().map(|hop| hops[hop].next);
-        first.iter().take(plane.topology.of_node.len()).map(next).collect()
+        let nodes = first.iter().take(plane.topology.of_node.len());
+        nodes.map(|set| HopSet::iter(set).next().map(|hop| hops[hop].next)).collect()
     }
 
     /// The full table of a node, IPv4 before IPv6, in the order of the file: every prefix that can be reached and is

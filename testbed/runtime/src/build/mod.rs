@@ -255,35 +255,51 @@ impl Builder {
     }
 
     fn daemon_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let of = |step| match step {
-            &Step::Daemons { ref node, ref frr } => Some((node.as_str(), frr.as_ref())),
-            _ => None,
-        };
-        self.together(steps, "start routing daemons", of, |builder, all| builder.daemons(all))
+        self.together(
+            steps,
+            "start routing daemons",
+            |step| match step {
+                Step::Daemons { node, frr } => Some((node.as_str(), frr.as_ref())),
+                _ => None,
+            },
+            |builder, all| builder.daemons(all),
+        )
     }
 
     fn openflow_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let of = |step| match step {
-            &Step::OpenFlow { ref node, ref openflow } => Some((node.as_str(), openflow.as_ref())),
-            _ => None,
-        };
-        self.together(steps, "start OpenFlow nodes", of, |builder, all| builder.openflow(all))
+        self.together(
+            steps,
+            "start OpenFlow nodes",
+            |step| match step {
+                Step::OpenFlow { node, openflow } => Some((node.as_str(), openflow.as_ref())),
+                _ => None,
+            },
+            |builder, all| builder.openflow(all),
+        )
     }
 
     fn overlay_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let of = |step| match step {
-            &Step::Overlays { ref node, ref overlays } => Some((node.as_str(), overlays)),
-            _ => None,
-        };
-        self.together(steps, "lead overlays", of, |builder, all| builder.overlays(all))
+        self.together(
+            steps,
+            "lead overlays",
+            |step| match step {
+                Step::Overlays { node, overlays } => Some((node.as_str(), overlays)),
+                _ => None,
+            },
+            |builder, all| builder.overlays(all),
+        )
     }
 
     fn path_steps(&mut self, steps: &[Step]) -> Vec<StepError> {
-        let of = |step| match step {
-            &Step::Paths { ref node, ref paths } => Some((node.as_str(), paths.as_ref())),
-            _ => None,
-        };
-        self.together(steps, "lead paths", of, |builder, all| builder.paths(all))
+        self.together(
+            steps,
+            "lead paths",
+            |step| match step {
+                Step::Paths { node, paths } => Some((node.as_str(), paths.as_ref())),
+                _ => None,
+            },
+            |builder, all| builder.paths(all),
+        )
     }
 
     /// Whether nodes may have an uplink: the gate to the host's network is made with the testbed.

@@ -45,11 +45,14 @@ pub struct Paths {
     #[schemars(
         with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, Vec<Vec<String>>>>>"
     )]
-    pub lists: Option<IndexMap<Spanned<String>, IndexMap<Spanned<String>, Vec<Vec<Spanned<NodeName>>>>>>,
+    pub lists: Option<IndexMap<Spanned<String>, ListsByPrefix>>,
     /// Interfaces that lead outside, as `router:eth0`: nothing may come in by them with the headers' source.
     #[schemars(with = "Option<Vec<String>>")]
     pub borders: Option<Vec<Spanned<String>>>,
 }
+
+/// Of prefixes, each a list of lists of relays.
+pub type ListsByPrefix = IndexMap<Spanned<String>, Vec<Vec<Spanned<NodeName>>>>;
 
 /// Who says which paths there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
