@@ -13,6 +13,14 @@ pub fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
+/// Removes a folder's parent, which agents of other names share, where nothing is in it any more.
+pub fn leave(folder: &Path) {
+    if let Some(parent) = folder.parent() {
+        // Another agent's is in it.
+        let _ = fs::remove_dir(parent);
+    }
+}
+
 /// Makes sure that there is no other agent of a folder, as long as the file is held; none where there is one.
 ///
 /// # Errors

@@ -8,6 +8,7 @@
 //! - [`Conversation`] – what an agent and its askers speak, and in which version;
 //! - [`Client`] – the asking side;
 //! - [`Clients`] – the answering side, which never waits: all who ask at the moment;
+//! - [`now`] – the clock that agents and their programs share;
 //! - [`home`] – the folder of an agent, of which there is one in each.
 //!
 //! What is asked and answered is each agent's own.
@@ -16,10 +17,12 @@
 
 mod client;
 mod clients;
+mod clock;
 mod connection;
 mod conversation;
 pub mod home;
 
 pub use client::Client;
 pub use clients::{Clients, Number};
+pub use clock::now;
 pub use conversation::{Conversation, Envelope};

@@ -23,6 +23,7 @@ pub mod agent;
 mod client;
 mod device;
 mod error;
+mod flow_name;
 mod options;
 mod paths;
 pub mod protocol;
@@ -32,7 +33,7 @@ mod slots;
 
 pub use client::Client;
 pub use error::Error;
-pub use options::{Encapsulation, Options, Selector, Superpackets, Ways};
+pub use options::{Encapsulation, Options, SHARED_SOURCE, Selector, Superpackets, Ways};
 pub use paths::Paths;
 pub use plait_dataplane_reference::paths::tables::{FlowKey, PathDrop};
 pub use relay::{Border, Relay};

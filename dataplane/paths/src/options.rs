@@ -139,6 +139,10 @@ impl Ways {
     }
 }
 
+/// The source of stacks where none is named. Choice: of a block that nobody may use (RFC 5737), as the thesis has "a
+/// non-existent address" and names none.
+pub const SHARED_SOURCE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+
 /// How a device's packets are steered.
 #[derive(Debug, Clone)]
 pub struct Options {

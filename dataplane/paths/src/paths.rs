@@ -165,6 +165,11 @@ impl Paths {
         }
     }
 
+    /// The device's index.
+    pub fn device(&self) -> u32 {
+        self.device.index
+    }
+
     /// How many segments the device's superpackets had before they were forbidden; for the next life to know.
     pub fn segments_before(&self) -> Option<u32> {
         self.segments

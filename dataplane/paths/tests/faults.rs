@@ -12,7 +12,7 @@ use plait_model_wire::checksum::Sum;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::{ethernet, ipv4, push, udp};
-use row::{PATIENCE, Row, SHARED, list, pattern, relay, whole};
+use row::{PATIENCE, Row, SHARED, bound, list, pattern, relay, whole};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
@@ -149,7 +149,7 @@ fn a_narrow_link_between_relays_stops_no_stream() {
 /// A stream of some bytes, which a stream that makes its way is done with in milliseconds.
 fn carries_within(row: &Row, time: Duration) {
     let far = row.far();
-    let listener = row.within(row.last(), || TcpListener::bind((far, 7000)).unwrap());
+    let listener = row.within(row.last(), || bound(|| TcpListener::bind((far, 7000))));
     let sink = std::thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

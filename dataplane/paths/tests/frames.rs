@@ -6,7 +6,7 @@ use plait_control_paths::Operation;
 use plait_dataplane_paths::{Encapsulation, Options, PathDrop, Relay};
 use row::capture::Capture;
 use row::frame::{stream_bytes, unstacked};
-use row::{BYTES, KINDS, Row, SHARED, left_station, list, pattern, relay, stride, until, whole};
+use row::{BYTES, KINDS, Row, SHARED, bound, left_station, list, pattern, relay, stride, until, whole};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -125,7 +125,7 @@ fn superpackets_that_are_cut_under_two_headers_say_wrong_lengths() {
         paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![list(&[1, 2])] }).unwrap();
         let capture = Capture::new(&row, 1, left_station(1));
         let far = row.far();
-        let listener = row.within(row.last(), || TcpListener::bind((far, 7000)).unwrap());
+        let listener = row.within(row.last(), || bound(|| TcpListener::bind((far, 7000))));
         let before = refused();
         let mut stream = row.connects();
         stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();

@@ -8,7 +8,7 @@ use plait_model_wire::ipv4;
 use plait_model_wire::number::protocol;
 use row::capture::Capture;
 use row::frame::unstacked;
-use row::{KINDS, Row, SHARED, left_station, list, relay, right_station, until};
+use row::{KINDS, Row, SHARED, bound, left_station, list, relay, right_station, until};
 use rustix::net::sockopt;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -107,7 +107,7 @@ fn what_goes_round_between_two_relays_dies() {
         paths
     });
     let (told, capture) = (Capture::new(&row, 0, right_station(0)), Capture::new(&row, 2, left_station(2)));
-    let sender = row.within(0, || UdpSocket::bind("0.0.0.0:5000").unwrap());
+    let sender = row.within(0, || bound(|| UdpSocket::bind("0.0.0.0:5000")));
     sender.send_to(&[7; 100], (LOST, 9)).unwrap();
     // Whoever has it last says so to the sender: each router it passes takes a hop off the packet itself.
     until("the sender is told that its packet died", || {

@@ -4,7 +4,7 @@ mod row;
 
 use plait_control_paths::Operation;
 use plait_dataplane_paths::{Encapsulation, FlowKey, FlowReport, Options, Paths, Selector};
-use row::{Row, SHARED, list};
+use row::{Row, SHARED, bound, list};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
 
@@ -33,13 +33,13 @@ enum Differ {
 
 /// Sends a packet of each flow.
 fn send(row: &Row, differ: Differ) {
-    let bind = |port: u16| row.within(0, || UdpSocket::bind(("0.0.0.0", port)).unwrap());
+    let bind = |port: u16| row.within(0, || bound(|| UdpSocket::bind(("0.0.0.0", port))));
     let far = row.far();
     let [a, b, c, _] = far.octets();
     match differ {
         Differ::Source => row.within(0, || {
             for port in 0..FLOWS {
-                let sender = UdpSocket::bind(("0.0.0.0", 20_000 + port)).unwrap();
+                let sender = bound(|| UdpSocket::bind(("0.0.0.0", 20_000 + port)));
                 sender.send_to(&[1], (far, 9)).unwrap();
             }
         }),

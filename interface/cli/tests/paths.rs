@@ -112,10 +112,16 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
     assert_eq!(lists(&testbed, "h1"), known);
     assert!(steps(&testbed.apply(&text).json()).is_empty());
 
+    // Who does nothing about paths any more has nothing of them.
+    testbed.apply(&diamond("paths: {hosts: [h2], relays: [up, down, s2]}\n")).fine();
+    for node in ["h1", "s1"] {
+        let left = testbed.shell(node, "ls /sys/fs/bpf /run").fine();
+        assert!(!left.contains("plait-paths"), "{node}: {left}");
+    }
+    testbed.exec("h1", &["ping", "-c", "1", "-W", "5", "h2"]).fine();
     // Without the section all is as if it had never been.
     testbed.apply(&diamond("")).fine();
     assert!(!testbed.exec("s1", &["ip", "-4", "addr", "show", "lo"]).fine().contains("10.255."));
-    assert!(testbed.exec("h1", &["ls", "/sys/fs/bpf"]).fine().trim().is_empty());
     testbed.exec("h1", &["ping", "-c", "1", "-W", "5", "h2"]).fine();
     testbed.down();
 }
@@ -185,6 +191,9 @@ fn hosts_learn_paths_from_routers_and_lose_those_that_failed() {
     assert!(eventually(|| lists(&testbed, "h1") == both), "{}", asked(&testbed, "h1", "status"));
     let metrics = testbed.exec("h1", &["plait", "paths", "status", "--metrics"]).fine();
     assert!(metrics.contains("plait_paths_feed_complete{feed=\"OSPF on eth0\"} 1"), "{metrics}");
+    // Who learns no more does not go by what it learnt.
+    testbed.apply(&text.replace("paths: {", "paths: {learn: none, ")).fine();
+    assert!(lists(&testbed, "h1").is_empty(), "{}", asked(&testbed, "h1", "show"));
     testbed.down();
 }
 
@@ -200,6 +209,10 @@ fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
         ("paths: {k: 65}\n", &["write a number from 1 to 64"]),
         ("paths: {learn: ospf}\n", &["no router speaks OSPF", "routing: frr"]),
         ("paths: {network: 10.0.1.0/24}\n", &["meets 10.0.1.", "choose a `network`"]),
+        (
+            "paths: {source: 10.0.1.1}\n",
+            &["10.0.1.1, the source of headers, is of 10.0.1.", ":4:", "choose a `source`"],
+        ),
         ("paths: {network: 10.255.0.0/31}\n", &["no addresses for 4 relays"]),
         ("paths: {borders: [s1:eth9]}\n", &["no interface `eth9`"]),
         ("paths: {relays: [up], lists: {h1: {10.0.1.0/24: [[down]]}}}\n", &["`down` takes no headers off"]),

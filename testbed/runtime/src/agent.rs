@@ -7,7 +7,6 @@ use crate::kernel::parameter::Parameters;
 use crate::kernel::process::{Place, kill_group, start, start_time};
 use crate::kernel::{capability, mount};
 use crate::overlay::program;
-use plait_dataplane_agent::home;
 use rustix::process::Signal;
 use std::fs::{self, File};
 use std::io;
@@ -19,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Where agents pin what outlives them.
 const PINS: &str = "/sys/fs/bpf";
+/// There once a node has a BPF file system of its own.
+const KEPT: &str = "/run/plait-overlay/pins";
 /// How long an agent may take to answer, and how much longer for each that is started with it.
 const PATIENCE: Duration = Duration::from_secs(20);
 const EACH: Duration = Duration::from_millis(500);
@@ -53,8 +54,10 @@ impl Builder {
         let folder = program::folder(file)?;
         let shown = program::copy()?;
         self.inside(node, || {
-            if !home::is_bpffs(Path::new(PINS))? {
+            // Whatever is there already may be the host's, so that it is not asked what it is.
+            if !fs::exists(KEPT)? {
                 mount::bpf(Path::new(PINS)).doing(|| format!("mount {PINS}"))?;
+                fs::create_dir_all(KEPT)?;
             }
             program::show(&shown)?;
             // Without it the kernel itself would speak on the overlay's devices.

@@ -58,20 +58,21 @@ pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, rout
     let (hello, dead) = (routing.hello.as_nanos() / 1_000_000_000, routing.dead.as_nanos() / 1_000_000_000);
     if routing.ospf {
         let paths = crate::paths::of(network);
-        let listens = |port: &Port| paths.as_ref().is_some_and(|paths| paths.listens(port.node));
+        let is_listened_to = |port: Port| {
+            paths
+                .as_ref()
+                .is_some_and(|paths| others(network, port).iter().any(|other| paths.listens(other.node)))
+        };
         if paths.as_ref().is_some_and(|paths| paths.relays.contains_key(&index)) {
             // Its agent puts the address there.
             let _ = writeln!(text, "interface lo\n ip ospf area 0\n ip ospf passive\n!");
         }
         for (position, interface) in node.interfaces.iter().enumerate() {
-            let (cost, neighbours) = cost_and_neighbours(network, Port { node: index, interface: position });
+            let port = Port { node: index, interface: position };
+            let (cost, neighbours) = cost_and_neighbours(network, port);
+            let is_listened_to = is_listened_to(port);
             let _ = writeln!(text, "interface {}", interface.name);
-            let has = |v6: bool| {
-                assignment
-                    .addresses(Port { node: index, interface: position })
-                    .iter()
-                    .any(|net| net.addr().is_ipv6() == v6)
-            };
+            let has = |v6: bool| assignment.addresses(port).iter().any(|net| net.addr().is_ipv6() == v6);
             for (word, there) in [("ip ospf", has(false)), ("ipv6 ospf6", has(true))] {
                 if !there {
                     continue;
@@ -81,8 +82,6 @@ pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, rout
                 let _ = writeln!(text, " {word} hello-interval {hello}");
                 let _ = writeln!(text, " {word} dead-interval {dead}");
                 // Two routers need no designated one, and skip the wait for its election (RFC 2328, 9.4).
-                let port = Port { node: index, interface: position };
-                let is_listened_to = others(network, port).iter().any(listens);
                 if neighbours == 1 || is_listened_to && crate::paths::is_point_to_point(network, port) {
                     let _ = writeln!(text, " {word} network point-to-point");
                 }

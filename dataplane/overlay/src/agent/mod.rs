@@ -33,6 +33,7 @@ use error::{at, doing};
 use feeds::Feeds;
 use journal::{Journal, Line};
 use members::Members;
+use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, Program};
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,12 +81,6 @@ pub struct Agent {
     namespace: u64,
     /// Held as long as the agent lives.
     _lock: File,
-}
-
-/// Time of the clock by which programs note when they heard of a station.
-fn now() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// A moment in the units of [`FibEntry::heard`].

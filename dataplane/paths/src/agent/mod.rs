@@ -25,7 +25,9 @@ use crate::protocol::{FlowName, Policy, Reply, Request, Static};
 use crate::{Border, Paths, Relay, Selector, Ways};
 use ipnet::IpNet;
 use learning::Learning;
+use plait_control_paths::select::Rearrangement;
 use plait_control_paths::{Operation, RelayList};
+use plait_dataplane_agent::now;
 use plait_dataplane_reference::paths::tables::FlowKey;
 use rearrange::Rearranger;
 use std::collections::BTreeMap;
@@ -44,21 +46,16 @@ pub struct Agent {
     is_changed: bool,
     updates: u64,
     moved: u64,
+    /// When flows were looked at last.
+    rearranged: Duration,
     /// Held as long as the agent lives.
     _lock: File,
 }
 
 /// A device whose packets are steered.
 struct Sender {
-    index: u32,
     paths: Paths,
     rearranger: Rearranger,
-}
-
-/// The monotonic clock.
-fn now() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 impl Static {
@@ -174,8 +171,10 @@ impl Agent {
             }
             done.push(sender);
         }
-        let forbidden =
-            self.senders.values().filter_map(|sender| Some((sender.index, sender.paths.segments_before()?)));
+        let forbidden = self
+            .senders
+            .values()
+            .filter_map(|sender| Some((sender.paths.device(), sender.paths.segments_before()?)));
         let forbidden = forbidden.collect();
         if self.state.segments != forbidden {
             self.state.segments = forbidden;
@@ -238,13 +237,17 @@ impl Agent {
 
     /// Moves flows, where it is time.
     fn rearrange(&mut self) {
+        if now() < self.rearranged + Rearrangement::default().period {
+            return;
+        }
+        self.rearranged = now();
         let policies: BTreeMap<_, _> =
             self.all().map(|(prefix, ways)| (prefix, (self.policy(prefix), ways.lists.len()))).collect();
         if !policies.values().any(|(policy, _)| *policy == Policy::FlowBased) {
             return;
         }
         for sender in self.senders.values_mut() {
-            match sender.rearranger.run(&sender.paths, &policies, now()) {
+            match sender.rearranger.run(&sender.paths, &policies) {
                 Ok(moved) => self.moved += moved,
                 Err(error) => tracing::error!(%error, "flows are not rearranged"),
             }

@@ -3,16 +3,14 @@
 use crate::protocol::Policy;
 use crate::{FlowReport, Paths};
 use ipnet::IpNet;
-use plait_control_paths::select::{FlowShare, Rearrangement, rearranged};
+use plait_control_paths::select::{FlowShare, rearranged};
 use plait_dataplane_reference::paths::tables::FlowKey;
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 /// What flows of a device had sent when they were looked at last.
 #[derive(Debug, Default)]
 pub struct Rearranger {
     sent: HashMap<[u8; 16], u64>,
-    due: Duration,
 }
 
 /// A key in an order that is the same everywhere.
@@ -26,7 +24,7 @@ fn ordered(key: &FlowKey) -> [u8; 16] {
 }
 
 impl Rearranger {
-    /// Moves one flow of each prefix at most, if it is time. How many were moved.
+    /// Moves one flow of each prefix at most. How many were moved.
     ///
     /// # Errors
     /// The kernel's refusal.
@@ -34,12 +32,7 @@ impl Rearranger {
         &mut self,
         paths: &Paths,
         policies: &BTreeMap<IpNet, (Policy, usize)>,
-        now: Duration,
     ) -> Result<u64, crate::Error> {
-        if now < self.due {
-            return Ok(0);
-        }
-        self.due = now + Rearrangement::default().period;
         let mut sent = HashMap::new();
         let mut by_prefix: BTreeMap<IpNet, Vec<(FlowReport, u64)>> = BTreeMap::new();
         for flow in paths.flows()? {

@@ -1,8 +1,9 @@
 //! What an agent says of itself.
 
-use super::{Agent, AgentError, now};
+use super::{Agent, AgentError};
 use crate::PathDrop;
 use crate::protocol::{FlowRow, ListRow, Origin, PrefixRow, Status};
+use plait_dataplane_agent::now;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

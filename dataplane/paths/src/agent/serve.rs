@@ -1,8 +1,8 @@
 //! The agent's loop: its socket, the fabric, the flows.
 
-use super::{Agent, AgentError, error, now};
+use super::{Agent, AgentError, error};
 use crate::protocol::{Reply, Speech};
-use plait_dataplane_agent::Clients;
+use plait_dataplane_agent::{Clients, now};
 use rustix::event::{PollFd, Timespec, poll};
 use std::io;
 use std::time::Duration;

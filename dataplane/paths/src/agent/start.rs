@@ -7,9 +7,9 @@ use super::rearrange::Rearranger;
 use super::state::State;
 use super::{Agent, Sender, address};
 use crate::protocol::Policy;
-use crate::{Border, Encapsulation, Options, Paths, Relay, Superpackets, Ways};
+use crate::{Border, Encapsulation, Options, Paths, Relay, SHARED_SOURCE, Superpackets, Ways};
 use plait_control_paths::RelayList;
-use plait_dataplane_agent::home;
+use plait_dataplane_agent::{home, now};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -42,17 +42,13 @@ pub struct AgentOptions {
     pub learning: LearningOptions,
 }
 
-/// The source of stacks where none is named. Choice: of a block that nobody may use (RFC 5737), as the thesis has "a
-/// non-existent address" and names none.
-const SHARED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
-
 impl AgentOptions {
     /// One that does nothing yet.
     pub fn new(places: Places) -> Self {
         Self {
             places,
             devices: Vec::new(),
-            source: SHARED,
+            source: SHARED_SOURCE,
             encapsulation: Encapsulation::Gre,
             policy: Policy::Hash,
             spread: Duration::from_millis(10),
@@ -86,7 +82,7 @@ impl Agent {
         let lock = take(places)?;
         places.refuse_others()?;
         let namespace = home::network().map_err(at(Path::new("/proc")))?;
-        let state = match State::read(&places.state())? {
+        let mut state = match State::read(&places.state())? {
             Some(state) if state.namespace == namespace => state,
             // The devices of a former life are in another namespace: what is on them is nothing to take over.
             _ => {
@@ -94,6 +90,10 @@ impl Agent {
                 State::new(namespace)
             }
         };
+        if options.learning.sources.is_empty() {
+            // Nobody would ever say that it is no longer so.
+            state.learnt.clear();
+        }
         home::make(&places.layout()).map_err(at(&places.layout()))?;
         let learnt = state.learnt.clone().into_iter();
         let mut agent = Self {
@@ -105,6 +105,7 @@ impl Agent {
             is_changed: true,
             updates: 0,
             moved: 0,
+            rearranged: now(),
             options,
             _lock: lock,
         };
@@ -134,7 +135,7 @@ impl Agent {
             }
             paths.succeed(&places.program(Role::Steer, index))?;
             stays.push((Role::Steer, index));
-            self.senders.insert(name.clone(), Sender { index, paths, rearranger: Rearranger::default() });
+            self.senders.insert(name.clone(), Sender { paths, rearranger: Rearranger::default() });
         }
         if self.state.address != options.relay {
             let failed = |error| AgentError::Kernel("the relay's address", error);
@@ -208,7 +209,7 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     let _lock = take(places)?;
     places.release(|_, _| false)?;
     let here = home::network().map_err(at(Path::new("/proc")))?;
-    // State of any version says what is to be allowed again, if it says it so.
+    // What another version left is not understood, and only its folder goes.
     if let Ok(Some(state)) = State::read(&places.state())
         && state.namespace == here
     {
@@ -226,7 +227,9 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     gone(fs::remove_dir_all(&places.pins))
         .or_else(|_| remove_folders(&places.pins))
         .map_err(at(&places.pins))?;
-    gone(fs::remove_dir_all(&places.run)).map_err(at(&places.run))
+    gone(fs::remove_dir_all(&places.run)).map_err(at(&places.run))?;
+    [&places.pins, &places.run].into_iter().for_each(|folder| home::leave(folder));
+    Ok(())
 }
 
 /// Removes folders that have only folders in them.

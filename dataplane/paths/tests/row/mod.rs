@@ -11,7 +11,7 @@ use plait_dataplane_links::offload::{self, Policy};
 use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_paths::{Encapsulation, Options, Paths, Relay, Superpackets};
 use rustix::net::sockopt;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::thread;
@@ -133,10 +133,10 @@ impl Row {
     /// A receiver of datagrams in the last node, and a sender in the first.
     pub fn datagrams(&self) -> (UdpSocket, UdpSocket) {
         let far = self.far();
-        let receiver = self.within(self.last(), || UdpSocket::bind((far, 7000)).unwrap());
+        let receiver = self.within(self.last(), || bound(|| UdpSocket::bind((far, 7000))));
         receiver.set_read_timeout(Some(PATIENCE)).unwrap();
         sockopt::set_socket_recv_buffer_size_force(&receiver, 64 << 20).unwrap();
-        let sender = self.within(0, || UdpSocket::bind("0.0.0.0:5000").unwrap());
+        let sender = self.within(0, || bound(|| UdpSocket::bind("0.0.0.0:5000")));
         sender.connect((far, 7000)).unwrap();
         (receiver, sender)
     }
@@ -144,7 +144,7 @@ impl Row {
     /// Bytes of TCP get from the first to the last.
     pub fn carries_a_stream(&self) {
         let far = self.far();
-        let listener = self.within(self.last(), || TcpListener::bind((far, 7000)).unwrap());
+        let listener = self.within(self.last(), || bound(|| TcpListener::bind((far, 7000))));
         let sink = thread::spawn(move || {
             let mut stream = listener.accept().unwrap().0;
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -174,6 +174,20 @@ impl Row {
             let mut datagram = vec![0; 65_536];
             assert_eq!(receiver.recv(&mut datagram).unwrap(), length);
             assert_eq!(datagram[..length], pattern(length));
+        }
+    }
+}
+
+/// A socket on a port that may be free in a moment: what was closed is still held by a process that another test is about
+/// to start, until that is another program.
+pub fn bound<S>(bind: impl Fn() -> io::Result<S>) -> S {
+    let start = Instant::now();
+    loop {
+        match bind() {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && start.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            socket => return socket.unwrap(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Commands on the paths of this host's packets.
 
 use clap::{Args, Subcommand, ValueEnum};
-use plait_dataplane_paths::Encapsulation;
 use plait_dataplane_paths::protocol::Policy;
+use plait_dataplane_paths::{Encapsulation, SHARED_SOURCE};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Which agent is spoken to.
@@ -103,7 +103,7 @@ pub struct PathAgentArguments {
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
     /// The source of all headers, an address that nobody has
-    #[arg(long, value_name = "ADDRESS", default_value = "203.0.113.1")]
+    #[arg(long, value_name = "ADDRESS", default_value_t = SHARED_SOURCE)]
     pub source: Ipv4Addr,
     /// What stands between headers, where nothing else is said: `gre`, `ipip` or `gue`
     #[arg(long = "type", value_name = "TYPE", default_value_t = Encapsulation::Gre)]

@@ -12,6 +12,7 @@ use plait_model_topology::network::{Network, NodeIndex, Port, Routing};
 use plait_model_topology::route::TableBuilder;
 use plait_model_topology::section as decode_section;
 use plait_model_topology::vocabulary::Role;
+use std::net::IpAddr;
 
 /// Puts the paths of a network into the state that realises it.
 ///
@@ -25,7 +26,7 @@ pub(crate) fn put_in(
     let written = decode_section::<Paths>(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(()) };
     let paths = resolve(&written, network)?;
-    overlapping(&paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
+    overlapping(&written, &paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
     let mut all = lists(&paths, network, assignment);
     let fabric = size(&paths, network, assignment);
     for (index, node) in network.nodes.iter().enumerate() {
@@ -73,24 +74,26 @@ pub(crate) fn put_in(
 }
 
 /// Addresses of relays that are those of somebody else, too; and a source that is.
-fn overlapping(paths: &Resolved, network: &Network, assignment: &Assignment) -> Option<Diagnostic> {
-    let pool = IpNet::V4(paths.network.value);
-    let mut all = (0..network.nodes.len()).flat_map(|node| assignment.all(node));
-    let source = IpNet::from(std::net::IpAddr::from(paths.source));
-    let other = all.find(|net| {
-        pool.contains(&net.addr()) || net.contains(&pool.network()) || net.contains(&source.addr())
-    })?;
-    let (span, what, help) = match other.contains(&source.addr()) {
-        true => (
-            paths.network.span,
-            format!("{}, the source of headers,", paths.source),
-            "choose a `source` that nobody has",
-        ),
-        false => {
-            (paths.network.span, pool.to_string(), "choose a `network` for relays that nothing else has")
-        }
-    };
-    Some(Diagnostic::new(span, format!("{what} meets {} of the network", other.trunc())).help(help))
+fn overlapping(
+    written: &Paths,
+    paths: &Resolved,
+    network: &Network,
+    assignment: &Assignment,
+) -> Option<Diagnostic> {
+    let entry = network.sections.entries.iter().find(|entry| entry.key == "paths");
+    let section = entry.map_or(network.sections.span, |entry| entry.key_span);
+    let all = || (0..network.nodes.len()).flat_map(|node| assignment.all(node));
+    let source = IpAddr::from(paths.source);
+    if let Some(other) = all().find(|net| net.contains(&source)) {
+        let span = written.source.map_or(section, |source| source.span);
+        let text = format!("{source}, the source of headers, is of {} of the network", other.trunc());
+        return Some(Diagnostic::new(span, text).help("choose a `source` that nobody has"));
+    }
+    let pool = IpNet::V4(paths.network);
+    let other = all().find(|net| pool.contains(&net.addr()) || net.contains(&pool.network()))?;
+    let span = written.network.map_or(section, |pool| pool.span);
+    let text = format!("{pool} meets {} of the network", other.trunc());
+    Some(Diagnostic::new(span, text).help("choose a `network` for relays that nothing else has"))
 }
 
 /// A node's interfaces that have IPv4.
@@ -153,7 +156,7 @@ fn routes(state: &mut State, paths: &Resolved, network: &Network, assignment: &A
         for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != index) {
             let Some(hop) = hops[*relay] else { continue };
             known.routes.insert(RouteState {
-                to: IpNet::from(std::net::IpAddr::from(*address)),
+                to: IpNet::from(IpAddr::from(*address)),
                 via: hop.via,
                 interface: Some(node.interfaces[hop.interface].name.clone()),
                 congestion_control: None,

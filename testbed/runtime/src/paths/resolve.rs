@@ -3,8 +3,8 @@
 use crate::section::{LearnWord, MethodWord, NodeName, Paths};
 use ipnet::{IpNet, Ipv4Net};
 use plait_control_paths::{Method, Settings};
-use plait_dataplane_paths::Encapsulation;
 use plait_dataplane_paths::protocol::Policy;
+use plait_dataplane_paths::{Encapsulation, SHARED_SOURCE};
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
@@ -45,7 +45,7 @@ pub struct Resolved {
     /// The source of all headers.
     pub source: Ipv4Addr,
     /// The prefix of the relays' addresses.
-    pub network: Spanned<Ipv4Net>,
+    pub network: Ipv4Net,
     /// What a flow that moves waits for.
     pub spread: Duration,
     /// Lists by hand: relays of hosts, by prefix.
@@ -63,8 +63,6 @@ impl Resolved {
 
 /// The most paths to a router: what a set holds.
 const MOST_PATHS: u8 = 64;
-/// The source of headers, where the file names none: of a block that nobody has (RFC 5737).
-const SOURCE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 /// Relays' addresses, where the file names no prefix.
 const NETWORK: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 255, 0, 0), 16);
 
@@ -125,8 +123,8 @@ impl Resolver<'_> {
             policy: written.select.map_or(Policy::Hash, |word| word.value.0),
             settings: Settings { k, method, ..Settings::default() },
             method: written.method,
-            source: written.source.map_or(SOURCE, |source| source.value),
-            network: pool,
+            source: written.source.map_or(SHARED_SOURCE, |source| source.value),
+            network: pool.value,
             spread: written
                 .spread
                 .map_or(Duration::from_millis(10), |spread| Duration::from_nanos(spread.value.as_nanos())),
