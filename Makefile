@@ -95,10 +95,10 @@ study-guests: build ## Say what guests cost and carry (root)
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 	@studies/guests/run $(RELEASE)/examples/guest
 
-study-iplb: build ## The thesis's fat-tree under load in the simulator: tree, ECMP, relays by hash and by flow (SMALL=1)
-	@setup/install test
+study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root but for ONLY=forwarding; SMALL=1, ONLY="recovery subflows")
+	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-simulator-engine --example fabric_study
-	@studies/iplb/run $(if $(SMALL),--small,--page docs/src/studies/iplb.md)
+	@studies/iplb/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/iplb.md)
 
 study-overlay-profile: build ## What sending by each encapsulation costs, stage by stage, here and in a guest (root; SMALL=1)
 	@setup/install demo test bench

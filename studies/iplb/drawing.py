@@ -1,4 +1,4 @@
-"""Bars of what arrives: a chart a law of rates, a group a pattern, a bar a method with its best and worst run."""
+"""The pictures of the study: bars of what arrives, and what arrives over time."""
 
 import statistics
 
@@ -9,7 +9,8 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 14, 34, 28
 BAR = 22
 
 
-def draw(path, runs, methods, rates):
+def shares(path, runs, methods, rates):
+    """A chart a law of rates, a group a pattern, a bar a method with its best and worst run."""
     canvas = svg.Canvas(WIDTH, HEIGHT * len(runs.rates) + 24, "Share of datagrams that arrive, by pattern and method")
     for number, (method, ink) in enumerate(zip(methods, svg.INKS)):
         at = LEFT + 120 * number
@@ -31,7 +32,35 @@ def chart(canvas, top, runs, methods, law, title):
         middle = LEFT + wide * (group + 0.5)
         canvas.text(middle, top + HEIGHT - 10, pattern, "middle")
         for number, (method, ink) in enumerate(zip(methods, svg.INKS)):
-            shares = [100 * share for share in runs.shares(pattern, law, method)]
+            values = [100 * share for share in runs.shares(pattern, law, method)]
             x = middle + (number - (len(methods) - 1) / 2) * (BAR + 3)
-            canvas.line([(x, up.place(0)), (x, up.place(statistics.fmean(shares)))], BAR, ink)
-            canvas.line([(x, up.place(min(shares))), (x, up.place(max(shares)))], 1.4)
+            canvas.line([(x, up.place(0)), (x, up.place(statistics.fmean(values)))], BAR, ink)
+            canvas.line([(x, up.place(min(values))), (x, up.place(max(values)))], 1.4)
+
+
+def recoveries(path, runs):
+    """A chart a failure: what arrives, and what goes by the switch that stays."""
+    canvas = svg.Canvas(WIDTH, HEIGHT * len(runs) + 24, "What arrives while one of two paths fails")
+    for number, (name, ink) in enumerate(zip(("arrives", "by the path that stays"), svg.INKS)):
+        at = LEFT + 120 * number
+        canvas.line([(at, 14), (at + 14, 14)], 2, ink)
+        canvas.text(at + 20, 18, name)
+    for row, (title, run) in enumerate(runs.items()):
+        recovery(canvas, HEIGHT * row + 24, title, run)
+    canvas.save(path)
+
+
+def recovery(canvas, top, title, run):
+    seconds = run.points[-1][0]
+    up = svg.Axis(0, 1.1 * max(rate for _, rate in run.points), top + HEIGHT - BOTTOM, top + TOP)
+    along = svg.Axis(0, seconds, LEFT, WIDTH - RIGHT)
+    canvas.text(LEFT, top + 20, f"A switch fails and {title}: Mbit/s over seconds", bold=True)
+    for tick in up.ticks(0, max(rate for _, rate in run.points)):
+        canvas.line([(LEFT, up.place(tick)), (WIDTH - RIGHT, up.place(tick))], 0.5, svg.GREY)
+        canvas.text(LEFT - 6, up.place(tick) + 4, f"{tick:g}", "end", size=11)
+    for tick in along.ticks(0, seconds):
+        canvas.text(along.place(tick), top + HEIGHT - 10, f"{tick:g}", "middle", size=11)
+    for at in (run.failed, run.recovered):
+        canvas.line([(along.place(at), up.place(0)), (along.place(at), top + TOP)], 1, dash="4 3")
+    for points, ink in zip((run.points, run.kept), svg.INKS):
+        canvas.line([(along.place(at), up.place(rate)) for at, rate in points], 1.2, ink)

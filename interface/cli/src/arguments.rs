@@ -11,6 +11,7 @@ mod pack;
 mod paths;
 mod run;
 mod shell;
+mod subflows;
 mod testbed;
 
 pub use controller::{
@@ -30,6 +31,7 @@ pub use pack::{PackArguments, UnpackArguments};
 pub use paths::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};
 pub use run::{CompareArguments, ReportArguments, RunArguments, TrafficArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
+pub use subflows::SubflowsArguments;
 pub use testbed::{
     CaptureArguments, Choice, DownArguments, ExecArguments, FileArguments, InspectArguments, ShellArguments,
     UpArguments,
@@ -146,6 +148,8 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     /// Open a shell in a node
     #[command(visible_alias = "connect", after_help = "Example:\n  plait shell a")]
     Shell(ShellArguments),
+    /// Give each Multipath TCP connection of this host several subflows, from one interface
+    Subflows(SubflowsArguments),
     /// Start a testbed in the place of a program that has threads
     #[command(hide = true)]
     Supervise,

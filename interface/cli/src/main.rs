@@ -58,6 +58,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => commands::run::run(arguments, output),
         Command::Schema => commands::complete::schema(),
         Command::Shell(arguments) => commands::exec::shell(arguments, output),
+        Command::Subflows(arguments) => commands::subflows::subflows(&arguments, output),
         Command::Supervise => commands::supervise::supervise(),
         Command::Traffic(arguments) => commands::traffic::traffic(&arguments),
         Command::Unpack(arguments) => commands::pack::unpack(arguments, output),

@@ -23,6 +23,7 @@ pub mod paths;
 pub mod perform;
 pub mod profile;
 pub mod run;
+pub mod subflows;
 pub mod supervise;
 pub mod sweep;
 pub mod trace;

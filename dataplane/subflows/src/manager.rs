@@ -1,0 +1,180 @@
+//! The path manager of one network namespace.
+
+use crate::connections::{Connections, News, Wanted};
+use crate::family::Family;
+use crate::message::{EVENTS, FAMILY, Message};
+use crate::{SubflowsError, message};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_generic::GenlMessage;
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Which path manager new connections get: a word since Linux 6.16, a number before.
+const BY_NAME: (&str, &str) = ("/proc/sys/net/mptcp/path_manager", "userspace");
+const BY_NUMBER: (&str, &str) = ("/proc/sys/net/mptcp/pm_type", "1");
+
+/// What a manager does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Subflows of each connection, from 1 to 8.
+    pub count: usize,
+}
+
+/// Opens subflows for the connections of the namespace that it was made in, and lets others open theirs.
+pub struct Manager {
+    connections: Connections,
+    events: Socket,
+    commands: Socket,
+    family: u16,
+    sequence: u32,
+    setting: Setting,
+}
+
+impl Manager {
+    /// Takes over what happens to connections from here on; older ones keep the manager they have. What the kernel did
+    /// before, it does again when this is dropped.
+    ///
+    /// # Errors
+    /// Without Multipath TCP or the right to manage it, and for more subflows than the kernel keeps.
+    pub fn new(options: Options) -> Result<Self, SubflowsError> {
+        if !(1..=8).contains(&options.count) {
+            return Err(SubflowsError::Count(options.count));
+        }
+        let commands = socket().map_err(SubflowsError::of("a socket for the kernel's path manager"))?;
+        let family = Family::find(&commands, FAMILY, EVENTS)?;
+        let events = socket().map_err(SubflowsError::of("a socket for the kernel's path manager"))?;
+        // Refused for users; the default then serves.
+        let _ = events.set_rx_buf_sz(4 << 20);
+        events.add_membership(family.group).map_err(SubflowsError::of("listening to events"))?;
+        events.set_non_blocking(true).map_err(SubflowsError::of("listening to events"))?;
+        // Listens first: of a connection made in between, events are not lost.
+        let setting = Setting::userspace()?;
+        let connections = Connections::new(options.count);
+        Ok(Self { connections, events, commands, family: family.id, sequence: 1, setting })
+    }
+
+    /// What the kernel did before, in its words.
+    pub fn before(&self) -> &str {
+        &self.setting.before
+    }
+
+    /// Waits for events up to that long, and opens what is to be opened.
+    ///
+    /// # Errors
+    /// The kernel takes no more requests.
+    pub fn step(&mut self, patience: Duration) -> Result<Vec<News>, SubflowsError> {
+        let until = self.connections.next().map(|next| next.saturating_duration_since(Instant::now()));
+        wait(&self.events, until.map_or(patience, |until| until.min(patience)))
+            .map_err(SubflowsError::of("waiting for events"))?;
+        let mut news = Vec::new();
+        let mut wanted = Vec::new();
+        for event in self.heard()? {
+            let (more, became) = self.connections.heard(&event, Instant::now());
+            wanted.extend(more);
+            news.extend(became);
+        }
+        wanted.extend(self.connections.due(Instant::now()));
+        for one in &wanted {
+            if let Some(error) = self.open(one)? {
+                news.push(News::Refused { connection: one.token, error });
+            }
+        }
+        Ok(news)
+    }
+
+    fn heard(&self) -> Result<Vec<message::Event>, SubflowsError> {
+        let mut heard = Vec::new();
+        loop {
+            match self.events.recv_from_full() {
+                Ok((bytes, _)) => {
+                    // What a newer kernel tells in another way is no concern here.
+                    if let Ok(message) = NetlinkMessage::<GenlMessage<Message>>::deserialize(&bytes)
+                        && let NetlinkPayload::InnerMessage(inner) = message.payload
+                        && let Message::Heard(event) = inner.payload
+                    {
+                        heard.push(event);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(heard),
+                // Choice: what was told while nobody listened is lost; later connections are not.
+                Err(error) if matches!(error.raw_os_error(), Some(INTERRUPTED | TOO_MUCH)) => {}
+                Err(error) => return Err(SubflowsError::of("hearing events")(error)),
+            }
+        }
+    }
+
+    /// Asks for one subflow; the kernel's reason when it will not.
+    fn open(&mut self, wanted: &Wanted) -> Result<Option<i32>, SubflowsError> {
+        let failed = "asking for a subflow";
+        let mut inner = GenlMessage::from_payload(Message::create(wanted));
+        inner.set_resolved_family_id(self.family);
+        let mut message = NetlinkMessage::from(inner);
+        self.sequence = self.sequence.wrapping_add(1);
+        message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+        message.header.sequence_number = self.sequence;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.commands.send(&bytes, 0).map_err(SubflowsError::of(failed))?;
+        let (answer, _) = self.commands.recv_from_full().map_err(SubflowsError::of(failed))?;
+        let answer = NetlinkMessage::<GenlMessage<Message>>::deserialize(&answer);
+        Ok(match answer.map(|answer| answer.payload) {
+            Ok(NetlinkPayload::Error(error)) => error.code.map(|code| code.get().saturating_neg()),
+            _ => None,
+        })
+    }
+}
+
+const INTERRUPTED: i32 = rustix::io::Errno::INTR.raw_os_error();
+const TOO_MUCH: i32 = rustix::io::Errno::NOBUFS.raw_os_error();
+
+fn socket() -> io::Result<Socket> {
+    let mut socket = Socket::new(NETLINK_GENERIC)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    // Of a refusal only its number is of use.
+    let _ = socket.set_cap_ack(true);
+    Ok(socket)
+}
+
+fn wait(socket: &Socket, patience: Duration) -> io::Result<()> {
+    use std::os::fd::AsFd;
+    let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)], Some(&patience)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The kernel's choice of path manager, put back at the end.
+struct Setting {
+    file: &'static str,
+    before: String,
+}
+
+impl Setting {
+    fn userspace() -> Result<Self, SubflowsError> {
+        for (file, word) in [BY_NAME, BY_NUMBER] {
+            match fs::read_to_string(file) {
+                Ok(before) => {
+                    fs::write(file, word)
+                        .map_err(SubflowsError::of("taking over from the kernel's path manager"))?;
+                    return Ok(Self { file, before: before.trim().to_owned() });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(SubflowsError::of("reading which path manager there is")(error)),
+            }
+        }
+        Err(SubflowsError::Missing)
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        // Nobody is left to tell.
+        let _ = fs::write(self.file, &self.before);
+    }
+}

@@ -1,0 +1,53 @@
+"""E8's fat-tree again, on real stacks: 16 hosts and 20 switches on one machine."""
+
+import re
+import statistics
+
+import stacks
+from blocks import table
+
+PATTERNS = ("permutation", "stride(1)", "stride(2)", "stride(4)")
+METHODS = ("one path", "hash", "flow-based")
+# As in the simulated study: a link's 8 Mbit/s hold what a host sends with a GRE header before each packet.
+OFFERED = 16 * 8 * 1066 / 1090
+
+LOAD = """experiment:
+  factors:
+    pattern: [{patterns}]
+    select: [hash, flow-based]
+  repeats: {repeats}
+defaults: {{link: {{rate: 8Mbit, queue: 100ms}}}}
+paths: {{k: 4, method: fat-tree, select: $select}}
+duration: {seconds}s
+warmup: {warmup}s
+traffic: [{{name: load, pattern: $pattern, flows: 320, rate: {rate:.0f}kbit, size: 1024B}}]
+collect: {{tcp: off, links: 1s, interfaces: off}}
+metrics:
+"""
+
+
+def measure(plait, folder, small):
+    """Shares of what was sent that arrived, by pattern and method: a share a run."""
+    patterns, repeats, seconds = (PATTERNS[-1:], 1, 6) if small else (PATTERNS, 5, 20)
+    network = stacks.printed(plait, "generate", "fat-tree", "--k", "4")
+    load = LOAD.format(patterns=", ".join(patterns), repeats=repeats, seconds=seconds, warmup=seconds // 2, rate=1000 * OFFERED)
+    access = re.findall(r"\bedge\w+-host\w+", network)
+    text = network + load + "".join(f"  {link}: {{link: {link}, column: bytes, take: rate}}\n" for link in access)
+    plain = re.sub(r"(?m)^(paths|    select): .*\n", "", text)
+    shares = {}
+    for name, of in (("fat-tree", text), ("fat-tree-plain", plain)):
+        for row in stacks.runs(stacks.run(plait, name, of, folder)):
+            received = sum(float(row[link]) for link in access) * 8 / 1e6
+            shares.setdefault((row["pattern"], row.get("select", METHODS[0])), []).append(received / OFFERED)
+    return shares
+
+
+def beside(shares, simulated):
+    """Means and the worst runs; `simulated` is the simulator's mean for a pattern and a method, where it has one."""
+    def shown(values):
+        return f"{100 * statistics.fmean(values):.1f} ({100 * min(values):.1f})"
+
+    patterns = list(dict.fromkeys(pattern for pattern, _ in shares))
+    rows = [[pattern, *[cell for method in METHODS for cell in (shown(shares[pattern, method]), simulated(pattern, method))]]
+            for pattern in patterns]
+    return table(["% received of sent", *[head for method in METHODS for head in (method, "simulated")]], rows)

@@ -1,0 +1,102 @@
+"""E13 (Figures 5.13 and 5.14): one of two paths fails under a connection of eight subflows, and comes back."""
+
+import dataclasses
+import os
+
+import stacks
+from blocks import table
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# What counts as full rate, of the mean before the failure.
+FULL = 0.95
+# From one reading of a counter to the next, s.
+SAMPLE = 0.1
+# What a connection's own beginning takes.
+BEGIN = 5.0
+# The thesis's: seconds until full rate again, and what arrives meanwhile and afterwards, Mbit/s of a link of 1 Gbit/s.
+THESIS_SECONDS, THESIS_LEAST, THESIS_FULL = 1.5, 600, 900
+
+BARE = "  - a-c\n  - c-d\n"
+# A link with a condition has a device between its ends, as when a fibre breaks beyond the next device.
+SHAPED = "  - {endpoints: [a, c], dynamic: true}\n  - {endpoints: [c, d], dynamic: true}\n"
+
+
+@dataclasses.dataclass
+class Recovery:
+    """Megabits a second that arrive in each tenth of a second, in all and by the switch that stays; and when what happened."""
+    points: list
+    kept: list
+    failed: float
+    recovered: float
+
+    def before(self):
+        rates = [rate for at, rate in self.points if BEGIN <= at < self.failed - 0.2]
+        return sum(rates) / len(rates)
+
+    def least(self):
+        """The least in a tenth of a second between failure and recovery."""
+        return min(rate for at, rate in self.points if self.failed <= at < self.recovered)
+
+    def until_full(self):
+        """Seconds from the failure until no more is missing of full rate, but for what a counter that is read a tenth of a
+        second late makes of it."""
+        full, missing = self.before(), [(0.0, 0.0)]
+        for (then, _), (at, rate) in zip(self.points, self.points[1:]):
+            if self.failed < at < self.recovered:
+                missing.append((at - self.failed, missing[-1][1] + (FULL * full - rate) * (at - then)))
+        return next(at for number, (at, short) in enumerate(missing)
+                    if all(later - short <= SAMPLE * full for _, later in missing[number:]))
+
+    def least_kept(self):
+        """The least by the switch that stays in any tenth of a second of the run's middle."""
+        return min(rate for at, rate in self.kept if BEGIN <= at < self.recovered)
+
+
+def measure(plait, folder, small):
+    """The failure that neighbours see at once, and the one that only OSPF's silence tells of."""
+    text = stacks.read_text(os.path.join(HERE, "recovery.yaml"))
+    if BARE not in text:
+        raise SystemExit("recovery.yaml has no bare links of c")
+    if small:
+        for old, new in (("duration: 60s", "duration: 26s"), ("-t 55", "-t 22"), ("at: 20s", "at: 8s"), ("at: 40s", "at: 18s")):
+            text = text.replace(old, new)
+    return (one(plait, "recovery-seen", text, folder),
+            one(plait, "recovery-silent", text.replace(BARE, SHAPED), folder))
+
+
+def one(plait, name, text, folder):
+    output = stacks.run(plait, name, text, folder)
+    said = stacks.results(output)
+    if not said["passed"]:
+        raise SystemExit(f"{name} failed: {said['failures']}")
+    failed, recovered = (event["actual_s"] for event in said["events"] if event["kind"] in ("fail", "recover"))
+    points = rates((row["time_s"], row["bytes"]) for row in stacks.samples(output, "links")
+                   if (row["link"], row["direction"]) == ("d-h2", "forward"))
+    kept = rates((row["time_s"], row["tx_bytes"]) for row in stacks.samples(output, "interfaces")
+                 if (row["node"], row["interface"]) == ("b", "eth1"))
+    return Recovery(points, kept, failed, recovered)
+
+
+def rates(rows):
+    """From a counter of bytes to megabits a second, each at the end of its interval."""
+    rows = [(float(at), int(count)) for at, count in rows]
+    return [(at, (now - before) * 8 / 1e6 / (at - then))
+            for (then, before), (at, now) in zip(rows, rows[1:]) if at > then]
+
+
+def told(seen, silent):
+    def share(run, value):
+        return f"{value:.0f} Mbit/s, {100 * value / run.before():.0f} %"
+
+    rows = [["before", f"about {THESIS_FULL} Mbit/s", f"{seen.before():.0f} Mbit/s", f"{silent.before():.0f} Mbit/s"],
+            ["least in a sample", f"about {THESIS_LEAST} Mbit/s, {100 * THESIS_LEAST / THESIS_FULL:.0f} %",
+             share(seen, seen.least()), share(silent, silent.least())],
+            ["full again after", f"{THESIS_SECONDS} s", f"{seen.until_full():.1f} s", f"{silent.until_full():.1f} s"],
+            ["least by the path that stays", "never stops", f"{seen.least_kept():.0f} Mbit/s", f"{silent.least_kept():.0f} Mbit/s"]]
+    return table(["a switch fails", "thesis, samples of 0.5 s", "its neighbours see it, 0.1 s", "nobody sees it, 0.1 s"], rows)
+
+
+def bars(seen):
+    took, kept = seen.until_full(), seen.least_kept()
+    return [f"bar iplb.recovery {took:.1f} s <= {THESIS_SECONDS} {'ok' if took <= THESIS_SECONDS else 'short'}",
+            f"bar iplb.kept {kept:.1f} Mbit/s >= 1 {'ok' if kept >= 1 else 'short'}"]

@@ -1,0 +1,68 @@
+"""Runs of network files on real stacks, and what their results folders hold."""
+
+import csv
+import glob
+import json
+import os
+import subprocess
+
+
+def run(plait, name, text, folder, jobs=1):
+    """Runs a network file, unless its results are there already; the folder of its results."""
+    output = os.path.join(folder, name)
+    path = output + ".yaml"
+    if os.path.isdir(output) and read_text(path) == text and is_whole(output):
+        return output
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    words = ["run", path, "--name", "iplb-" + name]
+    if os.path.isdir(output):
+        words += ["--resume", output]
+    else:
+        words += ["--output", output]
+    if "\nexperiment:" in text:
+        words += ["--jobs", str(jobs)]
+    print(f"# plait {' '.join(words)}", flush=True)
+    done = subprocess.run([plait, *words], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1) or not os.path.isdir(output):
+        raise SystemExit(f"{name} failed:\n{done.stdout}{done.stderr}")
+    return output
+
+
+def printed(plait, *words):
+    return subprocess.run([plait, *words], capture_output=True, text=True, check=True).stdout
+
+
+def read_text(path):
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def is_whole(output):
+    """One run is whole when it has its name, an experiment when it has its summary."""
+    return any(os.path.exists(os.path.join(output, name)) for name in ("results.json", "summary.json"))
+
+
+def results(output):
+    with open(os.path.join(output, "results.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def samples(output, name):
+    with open(os.path.join(output, "samples", f"{name}.csv"), encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def uploads(output):
+    """What the commands that are called `upload` and a number printed, as JSON, one after the other."""
+    for place in sorted(glob.glob(os.path.join(output, "commands", "*-upload*", "stdout"))):
+        with open(place, encoding="utf-8") as file:
+            yield json.load(file)
+
+
+def runs(output):
+    """The attempts of an experiment that count: its levels and metrics."""
+    with open(os.path.join(output, "runs.csv"), encoding="utf-8", newline="") as file:
+        yield from (row for row in csv.DictReader(file) if row["verdict"] == "valid")

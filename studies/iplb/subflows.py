@@ -1,0 +1,44 @@
+"""E9 (Tables 5.4 to 5.6): random graphs under Multipath TCP, on real stacks and at the thesis's smallest size."""
+
+import os
+import statistics
+
+import networks
+import stacks
+from blocks import table
+
+# Table 5.6's row of 4 ports: bytes in all, by those of a single shortest path.
+THESIS = {networks.ECMP: 1.12, 2: 1.18, 3: 1.22, 4: 1.23, 5: 1.22, 6: 1.23, 7: 1.19, 8: 1.17}
+REPEATS, SECONDS = 15, 30
+
+
+def measure(plait, folder, small):
+    """Bytes that arrived in all, by method and run; and what was run."""
+    methods = (networks.SINGLE, 4) if small else (networks.SINGLE, *THESIS)
+    repeats, seconds = (1, 5) if small else (REPEATS, SECONDS)
+    sums = {method: [] for method in methods}
+    for seed in range(1, repeats + 1):
+        for method in methods:
+            text = networks.subflows(seed, method, seconds)
+            output = stacks.run(plait, f"random-graph-{method}-{seed}", text, folder)
+            said = stacks.results(output)
+            if not said["passed"]:
+                raise SystemExit(f"{output} failed: {said['failures']}")
+            sums[method].append(sum(said["end"]["sum_received"]["bytes"] for said in stacks.uploads(output)))
+    return sums, f"{repeats} graphs, {seconds} s each"
+
+
+def beside(sums):
+    single = sums[networks.SINGLE]
+    rows = []
+    for method in (method for method in sums if method != networks.SINGLE):
+        gains = [of / one for of, one in zip(sums[method], single)]
+        name = method if method == networks.ECMP else f"k = {method}"
+        spread = f" ± {interval(gains):.2f}" if len(gains) > 1 else ""
+        rows.append([name, f"{THESIS[method]:.2f}", f"{statistics.fmean(sums[method]) / statistics.fmean(single):.2f}{spread}"])
+    return table(["by a single shortest path", "thesis", "here"], rows)
+
+
+def interval(values):
+    """Half of the 95 % interval of a mean of 15 values (Student's)."""
+    return 2.145 * statistics.stdev(values) / len(values) ** 0.5
