@@ -31,31 +31,41 @@ def is_connected(links, count):
     return len(seen) == count
 
 
+def derangement(rng, count):
+    """Who sends to whom: each to one other, and each from one other."""
+    peers = list(range(count))
+    while any(host == peer for host, peer in enumerate(peers)):
+        rng.shuffle(peers)
+    return peers
+
+
 # E9's ways to choose paths, and what the file says for them.
 SINGLE, ECMP = "single", "ECMP"
 
 
-def subflows(seed, method, seconds, ports=4, switches=20, hosts=16):
+def subflows(seed, method, seconds, omitted, ports=4, switches=20, hosts=16):
     """E9: each host sends to one other, over Multipath TCP with eight subflows; the same seed is the same graph and pairs.
 
-    `method` is one shortest path, the switches' hashes, or so many paths by relays.
+    `method` is one shortest path, the switches' hashes, or so many paths by relays. What arrives in the first `omitted` seconds
+    does not count: in them buffers and queues fill.
     """
     rng = random.Random(seed)
     homes, links = random_graph(rng, ports, switches, hosts)
-    peers = [rng.choice([other for other in range(hosts) if other != host]) for host in range(hosts)]
+    peers = derangement(rng, hosts)
     text = ["plait: 1", "name: iplb-random-graph", f"seed: {seed}",
             # Choice: a queue of 100 packets, as ns-3's devices have it.
             "defaults: {link: {rate: 10Mbit, queue: 100p, mtu: 9000B}}"]
     if method == ECMP:
-        text += ["routing: {protocol: frr, hello: 1s, dead: 4s}"]
-    elif method != SINGLE:
-        text += [f"paths: {{k: {method}, select: round-robin}}"]
+        text.append("routing: {protocol: frr, hello: 1s, dead: 4s}")
+    # Where nobody chooses paths, hosts have the program all the same: `plait subflows` is in it.
+    chosen = "learn: none" if method in (SINGLE, ECMP) else f"k: {method}, select: round-robin"
+    text.append(f"paths: {{{chosen}}}")
     text += ["groups: {switch: {kind: router, sysctls: {net.ipv4.fib_multipath_hash_policy: 1}}}", "nodes:"]
     text += [f"  s{switch}: {{groups: [switch]}}" for switch in range(switches)]
     text += [f"  h{host}: host" for host in range(hosts)]
     text += ["links:", *(f"  - s{a}-s{b}" for a, b in links), *(f"  - h{host}-s{home}" for host, home in enumerate(homes))]
     every = ", ".join(f"h{host}" for host in range(hosts))
-    text += [f"duration: {seconds + 10}s", "run:",
+    text += [f"duration: {omitted + seconds + 10}s", "run:",
              f"  - {{at: 0s, on: [{every}], name: subflows, exec: plait subflows --count 8, background: true, expect: any}}"]
     for host, peer in enumerate(peers):
         text.append(f"  - {{at: 0s, on: h{peer}, name: server{host}, exec: mptcpize run iperf3 -s -1 -p {5200 + host}, "
@@ -64,7 +74,7 @@ def subflows(seed, method, seconds, ports=4, switches=20, hosts=16):
     if method == ECMP:
         text.append("  - {until: routes stable}")
     for host, peer in enumerate(peers):
-        text.append(f"  - {{at: 2s, on: h{host}, name: upload{host}, timeout: {seconds + 60}s, "
-                    f"exec: mptcpize run iperf3 -J -c h{peer} -p {5200 + host} -t {seconds}}}")
+        text.append(f"  - {{at: 2s, on: h{host}, name: upload{host}, timeout: {omitted + seconds + 8}s, "
+                    f"exec: mptcpize run iperf3 -J -c h{peer} -p {5200 + host} -O {omitted} -t {seconds}}}")
     text.append("collect: {tcp: off, links: 1s, interfaces: off}")
     return "\n".join(text) + "\n"
