@@ -2,7 +2,7 @@
 
 use plait_dataplane_bpf::{PathProgram, PathPrograms, PathSizes, Verdict, path_names};
 use plait_dataplane_reference::paths::tables::*;
-use plait_dataplane_reference::paths::{chosen, flow_of, hash_of, pushed, source_port};
+use plait_dataplane_reference::paths::{Steer, chosen, flow_of, hash_of, pushed, source_port};
 use plait_dataplane_reference::tables::encapsulation;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{ether_type, protocol};
@@ -190,6 +190,71 @@ fn each_selector_gives_flows_their_lists_and_counts_them() {
         |slot: u32| (0..4).map(|list| programs.list_count(slot * 8 + list).unwrap().packets).sum::<u64>();
     assert_eq!((sent(1), sent(2)), (32, 64));
     assert_eq!(programs.list_count(2 * 8).unwrap().packets, 16);
+}
+
+#[test]
+fn the_reference_steers_packet_by_packet_as_the_program_does() {
+    let Some(programs) = programs() else { return };
+    let kind = encapsulation::GRE;
+    // Of different heights, so that a packet's length says its list; one is plain routing.
+    let lists = [0, 1, 2, 5].map(|count| stack(count, kind));
+    let mut steer = Steer::new(0, 256);
+    let prefixes = [
+        ((Ipv4Addr::new(172, 16, 0, 0), 16), 1, selector::HASH),
+        ((Ipv4Addr::new(172, 16, 1, 0), 24), 2, selector::ROUND_ROBIN),
+        ((Ipv4Addr::new(172, 16, 2, 0), 24), 3, selector::FLOW_BASED),
+    ];
+    for (prefix, slot, selector) in prefixes {
+        let set = put(&programs, prefix, slot, selector, &lists);
+        steer.prefixes.insert(prefix.0.octets(), prefix.1, slot);
+        steer.sets.insert(slot, set);
+        steer
+            .stacks
+            .extend(set.choices.iter().zip(&lists).map(|(choice, stack)| (choice.stack, stack.length)));
+    }
+    let mut draw = 1u32;
+    let mut draw = |below: u32| {
+        draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (draw >> 8) % below
+    };
+    let (mut moved, mut too_big) = (0, 0);
+    for now in 1..3000u64 {
+        let destination = Ipv4Addr::new(172, 16, draw(4) as u8, 9);
+        let payload = if draw(8) == 0 { 1900 + draw(80) as usize } else { draw(400) as usize };
+        let packet = packet(destination, 5000 + draw(24) as u16, payload, 0);
+        let key = flow_of(&packet).unwrap();
+        if draw(10) == 0 && steer.flows.get(&key).is_some_and(|flow| flow.set == 3) {
+            let list = draw(4);
+            steer.move_flow(key, 3, list);
+            let place = 3 << 32 | u64::from(list);
+            programs.table(&path_names::MOVES).unwrap().set(&key, &place).unwrap();
+            moved += 1;
+        }
+        let frame = frame(&packet);
+        let ran = programs.run(PathProgram::Steer, &frame).unwrap();
+        match steer.transmit(&key, frame.len() as u32, MTU, now) {
+            Ok(stack) => {
+                let more = stack.map_or(0, |stack| steer.stacks[&stack]) as usize;
+                assert_eq!((ran.verdict, ran.packet.len()), (Verdict::Next, frame.len() + more), "{key:?}");
+            }
+            Err(reason) => {
+                assert_eq!((ran.verdict, reason), (Verdict::Redirected, PathDrop::TooBig), "{key:?}");
+                too_big += 1;
+            }
+        }
+    }
+    assert!(moved > 20 && too_big > 20, "{moved} moves, {too_big} too long");
+    let flows = programs.table(&path_names::FLOWS).unwrap();
+    assert_eq!(flows.keys().count(), steer.flows.len());
+    for (key, flow) in steer.flows.iter() {
+        let known = flows.get(key).unwrap().unwrap();
+        let of = |flow: &Flow| (flow.packets, flow.bytes, flow.set, flow.list);
+        assert_eq!(of(&known), of(flow), "{key:?}");
+    }
+    for (stack, count) in &steer.counts {
+        assert_eq!(programs.list_count(*stack).unwrap(), *count, "stack {stack}");
+    }
+    assert_eq!(programs.drops().unwrap(), steer.drops);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::error::Error;
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_dataplane_bpf::PathSizes;
-use plait_dataplane_reference::paths::tables::{Stack, selector, size};
+use plait_dataplane_reference::paths::tables::{ListChoice, ListSet, Stack, selector, size};
 use plait_dataplane_reference::tables::encapsulation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -77,7 +77,7 @@ pub enum Selector {
 }
 
 impl Selector {
-    pub(crate) fn number(&self) -> u32 {
+    fn number(&self) -> u32 {
         match self {
             Self::Hash | Self::Weighted(_) => selector::HASH,
             Self::RoundRobin => selector::ROUND_ROBIN,
@@ -86,7 +86,7 @@ impl Selector {
     }
 
     /// The weights of so many lists.
-    pub(crate) fn weights(&self, lists: usize) -> Vec<u32> {
+    fn weights(&self, lists: usize) -> Vec<u32> {
         let given = match self {
             Self::Weighted(weights) => {
                 (0..lists).map(|list| weights.get(list).copied().unwrap_or(0)).collect()
@@ -122,7 +122,10 @@ pub struct Ways {
 
 impl Ways {
     /// The headers of all lists.
-    pub(crate) fn stacks(&self, prefix: IpNet, source: Ipv4Addr) -> Result<Vec<Stack>, Error> {
+    ///
+    /// # Errors
+    /// More lists than a set holds, more relays than a stack, relays that are not IPv4.
+    pub fn stacks(&self, prefix: IpNet, source: Ipv4Addr) -> Result<Vec<Stack>, Error> {
         if self.lists.len() > size::LISTS as usize {
             return Err(Error::Lists(prefix, self.lists.len()));
         }
@@ -136,6 +139,19 @@ impl Ways {
                 .ok_or(Error::Relays(prefix, relays.len()))
         };
         self.lists.iter().map(stack).collect()
+    }
+
+    /// The set of all lists, whose stacks stand at these places.
+    pub fn set(&self, stacks: &[u32]) -> ListSet {
+        let mut choices = [ListChoice { below: 0, stack: 0 }; size::LISTS as usize];
+        let mut weights = 0;
+        for ((&stack, weight), choice) in
+            stacks.iter().zip(self.selector.weights(stacks.len())).zip(&mut choices)
+        {
+            weights += weight;
+            *choice = ListChoice { below: weights, stack };
+        }
+        ListSet { count: stacks.len() as u32, selector: self.selector.number(), weights, turns: 0, choices }
     }
 }
 

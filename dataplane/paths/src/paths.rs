@@ -191,17 +191,10 @@ impl Paths {
     ) -> Result<Vec<ListCount>, Error> {
         let before = slots.iter().map(|slot| self.programs.list_count(*slot)).collect::<Result<_, _>>()?;
         let table = self.programs.table(&path_names::STACKS)?;
-        let mut choices = [ListChoice { below: 0, stack: 0 }; size::LISTS as usize];
-        let mut weights = 0;
-        let all = slots.iter().zip(stacks).zip(ways.selector.weights(slots.len()));
-        for (((&slot, stack), weight), choice) in all.zip(&mut choices) {
-            table.set(&slot, stack)?;
-            weights += weight;
-            *choice = ListChoice { below: weights, stack: slot };
+        for (slot, stack) in slots.iter().zip(stacks) {
+            table.set(slot, stack)?;
         }
-        let (count, selector) = (slots.len() as u32, ways.selector.number());
-        let whole = ListSet { count, selector, weights, turns: 0, choices };
-        self.programs.table(&path_names::SETS)?.set(&set, &whole)?;
+        self.programs.table(&path_names::SETS)?.set(&set, &ways.set(slots))?;
         self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(key), &set)?;
         Ok(before)
     }

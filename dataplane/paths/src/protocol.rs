@@ -1,7 +1,7 @@
 //! What an agent's socket speaks: a line of JSON for each request and reply.
 
 pub use crate::flow_name::FlowName;
-use crate::options::Encapsulation;
+use crate::options::{Encapsulation, Selector, Ways};
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_dataplane_agent::Conversation;
@@ -67,6 +67,15 @@ impl Policy {
             Self::FlowBased => "flow-based",
         }
     }
+
+    pub(crate) fn selector(self, weights: impl FnOnce() -> Vec<u32>) -> Selector {
+        match self {
+            Self::Hash => Selector::Hash,
+            Self::Weighted => Selector::Weighted(weights()),
+            Self::RoundRobin => Selector::RoundRobin,
+            Self::FlowBased => Selector::FlowBased,
+        }
+    }
 }
 
 impl fmt::Display for Policy {
@@ -93,6 +102,15 @@ pub struct Static {
     pub encapsulation: Encapsulation,
     /// Which list a flow goes by.
     pub policy: Policy,
+}
+
+impl Static {
+    /// The same as tables take it.
+    pub fn ways(&self) -> Ways {
+        let lists = self.lists.iter().map(|(list, _)| list.clone()).collect();
+        let weights = || self.lists.iter().map(|(_, weight)| *weight).collect();
+        Ways { lists, encapsulation: self.encapsulation, selector: self.policy.selector(weights) }
+    }
 }
 
 /// What may be asked.

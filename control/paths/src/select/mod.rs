@@ -9,11 +9,15 @@
 //! | `Weighted` | by its hash, each list its weight's share | |
 //! | `RoundRobin` | the next one: each subflow of MPTCP is a flow | |
 //! | `FlowBased` | by its hash | Algorithm 1: [`Rearrangement`] |
+//!
+//! Where programs of a kernel place packets, a [`Rearranger`] says by their counters which flows they are to move.
 
 mod flow;
 mod rearrange;
+mod rearranger;
 mod selector;
 
 pub use flow::FlowKey;
 pub use rearrange::{FlowShare, Rearrangement, rearranged};
+pub use rearranger::Rearranger;
 pub use selector::{Placement, Policy, Selector, SelectorConfig};

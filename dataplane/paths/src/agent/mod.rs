@@ -22,14 +22,14 @@ pub use start::{AgentOptions, remove};
 pub use state::{State, VERSION as STATE_VERSION};
 
 use crate::protocol::{FlowName, Policy, Reply, Request, Static};
-use crate::{Border, Paths, Relay, Selector, Ways};
+use crate::{Border, Paths, Relay, Ways};
 use ipnet::IpNet;
 use learning::Learning;
-use plait_control_paths::select::Rearrangement;
+use plait_control_paths::select::{Rearrangement, Rearranger};
 use plait_control_paths::{Operation, RelayList};
 use plait_dataplane_agent::now;
 use plait_dataplane_reference::paths::tables::FlowKey;
-use rearrange::Rearranger;
+use rearrange::rearrange;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::Duration;
@@ -55,26 +55,7 @@ pub struct Agent {
 /// A device whose packets are steered.
 struct Sender {
     paths: Paths,
-    rearranger: Rearranger,
-}
-
-impl Static {
-    fn ways(&self) -> Ways {
-        let lists = self.lists.iter().map(|(list, _)| list.clone()).collect();
-        let weights = || self.lists.iter().map(|(_, weight)| *weight).collect();
-        Ways { lists, encapsulation: self.encapsulation, selector: self.policy.selector(weights) }
-    }
-}
-
-impl Policy {
-    fn selector(self, weights: impl FnOnce() -> Vec<u32>) -> Selector {
-        match self {
-            Self::Hash => Selector::Hash,
-            Self::Weighted => Selector::Weighted(weights()),
-            Self::RoundRobin => Selector::RoundRobin,
-            Self::FlowBased => Selector::FlowBased,
-        }
-    }
+    rearranger: Rearranger<FlowKey>,
 }
 
 impl Agent {
@@ -247,7 +228,7 @@ impl Agent {
             return;
         }
         for sender in self.senders.values_mut() {
-            match sender.rearranger.run(&sender.paths, &policies) {
+            match rearrange(&mut sender.rearranger, &sender.paths, &policies) {
                 Ok(moved) => self.moved += moved,
                 Err(error) => tracing::error!(%error, "flows are not rearranged"),
             }

@@ -3,12 +3,12 @@
 use super::error::{AgentError, at};
 use super::learning::{Learning, LearningOptions};
 use super::places::{Places, Role};
-use super::rearrange::Rearranger;
 use super::state::State;
 use super::{Agent, Sender, address};
 use crate::protocol::Policy;
 use crate::{Border, Encapsulation, Options, Paths, Relay, SHARED_SOURCE, Superpackets, Ways};
 use plait_control_paths::RelayList;
+use plait_control_paths::select::Rearranger;
 use plait_dataplane_agent::{home, now};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,10 +1,15 @@
 //! What path control does with a packet, without a kernel: which of a set's lists a flow goes by, and what stands before
-//! its packets then.
+//! its packets then. [`Steer`] is the whole walk of a packet that leaves, and remembers what the programs do; the simulator
+//! sends by it.
 
+mod flows;
 mod stack;
+mod steer;
 pub mod tables;
 
+pub use flows::Flows;
 pub use stack::{pushed, stride};
+pub use steer::{Prefixes, Steer};
 
 use crate::walk::mixed;
 use plait_model_wire::ipv4;

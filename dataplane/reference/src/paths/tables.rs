@@ -9,6 +9,7 @@
 //! then the prefix is turned to the new set, so that no packet sees half of one.
 
 use crate::declare::{numbers, reasons, tables};
+use std::cmp::Ordering;
 
 tables! {
     /// A prefix of destinations.
@@ -155,6 +156,20 @@ reasons! {
         Refused as "refused" = "REFUSED",
         /// Marked by a switch for congestion, which cannot be told to what is inside.
         Congestion as "congestion" = "CONGESTION",
+    }
+}
+
+/// An order that is the same everywhere.
+impl Ord for FlowKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let parts = |key: &Self| (key.source, key.destination, key.ports, key.protocol);
+        parts(self).cmp(&parts(other))
+    }
+}
+
+impl PartialOrd for FlowKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -1,11 +1,10 @@
 //! From paths to what each node does about them.
 
-use super::lists::{lists, size};
+use super::lists::{size, statics};
 use super::resolve::{Learn, Resolved, resolve};
 use crate::plan::{PathLearning, PathsState, RouteState, State};
 use crate::section::{MethodWord, Paths};
 use ipnet::{IpNet, Ipv4Net};
-use plait_dataplane_paths::protocol::Static;
 use plait_model_topology::address::{Assignment, segments};
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::{Network, NodeIndex, Port, Routing};
@@ -27,7 +26,7 @@ pub(crate) fn put_in(
     let Some(written) = written else { return Ok(()) };
     let paths = resolve(&written, network)?;
     overlapping(&written, &paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
-    let mut all = lists(&paths, network, assignment);
+    let mut all = statics(&paths, network, assignment);
     let fabric = size(&paths, network, assignment);
     for (index, node) in network.nodes.iter().enumerate() {
         let is_host = paths.hosts.contains(&index);
@@ -37,12 +36,6 @@ pub(crate) fn put_in(
             continue;
         }
         let devices = devices(network, assignment, index);
-        let to = |lists: Vec<_>| Static {
-            lists: lists.into_iter().map(|list| (list, 1)).collect(),
-            encapsulation: paths.encapsulation,
-            policy: paths.policy,
-        };
-        let statics = all.remove(&index).unwrap_or_default();
         let made = PathsState {
             devices: if is_host { devices.clone() } else { Vec::new() },
             source: paths.source,
@@ -52,7 +45,7 @@ pub(crate) fn put_in(
             relay,
             borders,
             learning: learning(&paths, network, index, devices, fabric).filter(|_| is_host),
-            statics: statics.into_iter().map(|(prefix, lists)| (prefix, to(lists))).collect(),
+            statics: all.remove(&index).unwrap_or_default(),
         };
         if let Some(known) = state.nodes.get_mut(&node.name) {
             known.paths = Some(made);

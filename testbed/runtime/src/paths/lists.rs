@@ -3,6 +3,7 @@
 use super::resolve::{Learn, Resolved};
 use ipnet::IpNet;
 use plait_control_paths::{Fabric, Link, Plan, RelayList, Switch, Table};
+use plait_dataplane_paths::protocol::Static;
 use plait_model_topology::Network;
 use plait_model_topology::address::{Assignment, subnets};
 use plait_model_topology::network::{Attachment, NodeIndex, Port};
@@ -11,10 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 /// Of each host that chooses: its prefixes, and their lists.
-///
-/// Routers are the fabric's switches, by their places in the file as IDs; behind one lies each prefix that it is the only
-/// router of. A host's paths begin at the first router on its links.
-pub fn lists(
+fn lists(
     paths: &Resolved,
     network: &Network,
     assignment: &Assignment,
@@ -39,6 +37,27 @@ pub fn lists(
         }
     }
     all
+}
+
+/// Of each host that chooses: its prefixes, and what the file says of them.
+///
+/// Routers are the fabric's switches, by their places in the file as IDs; behind one lies each prefix that it is the only
+/// router of. A host's paths begin at the first router on its links.
+pub fn statics(
+    paths: &Resolved,
+    network: &Network,
+    assignment: &Assignment,
+) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Static>> {
+    let (encapsulation, policy) = (paths.encapsulation, paths.policy);
+    let said = |lists: Vec<RelayList>| Static {
+        lists: lists.into_iter().map(|list| (list, 1)).collect(),
+        encapsulation,
+        policy,
+    };
+    let of = |prefixes: BTreeMap<IpNet, Vec<RelayList>>| {
+        prefixes.into_iter().map(|(prefix, lists)| (prefix, said(lists))).collect()
+    };
+    lists(paths, network, assignment).into_iter().map(|(host, prefixes)| (host, of(prefixes))).collect()
 }
 
 /// How many switches and links, each direction counted, path control sees in a network.

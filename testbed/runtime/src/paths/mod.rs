@@ -3,7 +3,7 @@
 //! ```text
 //! file ─ resolve ─► Resolved ─ desired ─► PathsState of each node, routes to relays ─ plan ─► Step::Paths
 //!                      │                     ▲                                                    │
-//!                      └──── lists ──────────┘             node's agent ◄── Builder::paths ◄──────┘
+//!                      └──── statics ────────┘             node's agent ◄── Builder::paths ◄──────┘
 //! ```
 //!
 //! The agent is `plait paths agent`: in a host it puts headers before packets, and is iplbd where it learns; in a relay it
@@ -15,7 +15,7 @@ mod lists;
 mod resolve;
 
 pub(crate) use desired::{is_point_to_point, put_in};
-pub use lists::lists;
+pub use lists::statics;
 pub use resolve::{Learn, Resolved, resolve};
 
 use crate::section::Paths;

@@ -1,0 +1,158 @@
+//! A packet's walk as it leaves a host: what the program `steer` does, flow by flow.
+//!
+//! ```text
+//! destination ─► prefix ─► set ─► flow's list ─► stack before the packet, if it fits ─► counted
+//! ```
+//!
+//! Of packets it sees what decides: the flow, and how long they are. [`pushed`](super::pushed) writes the bytes.
+
+use super::flows::Flows;
+use super::tables::{Flow, FlowKey, ListCount, ListSet, PathDrop, selector};
+use super::{chosen, hash_of};
+use std::collections::{BTreeMap, HashMap};
+
+/// Bytes of an Ethernet header.
+const ETHERNET: u32 = 14;
+
+/// From prefixes of destinations to sets.
+#[derive(Debug, Clone, Default)]
+pub struct Prefixes(BTreeMap<u32, HashMap<u32, u32>>);
+
+impl Prefixes {
+    /// Turns a prefix, of which so many bits count, to a set.
+    pub fn insert(&mut self, address: [u8; 4], bits: u32, set: u32) {
+        self.0.entry(bits).or_default().insert(masked(address, bits), set);
+    }
+
+    /// The set of the longest prefix that an address is of.
+    pub fn longest(&self, address: [u8; 4]) -> Option<u32> {
+        self.0.iter().rev().find_map(|(bits, sets)| sets.get(&masked(address, *bits)).copied())
+    }
+}
+
+fn masked(address: [u8; 4], bits: u32) -> u32 {
+    u32::from_be_bytes(address) & u32::MAX.checked_shl(32 - bits).unwrap_or(0)
+}
+
+/// The tables of a device whose packets are steered, and the walk by them.
+#[derive(Debug, Clone)]
+pub struct Steer {
+    /// Nanoseconds that a flow must have been silent before it moves.
+    pub spread: u64,
+    /// Which set a destination's packets go by.
+    pub prefixes: Prefixes,
+    /// Sets of relay lists.
+    pub sets: HashMap<u32, ListSet>,
+    /// Bytes of each stack's headers; none is plain routing.
+    pub stacks: HashMap<u32, u32>,
+    /// The flows heard of last.
+    pub flows: Flows,
+    /// Where flows are moved: a set in the upper half, a list in the lower.
+    pub moves: HashMap<FlowKey, u64>,
+    /// How much was sent by each stack.
+    pub counts: HashMap<u32, ListCount>,
+    /// What was dropped.
+    pub drops: BTreeMap<PathDrop, u64>,
+}
+
+impl Steer {
+    /// Empty tables, with room for so many flows.
+    pub fn new(spread: u64, flows: usize) -> Self {
+        Self {
+            spread,
+            prefixes: Prefixes::default(),
+            sets: HashMap::new(),
+            stacks: HashMap::new(),
+            flows: Flows::new(flows),
+            moves: HashMap::new(),
+            counts: HashMap::new(),
+            drops: BTreeMap::new(),
+        }
+    }
+
+    /// The stack that goes before a flow's packet, none where it goes as it is. The packet's bytes count from Ethernet's
+    /// header on; `most` is the device's MTU, `now` nanoseconds.
+    ///
+    /// # Errors
+    /// It is too long with its stack, and is counted as dropped.
+    pub fn transmit(
+        &mut self,
+        key: &FlowKey,
+        bytes: u32,
+        most: u32,
+        now: u64,
+    ) -> Result<Option<u32>, PathDrop> {
+        let Some(slot) = self.prefixes.longest(key.destination) else { return Ok(None) };
+        if self.sets.get(&slot).is_none_or(|set| set.count == 0) {
+            return Ok(None);
+        }
+        let list = self.list_of(slot, key, now);
+        let set = &self.sets[&slot];
+        let stack = set.choices[list as usize].stack;
+        let Some(&length) = self.stacks.get(&stack) else { return Ok(None) };
+        if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
+            *self.drops.entry(PathDrop::TooBig).or_default() += 1;
+            let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
+            if set.selector == selector::ROUND_ROBIN && !is_known {
+                // What was refused took its turn.
+                self.flows.insert(*key, Flow { packets: 0, bytes: 0, heard: now, set: slot, list });
+            }
+            return Err(PathDrop::TooBig);
+        }
+        self.count(key, bytes, slot, list, stack, now);
+        Ok((length > 0).then_some(stack))
+    }
+
+    /// Has a flow go by another list of a set, from its next gap on.
+    pub fn move_flow(&mut self, key: FlowKey, set: u32, list: u32) {
+        self.moves.insert(key, u64::from(set) << 32 | u64::from(list));
+    }
+
+    /// The list that a flow is to go by from its next gap on, where it is another than it goes by.
+    pub fn move_of(&self, key: &FlowKey, flow: &Flow) -> Option<u32> {
+        let place = self.moves.get(key).filter(|place| **place >> 32 == u64::from(flow.set))?;
+        Some(*place as u32).filter(|list| *list != flow.list)
+    }
+
+    /// The list of a flow. One that is known stays where it is, as long as its set does.
+    fn list_of(&mut self, slot: u32, key: &FlowKey, now: u64) -> u32 {
+        let Some(set) = self.sets.get_mut(&slot) else { return 0 };
+        let known = self.flows.get(key).filter(|flow| flow.set == slot);
+        match set.selector {
+            selector::ROUND_ROBIN => {
+                if let Some(known) = known.filter(|known| known.list < set.count) {
+                    return known.list;
+                }
+                set.turns = set.turns.wrapping_add(1);
+                return set.turns.wrapping_sub(1) % set.count;
+            }
+            selector::FLOW_BASED => {
+                let moved = self.moves.get(key).copied();
+                let is_valid = |place: &u64| *place >> 32 == u64::from(slot) && (*place as u32) < set.count;
+                if let Some(to) = moved.filter(is_valid).map(|place| place as u32) {
+                    // What it sent before must not be overtaken: it moves when it was silent for as long as paths differ.
+                    let may_move =
+                        |known: &Flow| known.list == to || now.saturating_sub(known.heard) > self.spread;
+                    return known.filter(|known| !may_move(known)).map_or(to, |known| known.list);
+                }
+            }
+            _ => {}
+        }
+        chosen(set, hash_of(key)) as u32
+    }
+
+    fn count(&mut self, key: &FlowKey, bytes: u32, set: u32, list: u32, stack: u32, now: u64) {
+        let bytes = u64::from(bytes);
+        let count = self.counts.entry(stack).or_insert(ListCount { packets: 0, bytes: 0 });
+        count.packets += 1;
+        count.bytes += bytes;
+        match self.flows.get_mut(key) {
+            Some(known) => {
+                known.packets += 1;
+                known.bytes += bytes;
+                (known.heard, known.set, known.list) = (now, set, list);
+            }
+            None => self.flows.insert(*key, Flow { packets: 1, bytes, heard: now, set, list }),
+        }
+    }
+}
