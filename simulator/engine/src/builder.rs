@@ -12,7 +12,7 @@ use crate::routes::{Routes, compile};
 use crate::simulation::Simulation;
 use ipnet::IpNet;
 use plait_model_link::Conditions;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use thiserror::Error;
@@ -26,6 +26,7 @@ pub struct Builder {
     addresses: AddressBook,
     /// The interface that an address is behind, by the direction out of it.
     interfaces: HashMap<IpAddr, DirectionNumber>,
+    borders: HashSet<(DirectionNumber, IpAddr)>,
     fault: Option<BuildError>,
 }
 
@@ -141,6 +142,7 @@ impl Builder {
             links: Vec::new(),
             addresses: AddressBook::default(),
             interfaces: HashMap::new(),
+            borders: HashSet::new(),
             fault: None,
         }
     }
@@ -217,6 +219,13 @@ impl Builder {
     /// Makes a node take off tunnel headers from an outer source.
     pub fn decapsulate(&mut self, node: NodeIndex, source: IpAddr) {
         self.nodes[node.0 as usize].decapsulates.push(source);
+    }
+
+    /// Makes a node drop what comes by one of its interfaces under a tunnel header of this outer source.
+    pub fn border(&mut self, node: NodeIndex, interface: usize, source: IpAddr) {
+        if let Some(out) = self.nodes[node.0 as usize].out.get(interface) {
+            self.borders.insert((out ^ 1, source));
+        }
     }
 
     /// Gives a node another seed for its choices among next hops than its own.
@@ -308,6 +317,8 @@ impl Builder {
             listeners: HashMap::new(),
             hosts: Vec::new(),
             directions: Vec::new(),
+            selectors: Vec::new(),
+            borders: self.borders,
             captures: false,
         };
         let seeds = self.links.iter().map(|link| link.seeds);

@@ -4,7 +4,7 @@
 use crate::address::{AddressBook, AddressIndex};
 use crate::encapsulation::Stack;
 use crate::flow::FlowPlace;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// A node by its place.
@@ -59,6 +59,10 @@ pub(crate) struct Fabric {
     pub hosts: Vec<Place>,
     /// Where each direction's state is: with the node it leads to.
     pub directions: Vec<Place>,
+    /// Where each selector is: its partition, and the direction out of its interface.
+    pub selectors: Vec<(u32, DirectionNumber)>,
+    /// Outer sources that may not come in, by the direction that they would come by.
+    pub borders: HashSet<(DirectionNumber, IpAddr)>,
     /// Whether anything is captured.
     pub captures: bool,
 }

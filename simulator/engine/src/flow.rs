@@ -66,7 +66,7 @@ pub enum Size {
 }
 
 /// Relays that a flow goes by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Relays {
     /// Their headers.
     pub encapsulation: Encapsulation,

@@ -1,7 +1,7 @@
 //! Networks in virtual time: packets over links, switches and hosts, one event after the other, as fast as a core can.
 //!
 //! ```text
-//!  Builder ─► Simulation ─┬─ add_flow, add_host, add_capture           what takes part
+//!  Builder ─► Simulation ─┬─ add_flow, add_host, add_selector, …       what takes part
 //!                         ├─ run_until                                 what happens
 //!                         ├─ set_conditions, set_link_up, set_node_up  what changes
 //!                         └─ link_state, flow_counters, totals, …      what is seen
@@ -18,9 +18,10 @@
 //! 2. [`Simulation`] – runs, changes and counters;
 //! 3. [`FlowSpec`] – traffic without content, and the [`Relays`] that it may go by;
 //! 4. [`Host`] – how protocol cores without sockets or clock take part;
-//! 5. [`hash`] – how switches spread flows, for those who want to foretell it;
-//! 6. [`EventQueue`] – what happens next;
-//! 7. [`sweep`] – many simulations at once.
+//! 5. [`Selector`] – by which relays goes what a node sends;
+//! 6. [`hash`] – how switches spread flows, for those who want to foretell it;
+//! 7. [`EventQueue`] – what happens next;
+//! 8. [`sweep`] – many simulations at once.
 //!
 //! What a packet meets at a node, in this order: its own address? then off with a tunnel's header and again, or up; the
 //! hop limit; the longest match, and of several next hops the one its hash picks; the MTU; the link. Routers answer
@@ -41,6 +42,7 @@ mod partition;
 mod queue;
 mod reason;
 mod routes;
+mod selector;
 mod simulation;
 mod source;
 mod sweep;
@@ -54,5 +56,6 @@ pub use host::{Datagram, Host, HostIndex, Transmit};
 pub use packet::headers;
 pub use queue::EventQueue;
 pub use reason::{NodeCounters, Reason, Totals};
+pub use selector::{Leaving, Selector, SelectorIndex};
 pub use simulation::{AddError, LinkState, Simulation};
 pub use sweep::sweep;

@@ -12,8 +12,10 @@ use crate::host::Host;
 use crate::packet::Packet;
 use crate::queue::EventQueue;
 use crate::reason::NodeCounters;
+use crate::selector::Selector;
 use crate::source::Source;
 use plait_model_link::{Conditions, Direction, PacketInfo};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The state of some nodes, of the directions that lead to them, and of what runs on them.
@@ -25,6 +27,8 @@ pub(crate) struct Partition {
     pub sources: Vec<Source>,
     pub sinks: Vec<Sink>,
     pub hosts: Vec<HostState>,
+    /// By the direction out of their interfaces.
+    pub selectors: HashMap<DirectionNumber, Box<dyn Selector>>,
     /// Packets that went onto directions of other partitions, by partition.
     pub outboxes: Vec<Vec<Crossing>>,
     pub log: CaptureLog,
@@ -104,6 +108,7 @@ impl Partition {
             sources: Vec::new(),
             sinks: Vec::new(),
             hosts: Vec::new(),
+            selectors: HashMap::new(),
             outboxes: (0..partitions).map(|_| Vec::new()).collect(),
             log: CaptureLog::default(),
             hops: 0,

@@ -18,6 +18,8 @@ pub enum Reason {
     TooBig,
     /// It wears a tunnel header that this node does not take off: no relay, or not its source.
     NotDecapsulated,
+    /// It came by a border with a source of tunnel headers that is to be used inside alone.
+    Forged,
     /// A bit of it was wrong, as its checksum shows.
     Damaged,
     /// The switch knows no way to its station.
@@ -26,13 +28,14 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NoRoute,
         Self::Expired,
         Self::NotForUs,
         Self::NoListener,
         Self::TooBig,
         Self::NotDecapsulated,
+        Self::Forged,
         Self::Damaged,
         Self::NoStation,
     ];

@@ -14,8 +14,10 @@ use crate::hash::mix;
 use crate::host::{Host, HostIndex};
 use crate::packet::{Packet, TTL, flag};
 use crate::partition::{DirectionState, HostState, Partition, event, inner_hash};
+use crate::selector::{Selector, SelectorIndex};
 use crate::source::{Source, nanos};
 use plait_model_link::Conditions;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub struct Simulation {
     /// Nodes that failed.
     nodes_down: Vec<bool>,
     pub(crate) captures: Vec<(NodeIndex, usize)>,
+    /// Lists of relays that have a place.
+    lists: HashMap<Relays, StackIndex>,
 }
 
 /// Why something cannot be added.
@@ -88,7 +92,7 @@ impl Simulation {
             }
         }
         let nodes_down = vec![false; fabric.nodes.len()];
-        Self { fabric, partitions: parts, done: 0, nodes_down, captures: Vec::new() }
+        Self { fabric, partitions: parts, done: 0, nodes_down, captures: Vec::new(), lists: HashMap::new() }
     }
 
     /// Lets everything happen that is due before an instant.
@@ -185,6 +189,9 @@ impl Simulation {
     /// # Errors
     /// Relays that are too many, or that nobody is.
     pub fn add_relays(&mut self, relays: &Relays) -> Result<StackIndex, AddError> {
+        if let Some(known) = self.lists.get(relays) {
+            return Ok(*known);
+        }
         if relays.relays.is_empty() || relays.relays.len() > MOST_RELAYS {
             return Err(AddError::Relays(relays.relays.len()));
         }
@@ -196,16 +203,10 @@ impl Simulation {
             Ok((index, *address))
         };
         let levels = relays.relays.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        let stack = Stack::new(relays.encapsulation, relays.source, &levels);
-        let known = self.fabric.stacks.iter().position(|known| {
-            (known.encapsulation, known.source) == (stack.encapsulation, stack.source)
-                && known.levels.iter().map(|level| level.relay).eq(levels.iter().map(|(relay, _)| *relay))
-        });
-        let place = known.unwrap_or(self.fabric.stacks.len());
-        if known.is_none() {
-            self.fabric.stacks.push(stack);
-        }
-        Ok(StackIndex(place as u32))
+        let place = StackIndex(self.fabric.stacks.len() as u32);
+        self.fabric.stacks.push(Stack::new(relays.encapsulation, relays.source, &levels));
+        self.lists.insert(relays.clone(), place);
+        Ok(place)
     }
 
     /// Makes a flow's next packets go by other relays, or by none. Packets under way keep theirs.
@@ -267,6 +268,24 @@ impl Simulation {
                 Ok(())
             }
         }
+    }
+
+    /// Has the relays of all that a node sends by one of its interfaces chosen by a selector, in the place of the one that
+    /// was there. Interfaces count in the order in which links were added.
+    ///
+    /// # Panics
+    /// When the node has no such interface.
+    pub fn add_selector(
+        &mut self,
+        node: NodeIndex,
+        interface: usize,
+        selector: Box<dyn Selector>,
+    ) -> SelectorIndex {
+        let known = &self.fabric.nodes[node.0 as usize];
+        let (partition, out) = (known.place.partition, known.out[interface]);
+        self.partitions[partition as usize].selectors.insert(out, selector);
+        self.fabric.selectors.push((partition, out));
+        SelectorIndex(self.fabric.selectors.len() as u32 - 1)
     }
 
     /// Changes what a protocol is, and wakes it. None if it is no `H`.

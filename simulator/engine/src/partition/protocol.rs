@@ -1,6 +1,6 @@
 //! Protocols on nodes: what wakes them, what they get and what they send.
 
-use super::walk::inner_hash;
+use super::walk::{inner_hash, wear};
 use super::{NEVER, Partition, event};
 use crate::encapsulation::StackIndex;
 use crate::fabric::{Fabric, Way};
@@ -96,11 +96,6 @@ fn datagram(fabric: &Fabric, now: u64, node: u32, port: u16, transmit: Transmit)
         flags: if is_ipv6 { flag::IPV6 } else { 0 },
     };
     packet.hash = inner_hash(fabric, &packet);
-    if transmit.relays != StackIndex::NONE {
-        let stack = fabric.stacks.get(transmit.relays.0 as usize)?;
-        packet.stack = transmit.relays;
-        packet.hash = stack.hash(0, packet.hash);
-        packet.frame = packet.frame.checked_add(stack.length())?;
-    }
+    wear(fabric, &mut packet, transmit.relays)?;
     Some(packet)
 }

@@ -2,11 +2,13 @@
 
 use super::Partition;
 use crate::encapsulation::StackIndex;
-use crate::fabric::{DirectionNumber, Fabric, Kind, Node, ON_LINK, Way};
+use crate::fabric::{DirectionNumber, Fabric, Hop, Kind, Node, ON_LINK, Way};
 use crate::hash::{choose, flow_hash};
 use crate::packet::{NO_FLOW, Packet, flag};
 use crate::reason::Reason;
+use crate::selector::Leaving;
 use plait_model_wire::number::protocol;
+use std::time::Duration;
 
 impl Partition {
     /// A node sends a packet of its own.
@@ -23,6 +25,12 @@ impl Partition {
         let way = &fabric.ways[at as usize];
         if fabric.captures {
             self.log.note(fabric, now, by ^ 1, &packet);
+        }
+        if packet.stack != StackIndex::NONE
+            && !fabric.borders.is_empty()
+            && fabric.borders.contains(&(by, fabric.stacks[packet.stack.0 as usize].source))
+        {
+            return self.nodes[way.local as usize].drop(Reason::Forged);
         }
         if way.kind == Kind::Switch {
             return self.bridge(fabric, now, &fabric.nodes[at as usize], packet);
@@ -89,6 +97,12 @@ impl Partition {
         if packet.frame > hop.largest {
             return counters.drop(Reason::TooBig);
         }
+        if !has_come
+            && !fabric.selectors.is_empty()
+            && let Err(reason) = self.select(fabric, now, hop, &mut packet)
+        {
+            return self.nodes[way.local as usize].drop(reason);
+        }
         packet.station = match hop.station {
             ON_LINK => fabric.stations[to.0 as usize],
             station => station,
@@ -97,6 +111,21 @@ impl Partition {
             self.log.note(fabric, now, hop.out, &packet);
         }
         self.depart(fabric, now, hop.out, packet);
+    }
+
+    /// Gives a packet that is about to leave by a next hop the relays that its interface's selector names.
+    fn select(&mut self, fabric: &Fabric, now: u64, hop: Hop, packet: &mut Packet) -> Result<(), Reason> {
+        let Some(selector) = self.selectors.get_mut(&hop.out) else { return Ok(()) };
+        if packet.stack != StackIndex::NONE {
+            return Ok(());
+        }
+        let [source, destination] =
+            [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
+        let (frame, mtu) = (packet.frame, hop.largest - ETHERNET);
+        let leaving = Leaving { source, destination, ports: packet.ports, frame, mtu };
+        let stack = selector.select(Duration::from_nanos(now), &leaving)?;
+        wear(fabric, packet, stack).ok_or(Reason::NoRoute)?;
+        if packet.frame > hop.largest { Err(Reason::TooBig) } else { Ok(()) }
     }
 
     /// A switch passes a frame on to where its station is.
@@ -175,9 +204,23 @@ fn decapsulate(fabric: &Fabric, node: &Node, packet: &mut Packet) -> bool {
     true
 }
 
+/// Puts the headers of a list of relays before a packet that has none. None if nobody knows the list.
+pub(crate) fn wear(fabric: &Fabric, packet: &mut Packet, relays: StackIndex) -> Option<()> {
+    if relays != StackIndex::NONE {
+        let stack = fabric.stacks.get(relays.0 as usize)?;
+        packet.stack = relays;
+        packet.hash = stack.hash(0, packet.hash);
+        packet.frame = packet.frame.checked_add(stack.length())?;
+    }
+    Some(())
+}
+
 /// What switches hash of a packet without any stack.
 pub(crate) fn inner_hash(fabric: &Fabric, packet: &Packet) -> u32 {
     let [source, destination] =
         [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
     flow_hash(source, destination, protocol::UDP, packet.ports)
 }
+
+/// Bytes of an Ethernet header.
+const ETHERNET: u32 = 14;

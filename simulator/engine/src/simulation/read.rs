@@ -7,6 +7,7 @@ use crate::fabric::{LinkIndex, NodeIndex};
 use crate::flow::{FlowCounters, FlowIndex};
 use crate::host::{Host, HostIndex};
 use crate::reason::{NodeCounters, Totals};
+use crate::selector::{Selector, SelectorIndex};
 use plait_model_link::{Conditions, Counters, Journal};
 use std::net::IpAddr;
 
@@ -149,6 +150,13 @@ impl Simulation {
         let place = self.fabric.hosts[host.0 as usize];
         let known: &dyn std::any::Any =
             &*self.partitions[place.partition as usize].hosts[place.local as usize].host;
+        known.downcast_ref()
+    }
+
+    /// A selector, if it is an `S`.
+    pub fn selector<S: Selector>(&self, selector: SelectorIndex) -> Option<&S> {
+        let (partition, out) = self.fabric.selectors[selector.0 as usize];
+        let known: &dyn std::any::Any = &**self.partitions[partition as usize].selectors.get(&out)?;
         known.downcast_ref()
     }
 
