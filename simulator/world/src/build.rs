@@ -1,6 +1,7 @@
 //! From a network to a simulation.
 
 use crate::overlay::Overlays;
+use crate::paths::{PathsSpec, Steered, lay};
 use crate::world::{Options, World, WorldLink};
 use plait_model_link::Conditions;
 use plait_model_quantity::ByteCount;
@@ -24,6 +25,7 @@ pub(crate) fn build(
     network: &Network,
     assignment: Assignment,
     options: Options,
+    paths: Option<&PathsSpec>,
 ) -> Result<World, Vec<Diagnostic>> {
     let mut builder = Builder::new(network.seed);
     for node in &network.nodes {
@@ -70,25 +72,30 @@ pub(crate) fn build(
     }
     addresses(&mut builder, network, &assignment, &cables);
     routes(&mut builder, network, &assignment, &cables, options);
-    let threads = options.threads;
-    let simulation = builder.build_parallel(threads).map_err(|error| {
-        let top = Span { start: 0, end: 1 };
-        vec![Diagnostic::new(top, error.to_string())]
-    })?;
-    Ok(World {
+    if let Some(paths) = paths {
+        lay(&mut builder, paths, network, &assignment, &cables);
+    }
+    let fault = |error: String| vec![Diagnostic::new(Span { start: 0, end: 1 }, error)];
+    let simulation = builder.build_parallel(options.threads).map_err(|error| fault(error.to_string()))?;
+    let mut world = World {
         network: network.clone(),
         assignment,
         simulation,
         links: cables.links,
         interfaces: cables.interfaces,
         overlays: Overlays::default(),
-    })
+        steered: Steered::default(),
+    };
+    if let Some(paths) = paths {
+        world.steer(paths).map_err(|error| fault(error.to_string()))?;
+    }
+    Ok(world)
 }
 
 /// What is plugged in where.
-struct Cables {
+pub(crate) struct Cables {
     /// By node and interface of the network, the interface of the simulation: there they count in the order of links.
-    interfaces: Vec<Vec<usize>>,
+    pub interfaces: Vec<Vec<usize>>,
     links: Vec<WorldLink>,
 }
 

@@ -13,7 +13,9 @@
 //! 2. [`unportable`] – what of a file has no meaning without kernels and programs, each with its place;
 //! 3. [`OverlaySpec`] – overlays: `control/overlay` decides on each member, unchanged, and where it is asked for
 //!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles;
-//! 4. [`LinkRow`] – a sample of one direction of a link.
+//! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
+//!    `control/paths` which flow moves, as they do in a testbed;
+//! 5. [`LinkRow`] – a sample of one direction of a link.
 //!
 //! # How a run drives it
 //!
@@ -27,11 +29,13 @@
 mod build;
 mod change;
 mod overlay;
+mod paths;
 mod portable;
 mod sample;
 mod world;
 
 pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
+pub use paths::{PathsSpec, SteeredInterface};
 pub use plait_simulator_engine as engine;
 pub use portable::unportable;
 pub use sample::{LinkRow, Side};

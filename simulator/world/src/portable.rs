@@ -9,9 +9,9 @@ use plait_model_topology::network::Routing;
 /// `document` is the whole file as it was parsed.
 ///
 /// Portable are nodes, links and LANs with their conditions, addresses, static routes and those by hand, overlays that
-/// decide for themselves, `paths:`, `traffic:`, in `run:` all that happens to links and nodes, and figures of links.
-/// Commands, files, kernel parameters,
-/// daemons, Open vSwitch, guests and captures of kernels are a testbed's.
+/// decide for themselves, paths by lists of the file, `traffic:`, in `run:` all that happens to links and nodes, and
+/// figures of links. Commands, files, kernel parameters, daemons and what is learnt from them, Open vSwitch, guests and
+/// captures of kernels are a testbed's.
 pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut name = |span: Span, what: &str, instead: &str| {
@@ -99,6 +99,19 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                             );
                         }
                     }
+                }
+            }
+            ("paths", Value::Map(paths)) => {
+                let learn = entry(paths, "learn");
+                let instead = "with `routing: static` they follow from the file; hosts go by `lists` alone when this is left out";
+                match (learn, &network.routing) {
+                    (Some(learn), _) if is_one_of(&learn.value, &["ospf"]) => {
+                        name(learn.key_span, "`learn: ospf` of `paths`", instead);
+                    }
+                    (None, Routing::Frr(daemons)) if daemons.ospf => {
+                        name(section.key_span, "what hosts learn of paths by OSPF", instead);
+                    }
+                    _ => {}
                 }
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! A network that is up in virtual time.
 
 use crate::overlay::Overlays;
+use crate::paths::{PathsSpec, Steered};
 use plait_model_link::{Conditions, ConditionsSpec};
 use plait_model_topology::Network;
 use plait_model_topology::address::{Assignment, assign};
@@ -42,6 +43,7 @@ pub struct World {
     /// By node and interface of the network, the interface of the simulation.
     pub(crate) interfaces: Vec<Vec<usize>>,
     pub(crate) overlays: Overlays,
+    pub(crate) steered: Steered,
 }
 
 /// A link as a run knows it.
@@ -85,7 +87,20 @@ impl World {
     /// Addresses that clash or run out, each with its place and remedy.
     pub fn build(network: &Network, options: Options) -> Result<Self, Vec<Diagnostic>> {
         let assignment = assign(network, None)?;
-        crate::build::build(network, assignment, options)
+        crate::build::build(network, assignment, options, None)
+    }
+
+    /// Builds a network whose hosts choose paths.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); addresses of relays that somebody else has, lists that no stack can name.
+    pub fn build_with_paths(
+        network: &Network,
+        paths: &PathsSpec,
+        options: Options,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let assignment = assign(network, None)?;
+        crate::build::build(network, assignment, options, Some(paths))
     }
 
     /// The clock: nought when the network was built.

@@ -1,0 +1,159 @@
+//! Paths that hosts choose, in virtual time: the relay lists of a testbed, by the walk of its programs.
+//!
+//! Relays have addresses of their own, which all nodes have routes to, and take headers off; each interface of a host that
+//! chooses has a [`SteeredInterface`]. As in a testbed whose routes are static, lists do not follow failures.
+
+mod steered;
+
+pub use steered::SteeredInterface;
+
+use crate::build::Cables;
+use crate::world::{World, WorldError};
+use ipnet::{IpNet, Ipv4Net};
+use plait_dataplane_paths::protocol::Static;
+use plait_dataplane_paths::{Encapsulation, Ways};
+use plait_model_topology::Network;
+use plait_model_topology::address::Assignment;
+use plait_model_topology::network::{NodeIndex as Place, Port, Routing};
+use plait_model_topology::route::TableBuilder;
+use plait_model_topology::vocabulary::Role;
+use plait_simulator_engine::{
+    Builder, Encapsulation as Headers, Neighbour, NodeIndex, Relays, SelectorIndex, StackIndex, Via,
+};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Paths that hosts of a network choose, by the places of its nodes.
+#[derive(Debug, Clone)]
+pub struct PathsSpec {
+    /// The source of all headers, nobody's address.
+    pub source: Ipv4Addr,
+    /// How long a flow that moves must have been silent.
+    pub spread: Duration,
+    /// The routers that take headers off, and the addresses that headers name them by.
+    pub relays: BTreeMap<Place, Ipv4Addr>,
+    /// Of each host that chooses: prefixes, and by which ways what is for them goes.
+    pub hosts: BTreeMap<Place, BTreeMap<IpNet, Static>>,
+    /// Interfaces of routers that lead outside: nothing comes in by them with the headers' source.
+    pub borders: BTreeMap<Place, Vec<String>>,
+}
+
+/// Interfaces whose packets are steered, by their nodes.
+pub(crate) type Steered = BTreeMap<Place, Vec<SelectorIndex>>;
+
+/// Makes relays of routers: their addresses, the way to them, what they take off and keep out.
+pub(crate) fn lay(
+    builder: &mut Builder,
+    paths: &PathsSpec,
+    network: &Network,
+    assignment: &Assignment,
+    cables: &Cables,
+) {
+    for (node, address) in &paths.relays {
+        let index = NodeIndex(*node as u32);
+        builder.address(index, (*address).into());
+        builder.decapsulate(index, paths.source.into());
+    }
+    for (node, names) in &paths.borders {
+        for (at, interface) in network.nodes[*node].interfaces.iter().enumerate() {
+            if names.contains(&interface.name) {
+                let own = cables.interfaces[*node][at];
+                builder.border(NodeIndex(*node as u32), own, paths.source.into());
+            }
+        }
+    }
+    if network.routing == Routing::None {
+        return;
+    }
+    let tables = TableBuilder::new(network, assignment);
+    let everywhere = IpNet::V4(Ipv4Net::default());
+    for (node, known) in network.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Switch) {
+        // Who sends everything one way needs no routes to relays.
+        let is_default = |prefix: IpNet| prefix == everywhere;
+        if known.routes.iter().any(|route| is_default(route.value.to))
+            || tables.table(node).iter().any(|route| is_default(route.prefix))
+        {
+            continue;
+        }
+        let hops = tables.first_hops(node);
+        for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != node) {
+            let Some(hop) = hops.get(*relay).copied().flatten() else { continue };
+            let via = Via {
+                interface: cables.interfaces[node][hop.interface],
+                neighbour: Neighbour::Address(hop.via),
+            };
+            builder.route(NodeIndex(node as u32), IpNet::from(std::net::IpAddr::from(*address)), vec![via]);
+        }
+    }
+}
+
+impl World {
+    /// Steers what hosts send.
+    pub(crate) fn steer(&mut self, paths: &PathsSpec) -> Result<(), WorldError> {
+        for (&node, prefixes) in &paths.hosts {
+            let mut ways = Vec::new();
+            for (prefix, said) in prefixes {
+                let of = said.ways();
+                // No way at all is plain routing.
+                if let IpNet::V4(prefix) = prefix
+                    && !of.lists.is_empty()
+                {
+                    let stacks = self.stacks(*prefix, &of, paths.source)?;
+                    ways.push((*prefix, of, stacks));
+                }
+            }
+            if ways.is_empty() {
+                continue;
+            }
+            for interface in 0..self.network.nodes[node].interfaces.len() {
+                let port = Port { node, interface };
+                if !self.assignment.addresses(port).iter().any(|net| matches!(net, IpNet::V4(_))) {
+                    continue;
+                }
+                let steered = SteeredInterface::new(&ways, paths.spread, self.now());
+                let own = self.interfaces[node][interface];
+                let index = self.simulation.add_selector(NodeIndex(node as u32), own, Box::new(steered));
+                self.steered.entry(node).or_default().push(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// The stacks of a prefix's lists, and how long each is.
+    fn stacks(
+        &mut self,
+        prefix: Ipv4Net,
+        ways: &Ways,
+        source: Ipv4Addr,
+    ) -> Result<Vec<(StackIndex, u32)>, WorldError> {
+        let lengths =
+            ways.stacks(prefix.into(), source).map_err(|error| WorldError::new(error.to_string()))?;
+        let mut stacks = Vec::with_capacity(lengths.len());
+        for (list, stack) in ways.lists.iter().zip(lengths) {
+            let relays = Relays {
+                encapsulation: match ways.encapsulation {
+                    Encapsulation::Gre => Headers::Gre,
+                    Encapsulation::Ipip => Headers::Ipip,
+                    Encapsulation::Gue => Headers::Gue,
+                },
+                source: source.into(),
+                relays: list.clone(),
+            };
+            let index =
+                if list.is_empty() { StackIndex::NONE } else { self.simulation.add_relays(&relays)? };
+            stacks.push((index, stack.length));
+        }
+        Ok(stacks)
+    }
+
+    /// The interfaces of a node whose packets are steered.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn steered(&self, node: &str) -> Result<Vec<&SteeredInterface>, WorldError> {
+        let place = self.node(node)?.0 as usize;
+        let indices = self.steered.get(&place).into_iter().flatten();
+        Ok(indices.filter_map(|index| self.simulation.selector(*index)).collect())
+    }
+}

@@ -1,0 +1,147 @@
+//! An interface whose packets are steered.
+
+use ipnet::Ipv4Net;
+use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
+use plait_dataplane_paths::{FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways};
+use plait_dataplane_reference::paths::Steer;
+use plait_dataplane_reference::paths::tables::ListCount;
+use plait_model_wire::number::protocol;
+use plait_simulator_engine::{Leaving, Reason, Selector, StackIndex};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Flows that are known. Choice: as many as the testbed's tables have room for.
+const FLOWS: usize = 65_536;
+
+/// An interface whose packets are steered: what the program on the device and its agent are in a testbed.
+#[derive(Debug)]
+pub struct SteeredInterface {
+    steer: Steer,
+    /// Prefixes with their ways; a prefix's place is the number of its set.
+    prefixes: Vec<Prefix>,
+    /// Relays by the number of their stack.
+    relays: Vec<StackIndex>,
+    rearranger: Rearranger<FlowKey>,
+    /// When flows are looked at next; never where none is moved.
+    next: Option<Duration>,
+    moved: u64,
+}
+
+#[derive(Debug)]
+struct Prefix {
+    prefix: Ipv4Net,
+    ways: Ways,
+    stacks: Vec<u32>,
+}
+
+impl SteeredInterface {
+    /// By the ways of prefixes, each with its lists' relays and the bytes of their headers.
+    pub(super) fn new(
+        ways: &[(Ipv4Net, Ways, Vec<(StackIndex, u32)>)],
+        spread: Duration,
+        now: Duration,
+    ) -> Self {
+        let mut steer = Steer::new(spread.as_nanos().try_into().unwrap_or(u64::MAX), FLOWS);
+        let (mut prefixes, mut relays) = (Vec::new(), Vec::new());
+        for (set, (prefix, ways, lists)) in (0..).zip(ways) {
+            let first = relays.len() as u32;
+            let stacks: Vec<u32> = (first..).take(lists.len()).collect();
+            relays.extend(lists.iter().map(|(relays, _)| *relays));
+            steer.stacks.extend(stacks.iter().copied().zip(lists.iter().map(|(_, length)| *length)));
+            steer.sets.insert(set, ways.set(&stacks));
+            steer.prefixes.insert(prefix.network().octets(), prefix.prefix_len().into(), set);
+            prefixes.push(Prefix { prefix: *prefix, ways: ways.clone(), stacks });
+        }
+        let is_moved = prefixes.iter().any(|prefix| prefix.ways.selector == Policy::FlowBased);
+        let next = is_moved.then(|| now + Rearrangement::default().period);
+        Self { steer, prefixes, relays, rearranger: Rearranger::default(), next, moved: 0 }
+    }
+
+    /// Each prefix's lists, and what went by them.
+    pub fn lists(&self) -> Vec<ListReport> {
+        let none = ListCount { packets: 0, bytes: 0 };
+        let of = |known: &Prefix| {
+            let lists = known.ways.lists.iter().zip(&known.stacks);
+            let report = |(relays, stack): (&Vec<IpAddr>, &u32)| {
+                let ListCount { packets, bytes } = self.steer.counts.get(stack).copied().unwrap_or(none);
+                ListReport { prefix: known.prefix.into(), relays: relays.clone(), packets, bytes }
+            };
+            lists.map(report).collect::<Vec<_>>()
+        };
+        self.prefixes.iter().flat_map(of).collect()
+    }
+
+    /// The flows that were heard of, in the order of their keys.
+    pub fn flows(&self) -> Vec<FlowReport> {
+        let report = |(key, flow): (&FlowKey, &plait_dataplane_reference::paths::tables::Flow)| FlowReport {
+            key: *key,
+            prefix: self.prefixes.get(flow.set as usize).map(|known| known.prefix.into()),
+            list: flow.list,
+            moves: self.steer.move_of(key, flow),
+            packets: flow.packets,
+            bytes: flow.bytes,
+            heard: Duration::from_nanos(flow.heard),
+        };
+        let mut all: Vec<FlowReport> = self.steer.flows.iter().map(report).collect();
+        all.sort_by_key(|flow| flow.key);
+        all
+    }
+
+    /// How many flows rearrangement has moved. What is due by time alone is done when the next packet leaves.
+    pub fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// What was dropped.
+    pub fn drops(&self) -> &BTreeMap<PathDrop, u64> {
+        &self.steer.drops
+    }
+
+    /// Moves flows, as often as it was time since the last packet. Choice: seconds count from the network's beginning, and
+    /// what is due is done as the next packet leaves, which is the first that can tell.
+    fn catch_up(&mut self, now: Duration) {
+        let Some(next) = self.next.filter(|next| *next <= now) else { return };
+        let period = Rearrangement::default().period;
+        let due = (now - next).as_nanos() / period.as_nanos() + 1;
+        // Of a period in which nothing was sent, nothing moves: neither of those that follow it.
+        for _ in 0..due.min(2) {
+            self.rearrange();
+        }
+        self.next = Some(next + Duration::from_nanos((period.as_nanos() * due) as u64));
+    }
+
+    fn rearrange(&mut self) {
+        let Self { steer, prefixes, rearranger, .. } = self;
+        let shares = steer.flows.iter().map(|(key, flow)| {
+            let moves = steer.move_of(key, flow).map(|list| list as usize);
+            (Some(flow.set), FlowShare { key: *key, list: flow.list as usize, moves, bytes: flow.bytes })
+        });
+        let lists = |set: &u32| {
+            let known = prefixes.get(*set as usize)?;
+            (known.ways.selector == Policy::FlowBased).then_some(known.ways.lists.len())
+        };
+        for (set, key, list) in rearranger.run(shares, lists) {
+            steer.move_flow(key, set, list as u32);
+            self.moved += 1;
+        }
+    }
+}
+
+impl Selector for SteeredInterface {
+    fn select(&mut self, now: Duration, packet: &Leaving) -> Result<StackIndex, Reason> {
+        let (IpAddr::V4(source), IpAddr::V4(destination)) = (packet.source, packet.destination) else {
+            return Ok(StackIndex::NONE);
+        };
+        self.catch_up(now);
+        let [[a, b], [c, d]] = packet.ports.map(u16::to_be_bytes);
+        let (source, destination) = (source.octets(), destination.octets());
+        let key = FlowKey { source, destination, ports: [a, b, c, d], protocol: protocol::UDP.into() };
+        match self.steer.transmit(&key, packet.frame, packet.mtu, now.as_nanos() as u64) {
+            Ok(Some(stack)) => Ok(self.relays[stack as usize]),
+            Ok(None) => Ok(StackIndex::NONE),
+            // Choice: a testbed's kernel hears how long a packet may be and cuts those that follow; nothing is cut here.
+            Err(_) => Err(Reason::TooBig),
+        }
+    }
+}
