@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::as_root_and_as_user;
+use common::{Person, as_root_and_as_user};
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 const FILE: &str = "plait: 1
 name: both
@@ -53,3 +55,85 @@ fn the_same_flows_meet_the_same_loss_in_both_worlds() {
         compared.fine();
     });
 }
+
+/// Two hosts, and three ways between their routers; lists name the lower ones.
+fn steered(paths: &str) -> String {
+    format!(
+        "plait: 1
+name: steered
+nodes: {{h1: host, h2: host, s1: router, up: router, down: router, low: router, s2: router}}
+links:
+  - {{endpoints: [h1, s1], via: engine, rate: 100Mbit, delay: 1ms}}
+  - {{endpoints: [s1, up], via: engine, delay: 1ms}}
+  - {{endpoints: [up, s2], via: engine, delay: 1ms}}
+  - {{endpoints: [s1, down], via: engine, delay: 1ms, cost: 2}}
+  - {{endpoints: [down, s2], via: engine, delay: 1ms, cost: 2}}
+  - {{endpoints: [s1, low], via: engine, delay: 1ms, cost: 3}}
+  - {{endpoints: [low, s2], via: engine, delay: 1ms, cost: 3}}
+  - {{endpoints: [s2, h2], via: engine, rate: 100Mbit, delay: 1ms}}
+duration: 2s
+collect: {{links: 100ms, tcp: off, interfaces: off}}
+traffic:
+  - {{name: load, from: h1, to: h2, flows: 16, rate: 4Mbit, stop: 1500ms}}
+  - {{name: back, from: h2, to: h1, flows: 4, rate: 1Mbit, stop: 1500ms}}
+paths: {paths}
+"
+    )
+}
+
+/// Packets and bytes that each direction of each link carried.
+fn carried(folder: &Path) -> BTreeMap<(String, String), (i64, i64)> {
+    let text = fs::read_to_string(folder.join("samples/links.csv")).unwrap();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let of = (cells[3].parse().unwrap(), cells[4].parse().unwrap());
+        ((cells[1].to_owned(), cells[2].to_owned()), of)
+    };
+    // Counters from the start: the last one of each counts.
+    text.lines().skip(1).map(row).collect()
+}
+
+#[test]
+fn each_link_carries_what_hosts_steer_over_it_header_by_header_in_both_worlds() {
+    let Some(person) = Person::root() else { return };
+    for paths in [
+        "{k: 3, select: hash, type: gre}",
+        "{k: 3, select: round-robin, type: gue}",
+        "{learn: none, select: hash, type: ipip, lists: {h1: {10.0.0.0/8: [[down], [low, s2], []]}}}",
+    ] {
+        person.file("net.yaml", steered(paths));
+        let run = |world: &str| {
+            person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
+            let folder = person.work().join(world);
+            (carried(&folder), flows(&fs::read_to_string(folder.join("samples/flows.csv")).unwrap()))
+        };
+        let ((real, told), (simulated, foretold)) = (run("testbed"), run("simulated"));
+        // What was sent arrived, but a datagram at the end whose interval is of whole nanoseconds.
+        let mut more = 0;
+        for ((name, sent, received), (same, asked, came)) in told.iter().zip(&foretold) {
+            assert_eq!(name, same);
+            assert_eq!((sent, asked), (received, came), "{paths}: {name}");
+            assert!((sent - asked).abs() <= 1, "{paths}: {name}: {sent} and {asked} sent");
+            more += (sent - asked).abs();
+        }
+        assert_eq!(real.len(), 16, "{real:?}");
+        for (link, (packets, bytes)) in &real {
+            let (expected, of_them) = simulated[link];
+            // Kernels ask their neighbours for addresses, in a few short frames.
+            let (own, difference) = (packets - expected, bytes - of_them);
+            assert!((-more..=more + OWN).contains(&own), "{paths}: {link:?}: {packets} and {expected}");
+            let most = more * 1514 + OWN * 100;
+            assert!(difference.abs() <= most, "{paths}: {link:?}: {bytes} and {of_them} bytes");
+        }
+        // All ways were gone, so that there was something to be alike.
+        let gone = |link: &str| simulated[&(link.to_owned(), "forward".to_owned())].0;
+        assert!(["s1-up", "s1-down", "s1-low"].iter().all(|link| gone(link) > 50), "{paths}: {simulated:?}");
+        person.plait(&["compare", "testbed", "simulated"]).fine();
+        for world in ["testbed", "simulated"] {
+            fs::remove_dir_all(person.work().join(world)).unwrap();
+        }
+    }
+}
+
+/// Frames that kernels send of their own accord on one direction of a link in a run of two seconds.
+const OWN: i64 = 8;

@@ -98,3 +98,51 @@ fn what_cannot_run_in_virtual_time_is_named_refused_and_listed() {
         assert!(report.contains(line), "{line}");
     }
 }
+
+#[test]
+fn paths_that_hosts_learn_from_daemons_are_named_and_those_of_the_file_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = "plait: 1
+nodes: {h1: host, h2: host, s1: router, up: router, down: router, s2: router}
+links: [h1-s1, s1-up, up-s2, s1-down, down-s2, s2-h2]
+duration: 1s
+collect: {links: 100ms}
+routing: frr
+paths:
+  learn: ospf
+  lists: {h1: {10.0.0.0/8: [[down, s2]]}}
+traffic:
+  - {name: load, from: h1, to: h2, rate: 1Mbit, stop: 900ms}
+";
+    fs::write(folder.join("net.yaml"), text).unwrap();
+    let refused = plait(folder, &["validate", "net.yaml", "--world", "simulated"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+    for words in ["net.yaml:6", "net.yaml:8", "`learn: ospf` of `paths`", "`lists` alone"] {
+        assert!(error(&refused).contains(words), "{words}: {}", error(&refused));
+    }
+    let without = text.replace("  learn: ospf\n", "");
+    fs::write(folder.join("net.yaml"), &without).unwrap();
+    let refused = plait(folder, &["validate", "net.yaml", "--world", "simulated"]);
+    assert!(error(&refused).contains("net.yaml:7"), "learnt without a word: {}", error(&refused));
+
+    let ran = plait(folder, &["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", "rest"]);
+    assert!(ran.status.success(), "{}", error(&ran));
+    let left_out = results(&folder.join("rest"))["world"]["left_out"].to_string();
+    assert!(left_out.contains("net.yaml:6") && left_out.contains("net.yaml:7"), "{left_out}");
+    let carried = |place: &str| -> u64 {
+        let text = fs::read_to_string(folder.join(place).join("samples/links.csv")).unwrap();
+        let of = |line: &&str| line.contains("s1-down,forward");
+        text.lines().rev().find(of).unwrap().split(',').nth(3).unwrap().parse().unwrap()
+    };
+    assert!(carried("rest") > 50, "the list by hand is gone by");
+
+    // The same of a file that is portable as it stands.
+    let whole = without.replace("routing: frr\n", "").replace("paths:\n", "paths:\n  learn: none\n");
+    fs::write(folder.join("net.yaml"), whole).unwrap();
+    for words in [&["validate"][..], &["run", "--output", "whole"]] {
+        let fine = plait(folder, &[words, &["net.yaml", "--world", "simulated"]].concat());
+        assert!(fine.status.success(), "{}", error(&fine));
+    }
+    assert_eq!(carried("whole"), carried("rest"));
+}

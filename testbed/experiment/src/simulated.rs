@@ -13,12 +13,16 @@ use crate::world::{
 };
 use flows::Flows;
 use plait_model_link::ConditionsSpec;
+use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::{Network, section};
-use plait_simulator_world::{DataPlane, MemberSpec, Options, OverlaySpec, Side, World as Simulated};
+use plait_simulator_world::{
+    DataPlane, MemberSpec, Options, OverlaySpec, PathsSpec, Side, World as Simulated,
+};
 use plait_testbed_runtime::control::Traces;
 use plait_testbed_runtime::overlay::{Resolved, resolve};
-use plait_testbed_runtime::section::Overlays;
+use plait_testbed_runtime::paths;
+use plait_testbed_runtime::section::{Overlays, Paths};
 use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -41,13 +45,16 @@ struct State {
 }
 
 impl SimulatedNetwork {
-    /// Builds a network and its overlays, and takes the traces that events name. `left_out` is what of the file cannot
+    /// Builds a network, its overlays and the paths that its hosts choose, and takes the traces that events name. `left_out` is what of the file cannot
     /// run here, in words: the results keep it.
     ///
     /// # Errors
     /// Addresses that clash or run out, overlays that cannot be.
     pub fn build(network: &Network, traces: Traces, left_out: Vec<String>) -> Result<Self, Vec<Diagnostic>> {
-        let mut world = Simulated::build(network, Options::default())?;
+        let mut world = match paths_of(network)? {
+            Some(paths) => Simulated::build_with_paths(network, &paths, Options::default())?,
+            None => Simulated::build(network, Options::default())?,
+        };
         let written: Option<Overlays> =
             section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
         for overlay in written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default() {
@@ -69,6 +76,16 @@ impl SimulatedNetwork {
 /// Choice: a thread that died while it held the state ends the run by its own panic; what is there is still told.
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Paths that hosts choose. Those that they would learn from daemons are not there.
+fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
+    let written: Option<Paths> = section(&network.sections, "paths").map_err(|fault| vec![fault])?;
+    let Some(written) = written else { return Ok(None) };
+    let paths = paths::resolve(&written, network)?;
+    let hosts = paths::statics(&paths, network, &assign(network, None)?);
+    let paths::Resolved { source, spread, relays, borders, .. } = paths;
+    Ok(Some(PathsSpec { source, spread, relays, hosts, borders }))
 }
 
 /// An overlay whose members decide; one whose tables a file gives has nothing to decide, and its tables are no part of
