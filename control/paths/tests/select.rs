@@ -214,3 +214,23 @@ fn the_hash_depends_on_every_field_and_on_the_salt() {
     let hashes: BTreeSet<_> = others.iter().chain([&of]).map(|key| key.hash(1)).chain([of.hash(2)]).collect();
     assert_eq!(hashes.len(), 8, "{hashes:?}");
 }
+
+#[test]
+fn counters_that_only_grow_move_flows_by_what_is_new_in_them() {
+    let mut rearranger = Rearranger::default();
+    let mut run = |flows: &[(u16, usize, u64)]| {
+        let share = |&(key, list, bytes)| (Some("10.0.0.0/8"), FlowShare { key, list, moves: None, bytes });
+        // What is of no prefix any more, and of one whose flows stay, is not moved.
+        let others = [(None, 8, 9000), (Some("11.0.0.0/8"), 9, 9000)];
+        let other = |(prefix, key, bytes)| (prefix, FlowShare { key, list: 0, moves: None, bytes });
+        let flows = flows.iter().map(share).chain(others.map(other));
+        rearranger.run(flows, |prefix| (*prefix == "10.0.0.0/8").then_some(2))
+    };
+    let moves = |key, list| vec![("10.0.0.0/8", key, list)];
+    assert_eq!(run(&[(1, 0, 1000), (2, 0, 500), (3, 1, 100)]), moves(1, 1));
+    // Since then 0, 300 and 100: what flow 1 sent before makes nothing fuller, and flow 2 is larger than the difference.
+    assert_eq!(run(&[(1, 0, 1000), (2, 0, 800), (3, 1, 200)]), []);
+    // Flow 1 was forgotten and began anew, with 150; flow 2 sent 500, flow 3 nothing.
+    assert_eq!(run(&[(1, 0, 150), (2, 0, 1300), (3, 1, 200)]), moves(2, 1));
+    assert_eq!(run(&[]), []);
+}

@@ -2,7 +2,7 @@
 
 use plait_dataplane_bpf::{PathProgram, PathPrograms, PathSizes, Verdict, path_names};
 use plait_dataplane_reference::paths::tables::*;
-use plait_dataplane_reference::paths::{Steer, chosen, flow_of, hash_of, pushed, source_port};
+use plait_dataplane_reference::paths::{Steer, SteerTables, chosen, flow_of, hash_of, pushed, source_port};
 use plait_dataplane_reference::tables::encapsulation;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{ether_type, protocol};
@@ -198,7 +198,7 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
     let kind = encapsulation::GRE;
     // Of different heights, so that a packet's length says its list; one is plain routing.
     let lists = [0, 1, 2, 5].map(|count| stack(count, kind));
-    let mut steer = Steer::new(0, 256);
+    let mut tables = SteerTables::default();
     let prefixes = [
         ((Ipv4Addr::new(172, 16, 0, 0), 16), 1, selector::HASH),
         ((Ipv4Addr::new(172, 16, 1, 0), 24), 2, selector::ROUND_ROBIN),
@@ -206,12 +206,13 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
     ];
     for (prefix, slot, selector) in prefixes {
         let set = put(&programs, prefix, slot, selector, &lists);
-        steer.prefixes.insert(prefix.0.octets(), prefix.1, slot);
-        steer.sets.insert(slot, set);
-        steer
+        tables.prefixes.insert(prefix.0.octets(), prefix.1, slot);
+        tables.sets.insert(slot, set);
+        tables
             .stacks
             .extend(set.choices.iter().zip(&lists).map(|(choice, stack)| (choice.stack, stack.length)));
     }
+    let mut steer = Steer::new(0, 256, tables.into());
     let mut draw = 1u32;
     let mut draw = |below: u32| {
         draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -234,7 +235,7 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
         let ran = programs.run(PathProgram::Steer, &frame).unwrap();
         match steer.transmit(&key, frame.len() as u32, MTU, now) {
             Ok(stack) => {
-                let more = stack.map_or(0, |stack| steer.stacks[&stack]) as usize;
+                let more = stack.map_or(0, |stack| steer.tables.stacks[&stack]) as usize;
                 assert_eq!((ran.verdict, ran.packet.len()), (Verdict::Next, frame.len() + more), "{key:?}");
             }
             Err(reason) => {

@@ -161,3 +161,57 @@ fn ecmp_never_reorders_a_flow_though_queues_are_full_and_flows_take_all_ways() {
         assert!(simulation.node_counters(root).forwarded > 1000);
     }
 }
+
+/// Names one list for packets to a port, drops those to another, and keeps what it is asked.
+struct Chooser {
+    list: StackIndex,
+    asked: Vec<Leaving>,
+}
+
+impl Selector for Chooser {
+    fn select(&mut self, _: Duration, packet: &Leaving) -> Result<StackIndex, Reason> {
+        self.asked.push(*packet);
+        match packet.ports[1] {
+            PORT => Ok(self.list),
+            9 => Err(Reason::TooBig),
+            _ => Ok(StackIndex::NONE),
+        }
+    }
+}
+
+#[test]
+fn a_selector_is_asked_of_what_its_node_sends_by_its_interface_and_of_nothing_else() {
+    let (mut simulation, [a, r, s, t, _, b]) = detour();
+    let list = simulation.add_relays(&relays(Encapsulation::Gre, &[s, t])).unwrap();
+    let chooser = |list| Box::new(Chooser { list, asked: Vec::new() });
+    let of_a = simulation.add_selector(a, 0, chooser(list));
+    // Of what a router only passes on it is not asked.
+    let of_r = simulation.add_selector(r, 1, chooser(list));
+    // The first has its relays already, and is seen no more than its headers.
+    simulation.add_host(a, PORT, Caller::new(b, vec![list, StackIndex::NONE])).unwrap();
+    simulation.add_host(b, PORT, Caller::new(a, Vec::new())).unwrap();
+    let rate = Bandwidth::from_bits_per_second(1_000_000);
+    let flow = |simulation: &mut Simulation, port| {
+        let spec = FlowSpec { limit: Some(3), ..FlowSpec::constant(address(a), address(b), [5, port], rate) };
+        simulation.add_flow(&spec).unwrap()
+    };
+    let [dropped, plain] = [9, 10].map(|port| flow(&mut simulation, port));
+    simulation.run_until(Duration::from_secs(1));
+
+    let asked = &simulation.selector::<Chooser>(of_a).unwrap().asked;
+    let to = |port: u16| asked.iter().filter(|packet| packet.ports[1] == port).count();
+    assert_eq!((to(PORT), to(9), to(10), asked.len()), (1, 3, 3, 7));
+    let first =
+        Leaving { source: address(a), destination: address(b), ports: [PORT, PORT], frame: 142, mtu: 9000 };
+    assert!(asked.contains(&first), "{asked:?}");
+    assert!(simulation.selector::<Chooser>(of_r).unwrap().asked.is_empty());
+    for relay in [s, t] {
+        assert_eq!(simulation.node_counters(relay).decapsulated, 2, "both datagrams, and no flow's");
+    }
+    assert_eq!(
+        (simulation.flow_counters(dropped).received, simulation.flow_counters(plain).received),
+        (0, 3)
+    );
+    assert_eq!(simulation.node_counters(a).dropped_for(Reason::TooBig), 3);
+    assert!(simulation.totals().is_conserved());
+}

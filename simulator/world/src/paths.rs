@@ -6,12 +6,13 @@
 mod steered;
 
 pub use steered::SteeredInterface;
+use steered::{Stacks, Ways};
 
 use crate::build::Cables;
 use crate::world::{World, WorldError};
 use ipnet::{IpNet, Ipv4Net};
 use plait_dataplane_paths::protocol::Static;
-use plait_dataplane_paths::{Encapsulation, Ways};
+use plait_dataplane_paths::{Encapsulation, Ways as PrefixWays};
 use plait_model_topology::Network;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::network::{NodeIndex as Place, Port, Routing};
@@ -20,8 +21,9 @@ use plait_model_topology::vocabulary::Role;
 use plait_simulator_engine::{
     Builder, Encapsulation as Headers, Neighbour, NodeIndex, Relays, SelectorIndex, StackIndex, Via,
 };
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Paths that hosts of a network choose, by the places of its nodes.
@@ -34,7 +36,7 @@ pub struct PathsSpec {
     /// The routers that take headers off, and the addresses that headers name them by.
     pub relays: BTreeMap<Place, Ipv4Addr>,
     /// Of each host that chooses: prefixes, and by which ways what is for them goes.
-    pub hosts: BTreeMap<Place, BTreeMap<IpNet, Static>>,
+    pub hosts: BTreeMap<Place, Arc<BTreeMap<IpNet, Static>>>,
     /// Interfaces of routers that lead outside: nothing comes in by them with the headers' source.
     pub borders: BTreeMap<Place, Vec<String>>,
 }
@@ -83,7 +85,7 @@ pub(crate) fn lay(
                 interface: cables.interfaces[node][hop.interface],
                 neighbour: Neighbour::Address(hop.via),
             };
-            builder.route(NodeIndex(node as u32), IpNet::from(std::net::IpAddr::from(*address)), vec![via]);
+            builder.route(NodeIndex(node as u32), IpNet::from(IpAddr::from(*address)), vec![via]);
         }
     }
 }
@@ -91,18 +93,14 @@ pub(crate) fn lay(
 impl World {
     /// Steers what hosts send.
     pub(crate) fn steer(&mut self, paths: &PathsSpec) -> Result<(), WorldError> {
+        // Hosts that share what is said to them share their tables.
+        let mut known: HashMap<*const BTreeMap<IpNet, Static>, Arc<Ways>> = HashMap::new();
         for (&node, prefixes) in &paths.hosts {
-            let mut ways = Vec::new();
-            for (prefix, said) in prefixes {
-                let of = said.ways();
-                // No way at all is plain routing.
-                if let IpNet::V4(prefix) = prefix
-                    && !of.lists.is_empty()
-                {
-                    let stacks = self.stacks(*prefix, &of, paths.source)?;
-                    ways.push((*prefix, of, stacks));
-                }
-            }
+            let ways = match known.get(&Arc::as_ptr(prefixes)) {
+                Some(ways) => Arc::clone(ways),
+                None => Arc::new(self.ways(prefixes, paths.source)?),
+            };
+            known.insert(Arc::as_ptr(prefixes), Arc::clone(&ways));
             if ways.is_empty() {
                 continue;
             }
@@ -111,7 +109,7 @@ impl World {
                 if !self.assignment.addresses(port).iter().any(|net| matches!(net, IpNet::V4(_))) {
                     continue;
                 }
-                let steered = SteeredInterface::new(&ways, paths.spread, self.now());
+                let steered = SteeredInterface::new(Arc::clone(&ways), paths.spread, self.now());
                 let own = self.interfaces[node][interface];
                 let index = self.simulation.add_selector(NodeIndex(node as u32), own, Box::new(steered));
                 self.steered.entry(node).or_default().push(index);
@@ -120,13 +118,24 @@ impl World {
         Ok(())
     }
 
+    /// The ways of prefixes, with their relays' places in the simulation.
+    fn ways(&mut self, prefixes: &BTreeMap<IpNet, Static>, source: Ipv4Addr) -> Result<Ways, WorldError> {
+        let mut all = Vec::new();
+        for (prefix, said) in prefixes {
+            let ways = said.ways();
+            // No way at all is plain routing.
+            if let IpNet::V4(prefix) = prefix
+                && !ways.lists.is_empty()
+            {
+                let stacks = self.stacks(*prefix, &ways, source)?;
+                all.push((*prefix, ways, stacks));
+            }
+        }
+        Ok(Ways::new(all))
+    }
+
     /// The stacks of a prefix's lists, and how long each is.
-    fn stacks(
-        &mut self,
-        prefix: Ipv4Net,
-        ways: &Ways,
-        source: Ipv4Addr,
-    ) -> Result<Vec<(StackIndex, u32)>, WorldError> {
+    fn stacks(&mut self, prefix: Ipv4Net, ways: &PrefixWays, source: Ipv4Addr) -> Result<Stacks, WorldError> {
         let lengths =
             ways.stacks(prefix.into(), source).map_err(|error| WorldError::new(error.to_string()))?;
         let mut stacks = Vec::with_capacity(lengths.len());

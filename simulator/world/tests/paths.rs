@@ -20,6 +20,7 @@ use plait_simulator_world::engine::{FlowCounters, FlowIndex, FlowSpec, NodeIndex
 use plait_simulator_world::{Options, PathsSpec, Side, World};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
 const FILE: &str = "
@@ -56,7 +57,7 @@ fn spec(lists: &[&[usize]], encapsulation: Encapsulation, policy: Policy) -> Pat
         source: Ipv4Addr::new(203, 0, 113, 1),
         spread: Duration::from_millis(10),
         relays: (2..=S2).map(|place| (place, relay(place))).collect(),
-        hosts: [(0, [("10.0.0.0/8".parse::<IpNet>().unwrap(), said)].into())].into(),
+        hosts: [(0, Arc::new([("10.0.0.0/8".parse::<IpNet>().unwrap(), said)].into()))].into(),
         borders: BTreeMap::new(),
     }
 }

@@ -9,7 +9,7 @@ pub mod tables;
 
 pub use flows::Flows;
 pub use stack::{pushed, stride};
-pub use steer::{Prefixes, Steer};
+pub use steer::{Prefixes, Steer, SteerTables};
 
 use crate::walk::mixed;
 use plait_model_wire::ipv4;

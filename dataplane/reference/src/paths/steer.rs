@@ -10,6 +10,7 @@ use super::flows::Flows;
 use super::tables::{Flow, FlowKey, ListCount, ListSet, PathDrop, selector};
 use super::{chosen, hash_of};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
@@ -34,17 +35,26 @@ fn masked(address: [u8; 4], bits: u32) -> u32 {
     u32::from_be_bytes(address) & u32::MAX.checked_shl(32 - bits).unwrap_or(0)
 }
 
-/// The tables of a device whose packets are steered, and the walk by them.
-#[derive(Debug, Clone)]
-pub struct Steer {
-    /// Nanoseconds that a flow must have been silent before it moves.
-    pub spread: u64,
+/// The tables that are written from outside. Devices that steer alike may share them.
+#[derive(Debug, Clone, Default)]
+pub struct SteerTables {
     /// Which set a destination's packets go by.
     pub prefixes: Prefixes,
     /// Sets of relay lists.
     pub sets: HashMap<u32, ListSet>,
     /// Bytes of each stack's headers; none is plain routing.
     pub stacks: HashMap<u32, u32>,
+}
+
+/// A device whose packets are steered: its tables, what the program remembers, and the walk by both.
+#[derive(Debug, Clone)]
+pub struct Steer {
+    /// Nanoseconds that a flow must have been silent before it moves.
+    pub spread: u64,
+    /// What is written from outside.
+    pub tables: Arc<SteerTables>,
+    /// How many flows took their turn, by set.
+    pub turns: HashMap<u32, u32>,
     /// The flows heard of last.
     pub flows: Flows,
     /// Where flows are moved: a set in the upper half, a list in the lower.
@@ -56,13 +66,12 @@ pub struct Steer {
 }
 
 impl Steer {
-    /// Empty tables, with room for so many flows.
-    pub fn new(spread: u64, flows: usize) -> Self {
+    /// By these tables, with room for so many flows.
+    pub fn new(spread: u64, flows: usize, tables: Arc<SteerTables>) -> Self {
         Self {
             spread,
-            prefixes: Prefixes::default(),
-            sets: HashMap::new(),
-            stacks: HashMap::new(),
+            tables,
+            turns: HashMap::new(),
             flows: Flows::new(flows),
             moves: HashMap::new(),
             counts: HashMap::new(),
@@ -82,14 +91,12 @@ impl Steer {
         most: u32,
         now: u64,
     ) -> Result<Option<u32>, PathDrop> {
-        let Some(slot) = self.prefixes.longest(key.destination) else { return Ok(None) };
-        if self.sets.get(&slot).is_none_or(|set| set.count == 0) {
-            return Ok(None);
-        }
-        let list = self.list_of(slot, key, now);
-        let set = &self.sets[&slot];
+        let tables = Arc::clone(&self.tables);
+        let Some(slot) = tables.prefixes.longest(key.destination) else { return Ok(None) };
+        let Some(set) = tables.sets.get(&slot).filter(|set| set.count > 0) else { return Ok(None) };
+        let list = self.list_of(slot, set, key, now);
         let stack = set.choices[list as usize].stack;
-        let Some(&length) = self.stacks.get(&stack) else { return Ok(None) };
+        let Some(&length) = tables.stacks.get(&stack) else { return Ok(None) };
         if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
             *self.drops.entry(PathDrop::TooBig).or_default() += 1;
             let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
@@ -115,16 +122,17 @@ impl Steer {
     }
 
     /// The list of a flow. One that is known stays where it is, as long as its set does.
-    fn list_of(&mut self, slot: u32, key: &FlowKey, now: u64) -> u32 {
-        let Some(set) = self.sets.get_mut(&slot) else { return 0 };
+    fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, now: u64) -> u32 {
         let known = self.flows.get(key).filter(|flow| flow.set == slot);
         match set.selector {
             selector::ROUND_ROBIN => {
                 if let Some(known) = known.filter(|known| known.list < set.count) {
                     return known.list;
                 }
-                set.turns = set.turns.wrapping_add(1);
-                return set.turns.wrapping_sub(1) % set.count;
+                let turns = self.turns.entry(slot).or_insert(set.turns);
+                let turn = *turns;
+                *turns = turns.wrapping_add(1);
+                return turn % set.count;
             }
             selector::FLOW_BASED => {
                 let moved = self.moves.get(key).copied();

@@ -1,82 +1,107 @@
 //! An interface whose packets are steered.
 
 use ipnet::Ipv4Net;
+use plait_control_paths::RelayList;
 use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
-use plait_dataplane_paths::{FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways};
-use plait_dataplane_reference::paths::Steer;
-use plait_dataplane_reference::paths::tables::ListCount;
+use plait_dataplane_paths::{
+    FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways as PrefixWays,
+};
+use plait_dataplane_reference::paths::tables::{Flow, ListCount};
+use plait_dataplane_reference::paths::{Steer, SteerTables};
 use plait_model_wire::number::protocol;
 use plait_simulator_engine::{Leaving, Reason, Selector, StackIndex};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Flows that are known. Choice: as many as the testbed's tables have room for.
 const FLOWS: usize = 65_536;
 
-/// An interface whose packets are steered: what the program on the device and its agent are in a testbed.
+/// Of each list of a prefix the place of its relays in the simulation, and the bytes of its headers.
+pub(super) type Stacks = Vec<(StackIndex, u32)>;
+
+/// By which ways prefixes go: what interfaces that steer alike share.
 #[derive(Debug)]
-pub struct SteeredInterface {
-    steer: Steer,
-    /// Prefixes with their ways; a prefix's place is the number of its set.
+pub(super) struct Ways {
+    tables: Arc<SteerTables>,
+    /// A prefix's place is the number of its set.
     prefixes: Vec<Prefix>,
     /// Relays by the number of their stack.
     relays: Vec<StackIndex>,
+}
+
+#[derive(Debug)]
+struct Prefix {
+    prefix: Ipv4Net,
+    lists: Vec<RelayList>,
+    is_rearranged: bool,
+    stacks: Vec<u32>,
+}
+
+impl Ways {
+    /// Of prefixes, each with its ways and their stacks.
+    pub fn new(all: Vec<(Ipv4Net, PrefixWays, Stacks)>) -> Self {
+        let mut tables = SteerTables::default();
+        let (mut prefixes, mut relays) = (Vec::new(), Vec::new());
+        for (set, (prefix, ways, lists)) in (0..).zip(all) {
+            let first = relays.len() as u32;
+            let stacks: Vec<u32> = (first..).take(lists.len()).collect();
+            relays.extend(lists.iter().map(|(relays, _)| *relays));
+            tables.stacks.extend(stacks.iter().copied().zip(lists.iter().map(|(_, length)| *length)));
+            tables.sets.insert(set, ways.set(&stacks));
+            tables.prefixes.insert(prefix.network().octets(), prefix.prefix_len().into(), set);
+            let is_rearranged = ways.selector == Policy::FlowBased;
+            prefixes.push(Prefix { prefix, lists: ways.lists, is_rearranged, stacks });
+        }
+        Self { tables: tables.into(), prefixes, relays }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+}
+
+/// An interface whose packets are steered: what the program on the device and its agent are in a testbed.
+#[derive(Debug)]
+pub struct SteeredInterface {
+    ways: Arc<Ways>,
+    steer: Steer,
     rearranger: Rearranger<FlowKey>,
     /// When flows are looked at next; never where none is moved.
     next: Option<Duration>,
     moved: u64,
 }
 
-#[derive(Debug)]
-struct Prefix {
-    prefix: Ipv4Net,
-    ways: Ways,
-    stacks: Vec<u32>,
-}
-
 impl SteeredInterface {
-    /// By the ways of prefixes, each with its lists' relays and the bytes of their headers.
-    pub(super) fn new(
-        ways: &[(Ipv4Net, Ways, Vec<(StackIndex, u32)>)],
-        spread: Duration,
-        now: Duration,
-    ) -> Self {
-        let mut steer = Steer::new(spread.as_nanos().try_into().unwrap_or(u64::MAX), FLOWS);
-        let (mut prefixes, mut relays) = (Vec::new(), Vec::new());
-        for (set, (prefix, ways, lists)) in (0..).zip(ways) {
-            let first = relays.len() as u32;
-            let stacks: Vec<u32> = (first..).take(lists.len()).collect();
-            relays.extend(lists.iter().map(|(relays, _)| *relays));
-            steer.stacks.extend(stacks.iter().copied().zip(lists.iter().map(|(_, length)| *length)));
-            steer.sets.insert(set, ways.set(&stacks));
-            steer.prefixes.insert(prefix.network().octets(), prefix.prefix_len().into(), set);
-            prefixes.push(Prefix { prefix: *prefix, ways: ways.clone(), stacks });
-        }
-        let is_moved = prefixes.iter().any(|prefix| prefix.ways.selector == Policy::FlowBased);
+    pub(super) fn new(ways: Arc<Ways>, spread: Duration, now: Duration) -> Self {
+        let spread = spread.as_nanos().try_into().unwrap_or(u64::MAX);
+        let steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
+        let is_moved = ways.prefixes.iter().any(|prefix| prefix.is_rearranged);
         let next = is_moved.then(|| now + Rearrangement::default().period);
-        Self { steer, prefixes, relays, rearranger: Rearranger::default(), next, moved: 0 }
+        Self { ways, steer, rearranger: Rearranger::default(), next, moved: 0 }
     }
 
     /// Each prefix's lists, and what went by them.
     pub fn lists(&self) -> Vec<ListReport> {
         let none = ListCount { packets: 0, bytes: 0 };
         let of = |known: &Prefix| {
-            let lists = known.ways.lists.iter().zip(&known.stacks);
-            let report = |(relays, stack): (&Vec<IpAddr>, &u32)| {
+            let lists = known.lists.iter().zip(&known.stacks);
+            let report = |(relays, stack): (&RelayList, &u32)| {
                 let ListCount { packets, bytes } = self.steer.counts.get(stack).copied().unwrap_or(none);
                 ListReport { prefix: known.prefix.into(), relays: relays.clone(), packets, bytes }
             };
             lists.map(report).collect::<Vec<_>>()
         };
-        self.prefixes.iter().flat_map(of).collect()
+        self.ways.prefixes.iter().flat_map(of).collect()
     }
 
     /// The flows that were heard of, in the order of their keys.
     pub fn flows(&self) -> Vec<FlowReport> {
-        let report = |(key, flow): (&FlowKey, &plait_dataplane_reference::paths::tables::Flow)| FlowReport {
+        let report = |(key, flow): (&FlowKey, &Flow)| FlowReport {
             key: *key,
-            prefix: self.prefixes.get(flow.set as usize).map(|known| known.prefix.into()),
+            prefix: self.ways.prefixes.get(flow.set as usize).map(|known| known.prefix.into()),
             list: flow.list,
             moves: self.steer.move_of(key, flow),
             packets: flow.packets,
@@ -112,14 +137,14 @@ impl SteeredInterface {
     }
 
     fn rearrange(&mut self) {
-        let Self { steer, prefixes, rearranger, .. } = self;
+        let Self { ways, steer, rearranger, .. } = self;
         let shares = steer.flows.iter().map(|(key, flow)| {
             let moves = steer.move_of(key, flow).map(|list| list as usize);
             (Some(flow.set), FlowShare { key: *key, list: flow.list as usize, moves, bytes: flow.bytes })
         });
         let lists = |set: &u32| {
-            let known = prefixes.get(*set as usize)?;
-            (known.ways.selector == Policy::FlowBased).then_some(known.ways.lists.len())
+            let known = ways.prefixes.get(*set as usize)?;
+            known.is_rearranged.then_some(known.lists.len())
         };
         for (set, key, list) in rearranger.run(shares, lists) {
             steer.move_flow(key, set, list as u32);
@@ -138,7 +163,7 @@ impl Selector for SteeredInterface {
         let (source, destination) = (source.octets(), destination.octets());
         let key = FlowKey { source, destination, ports: [a, b, c, d], protocol: protocol::UDP.into() };
         match self.steer.transmit(&key, packet.frame, packet.mtu, now.as_nanos() as u64) {
-            Ok(Some(stack)) => Ok(self.relays[stack as usize]),
+            Ok(Some(stack)) => Ok(self.ways.relays[stack as usize]),
             Ok(None) => Ok(StackIndex::NONE),
             // Choice: a testbed's kernel hears how long a packet may be and cuts those that follow; nothing is cut here.
             Err(_) => Err(Reason::TooBig),

@@ -12,6 +12,7 @@ use plait_model_topology::route::TableBuilder;
 use plait_model_topology::section as decode_section;
 use plait_model_topology::vocabulary::Role;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Puts the paths of a network into the state that realises it.
 ///
@@ -45,7 +46,7 @@ pub(crate) fn put_in(
             relay,
             borders,
             learning: learning(&paths, network, index, devices, fabric).filter(|_| is_host),
-            statics: all.remove(&index).unwrap_or_default(),
+            statics: all.remove(&index).map(Arc::unwrap_or_clone).unwrap_or_default(),
         };
         if let Some(known) = state.nodes.get_mut(&node.name) {
             known.paths = Some(made);

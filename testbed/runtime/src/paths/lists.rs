@@ -10,36 +10,13 @@ use plait_model_topology::network::{Attachment, NodeIndex, Port};
 use plait_model_topology::vocabulary::Role;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
-/// Of each host that chooses: its prefixes, and their lists.
-fn lists(
-    paths: &Resolved,
-    network: &Network,
-    assignment: &Assignment,
-) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<RelayList>>> {
-    let mut all: BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<RelayList>>> = BTreeMap::new();
-    if paths.learn == Learn::File {
-        let view = View::new(paths, network, assignment);
-        let mut plans: BTreeMap<usize, Table> = BTreeMap::new();
-        for &host in &paths.hosts {
-            let Some(access) = view.access(host) else { continue };
-            let table = plans.entry(access).or_insert_with(|| {
-                Table::of(&Plan::new(paths.settings.clone(), view.fabric.clone(), access))
-            });
-            all.insert(host, table.sets().map(|(prefix, lists)| (*prefix, lists.to_vec())).collect());
-        }
-    }
-    for (host, prefixes) in &paths.by_hand {
-        let address = |relay: &NodeIndex| paths.relays.get(relay).map(|own| (*own).into());
-        for (prefix, lists) in prefixes {
-            let lists = lists.iter().map(|list| list.iter().filter_map(address).collect()).collect();
-            all.entry(*host).or_default().insert(*prefix, lists);
-        }
-    }
-    all
-}
+/// What is said of prefixes to a host.
+type Said = BTreeMap<IpNet, Static>;
 
-/// Of each host that chooses: its prefixes, and what the file says of them.
+/// Of each host that chooses: its prefixes, and what the file says of them. Hosts behind one router share it, where nothing
+/// is said to them by hand.
 ///
 /// Routers are the fabric's switches, by their places in the file as IDs; behind one lies each prefix that it is the only
 /// router of. A host's paths begin at the first router on its links.
@@ -47,17 +24,35 @@ pub fn statics(
     paths: &Resolved,
     network: &Network,
     assignment: &Assignment,
-) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Static>> {
+) -> BTreeMap<NodeIndex, Arc<Said>> {
     let (encapsulation, policy) = (paths.encapsulation, paths.policy);
     let said = |lists: Vec<RelayList>| Static {
         lists: lists.into_iter().map(|list| (list, 1)).collect(),
         encapsulation,
         policy,
     };
-    let of = |prefixes: BTreeMap<IpNet, Vec<RelayList>>| {
-        prefixes.into_iter().map(|(prefix, lists)| (prefix, said(lists))).collect()
-    };
-    lists(paths, network, assignment).into_iter().map(|(host, prefixes)| (host, of(prefixes))).collect()
+    let mut all: BTreeMap<NodeIndex, Arc<Said>> = BTreeMap::new();
+    if paths.learn == Learn::File {
+        let view = View::new(paths, network, assignment);
+        let planned = |access: usize| -> Arc<Said> {
+            let table = Table::of(&Plan::new(paths.settings.clone(), view.fabric.clone(), access));
+            Arc::new(table.sets().map(|(prefix, lists)| (*prefix, said(lists.to_vec()))).collect())
+        };
+        let mut plans: BTreeMap<usize, Arc<Said>> = BTreeMap::new();
+        for &host in &paths.hosts {
+            let Some(access) = view.access(host) else { continue };
+            all.insert(host, Arc::clone(plans.entry(access).or_insert_with(|| planned(access))));
+        }
+    }
+    for (host, prefixes) in &paths.by_hand {
+        let address = |relay: &NodeIndex| paths.relays.get(relay).map(|own| (*own).into());
+        let own = Arc::make_mut(all.entry(*host).or_default());
+        for (prefix, lists) in prefixes {
+            let lists = lists.iter().map(|list| list.iter().filter_map(address).collect()).collect();
+            own.insert(*prefix, said(lists));
+        }
+    }
+    all
 }
 
 /// How many switches and links, each direction counted, path control sees in a network.
