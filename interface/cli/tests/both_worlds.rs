@@ -139,6 +139,35 @@ fn each_link_carries_what_hosts_steer_over_it_header_by_header_in_both_worlds() 
 const OWN: i64 = 8;
 
 #[test]
+fn what_goes_by_a_link_or_node_that_failed_is_lost_in_both_worlds_until_it_recovers() {
+    let Some(person) = Person::root() else { return };
+    let events = "run:
+  - {at: 1s, link: s1-down, fail: true}
+  - {at: 1500ms, link: s1-down, recover: true}
+  - {at: 2s, node: low, fail: true}
+  - {at: 2500ms, node: low, recover: true}
+";
+    let text = steered("{k: 3, select: round-robin}")
+        .replace("duration: 2s", "duration: 4s")
+        .replace("stop: 1500ms", "stop: 3500ms");
+    person.file("net.yaml", text + events);
+    let lost = |world: &str| -> [i64; 2] {
+        person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
+        let text = fs::read_to_string(person.work().join(world).join("samples/links.csv")).unwrap();
+        ["s1-down", "s1-low"].map(|link| {
+            let of = |line: &&str| line.contains(&format!(",{link},forward,"));
+            text.lines().rev().find(of).unwrap().split(',').nth(5).unwrap().parse().unwrap()
+        })
+    };
+    for (real, simulated) in lost("testbed").into_iter().zip(lost("simulated")) {
+        // Half a second of some 150 datagrams a second each; real events come some time after their instant.
+        assert!(simulated > 50, "{simulated} lost");
+        assert!((real - simulated).abs() <= simulated / 2, "{real} and {simulated} lost");
+    }
+    person.plait(&["compare", "testbed", "simulated"]).fine();
+}
+
+#[test]
 fn flows_are_rearranged_until_ways_are_alike_and_none_is_reordered_in_both_worlds() {
     let Some(person) = Person::root() else { return };
     let text = steered("{k: 2, select: flow-based, spread: 20ms}")

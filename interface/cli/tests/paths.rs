@@ -236,4 +236,8 @@ fn a_user_is_told_that_paths_need_root() {
     let Some(person) = Person::user() else { return };
     let file = person.file("paths.yaml", diamond("paths: {}\n"));
     person.plait(&["up", file.to_str().unwrap()]).fails_saying(3, &["paths need eBPF", "remove `paths`"]);
+    // Not so in virtual time.
+    let run = "duration: 1s\ntraffic: [{name: load, from: h1, to: h2, rate: 1Mbit, stop: 900ms}]\n";
+    person.file("paths.yaml", diamond(&format!("paths: {{}}\n{run}")));
+    person.plait(&["run", "paths.yaml", "--world", "simulated", "--output", "results"]).fine();
 }

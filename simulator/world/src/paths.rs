@@ -45,6 +45,8 @@ pub struct PathsSpec {
 pub(crate) type Steered = BTreeMap<Place, Vec<SelectorIndex>>;
 
 /// Makes relays of routers: their addresses, the way to them, what they take off and keep out.
+///
+/// The way to a relay is the first of those that are equally short, as a testbed's static routes have it, with ECMP too.
 pub(crate) fn lay(
     builder: &mut Builder,
     paths: &PathsSpec,
