@@ -16,7 +16,7 @@ LOAD = """experiment:
     pattern: [{patterns}]
     select: [hash, flow-based]
   repeats: {repeats}
-defaults: {{link: {{rate: 8Mbit, queue: 100ms}}}}
+defaults: {{link: {{rate: 8Mbit, delay: 10us, queue: 100ms}}}}
 paths: {{k: 4, method: fat-tree, select: $select}}
 duration: {seconds}s
 warmup: {warmup}s
@@ -42,10 +42,17 @@ def measure(plait, folder, small):
     return shares
 
 
-def beside(shares, simulated):
-    """Means and the worst runs; `simulated` is the simulator's mean for a pattern and a method, where it has one."""
+# What the simulated study calls the same.
+SIMULATED = {"one path": "tree"}
+
+
+def beside(shares, runs):
+    """Means and the worst runs, beside those of simulated runs."""
     def shown(values):
         return f"{100 * statistics.fmean(values):.1f} ({100 * min(values):.1f})"
+
+    def simulated(pattern, method):
+        return shown(runs.shares(pattern, "same", SIMULATED.get(method, method)))
 
     patterns = list(dict.fromkeys(pattern for pattern, _ in shares))
     rows = [[pattern, *[cell for method in METHODS for cell in (shown(shares[pattern, method]), simulated(pattern, method))]]

@@ -73,7 +73,7 @@ def simulate(k, plan, threads, folder):
     started = time.monotonic()
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, text=True, check=True)
     took = time.monotonic() - started
-    with open(os.path.join(folder, f"k{k}.jsonl"), "w", encoding="utf-8") as file:
+    with open(os.path.join(folder, f"k{k}-{plan.repeats}.jsonl"), "w", encoding="utf-8") as file:
         file.write(done.stdout)
     return Runs(k, [json.loads(line) for line in done.stdout.splitlines()]), took
 
