@@ -10,22 +10,19 @@
 #include "push_stack.h"
 #include "tell.h"
 
-inline bool read_ipv4(struct __sk_buff *skb, struct ipv4_header *ip)
+/* Reads the header behind Ethernet's. */
+inline bool read_front(struct __sk_buff *skb, struct packet *packet)
 {
-	return skb->protocol == bpf_htons(ETH_P_IP) && !bpf_skb_load_bytes(skb, ETHERNET, ip, IPV4) &&
-	       ip->version_ihl >> 4 == 4;
-}
+	__u32 family = family_of(skb->protocol);
 
-inline bool is_from_shared(const struct ipv4_header *ip)
-{
-	return *(const __u32 *)ip->source == *(const volatile __u32 *)steering.source;
+	return family && read_packet(skb, ETHERNET, family, packet);
 }
 
 SEC("tcx/egress")
 int steer(struct __sk_buff *skb)
 {
-	struct prefix_key prefix = { .bits = 32 };
-	struct ipv4_header ip ON_STACK;
+	struct prefix_key prefix ON_STACK;
+	struct packet packet ON_STACK;
 	struct flow_key key ON_STACK;
 	const struct stack *stack;
 	struct list_set *set;
@@ -34,9 +31,11 @@ int steer(struct __sk_buff *skb)
 	int reason;
 
 	/* What has its stack already goes on with it. */
-	if (!read_ipv4(skb, &ip) || is_from_shared(&ip))
+	if (!read_front(skb, &packet) || is_from_shared(&packet) || stays_on_link(skb, &packet))
 		return NEXT;
-	copy(prefix.address, ip.destination, 4);
+	prefix.bits = 8 * (sizeof(prefix) - sizeof(prefix.bits));
+	prefix.family = packet.family;
+	destination_of(&packet, prefix.address);
 	number = bpf_map_lookup_elem(&prefixes, &prefix);
 	if (!number)
 		return NEXT;
@@ -44,8 +43,8 @@ int steer(struct __sk_buff *skb)
 	set = at(sets, slot);
 	if (!set || !set->count)
 		return NEXT;
-	flow_of(skb, &ip, &key);
-	hash = hash_of(&key);
+	flow_of(skb, &packet, &key);
+	hash = hash_of(&key, packet.family);
 	known = bpf_map_lookup_elem(&flows, &key);
 	list = choose_list(slot, set, &key, known, hash);
 	index = set->choices[list & (PATHS_LISTS - 1)].stack;
@@ -54,7 +53,7 @@ int steer(struct __sk_buff *skb)
 		return NEXT;
 	if (stack->count) {
 		most = longest(skb);
-		reason = push_stack(skb, stack, &ip, hash, most);
+		reason = push_stack(skb, stack, &packet, hash, most);
 		if (reason) {
 			drop_of_path(reason);
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
@@ -71,19 +70,19 @@ int steer(struct __sk_buff *skb)
 SEC("tcx/ingress")
 int relay(struct __sk_buff *skb)
 {
-	struct ipv4_header ip ON_STACK;
-	struct relay_key key;
+	struct packet packet ON_STACK;
+	struct relay_key key ON_STACK;
 	const __u32 *taken;
 	int reason;
 
-	if (!read_ipv4(skb, &ip))
+	if (!read_front(skb, &packet))
 		return NEXT;
-	copy(key.own, ip.destination, 4);
-	copy(key.source, ip.source, 4);
+	destination_of(&packet, key.own);
+	source_of(&packet, key.source);
 	taken = bpf_map_lookup_elem(&relays, &key);
 	if (!taken)
 		return NEXT;
-	reason = pop_header(skb, &ip, *taken);
+	reason = pop_header(skb, &packet, *taken);
 	return reason ? drop_of_path(reason) : NEXT;
 }
 
@@ -91,9 +90,9 @@ int relay(struct __sk_buff *skb)
 SEC("tcx/ingress")
 int border(struct __sk_buff *skb)
 {
-	struct ipv4_header ip ON_STACK;
+	struct packet packet ON_STACK;
 
-	return read_ipv4(skb, &ip) && is_from_shared(&ip) ? drop_of_path(PATH_DROP_FORGED) : NEXT;
+	return read_front(skb, &packet) && is_from_shared(&packet) ? drop_of_path(PATH_DROP_FORGED) : NEXT;
 }
 
 char _license[] SEC("license") = "Dual MIT/GPL";

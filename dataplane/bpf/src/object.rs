@@ -43,7 +43,7 @@ pub(crate) fn program<'a>(object: &'a Object, name: &'static str) -> Result<Prog
 
 /// Sends a packet through a program, by no device.
 pub(crate) fn run(program: &ProgramMut<'_>, packet: &[u8]) -> Result<Ran, Error> {
-    let mut out = vec![0; packet.len() + 512];
+    let mut out = vec![0; packet.len() + 1024];
     let run = program.test_run(ProgramInput {
         data_in: Some(packet),
         data_out: Some(&mut out),

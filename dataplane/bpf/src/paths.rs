@@ -65,7 +65,7 @@ pub struct PathSizes {
 }
 
 impl Default for PathSizes {
-    /// Choice: eight lists for each of 512 prefixes, and once more while all change, in 6 MiB.
+    /// Choice: eight lists for each of 512 prefixes, and once more while all change, in 8 MiB.
     fn default() -> Self {
         Self { prefixes: 16_384, sets: 1024, stacks: 8192, flows: 65_536 }
     }

@@ -1,11 +1,17 @@
 //! What is asked and set of a device.
 
+use crate::address;
 use crate::error::Error;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use plait_dataplane_netlink::Netlink;
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// An address that a node has for a moment. Choice: of the prefix whose packets are discarded (RFC 6666), beside the usual
+/// source of stacks.
+const PASSING: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 2));
 
 /// A device of the namespace in which this was opened, whoever calls.
 pub struct Device {
@@ -26,18 +32,29 @@ impl Device {
 
     /// How many segments its superpackets may have.
     pub fn segments(&self) -> Result<u32, Error> {
+        self.asked(|attribute| match attribute {
+            LinkAttribute::GsoMaxSegs(segments) => Some(*segments),
+            _ => None,
+        })
+    }
+
+    /// The longest packet that it takes.
+    pub fn mtu(&self) -> Result<u32, Error> {
+        self.asked(|attribute| match attribute {
+            LinkAttribute::Mtu(mtu) => Some(*mtu),
+            _ => None,
+        })
+    }
+
+    fn asked(&self, wanted: impl Fn(&LinkAttribute) -> Option<u32>) -> Result<u32, Error> {
         let asked = self.netlink.get(RouteNetlinkMessage::GetLink(self.message()));
-        let segments = asked.and_then(|answer| {
+        let found = asked.and_then(|answer| {
             let RouteNetlinkMessage::NewLink(link) = answer else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
-            let segments = link.attributes.iter().find_map(|attribute| match attribute {
-                LinkAttribute::GsoMaxSegs(segments) => Some(*segments),
-                _ => None,
-            });
-            segments.ok_or_else(|| io::ErrorKind::InvalidData.into())
+            link.attributes.iter().find_map(wanted).ok_or_else(|| io::ErrorKind::InvalidData.into())
         });
-        segments.map_err(|error| Error::Device(self.index, error))
+        found.map_err(|error| Error::Device(self.index, error))
     }
 
     /// Says of how many segments superpackets may be made. Choice: one, rather than to switch the device's segmentation
@@ -48,7 +65,14 @@ impl Device {
         let mut link = self.message();
         link.attributes.push(LinkAttribute::GsoMaxSegs(segments));
         let set = self.netlink.request(RouteNetlinkMessage::SetLink(link), 0);
-        set.and_then(|()| (&self.routes).write_all(b"1")).map_err(|error| Error::Device(self.index, error))
+        set.and_then(|()| (&self.routes).write_all(b"1"))
+            .map_err(|error| Error::Device(self.index, error))?;
+        // Of IPv6 a flush takes away what was learnt alone; routes are no longer true when the node has another address. One
+        // that does without IPv6 has no connections of it either.
+        if address::add(&self.netlink, PASSING).is_ok_and(|is_new| is_new) {
+            let _ = address::remove(&self.netlink, PASSING);
+        }
+        Ok(())
     }
 
     fn message(&self) -> LinkMessage {

@@ -13,9 +13,20 @@ pub enum Error {
     /// The device does not tell its setting or does not take one.
     #[error("device {0}: {1}")]
     Device(u32, #[source] io::Error),
-    /// A prefix or one of its relays is not IPv4.
-    #[error("{0}: only IPv4 prefixes and relays are steered; give IPv4 ones")]
+    /// A list with relays of both families.
+    #[error(
+        "{0}: a list has relays of IPv4 and of IPv6; headers of a list are of one, so give it relays of one"
+    )]
     Family(IpNet),
+    /// A list of SRv6 with relays of IPv4.
+    #[error("{0}: segments of SRv6 are addresses of IPv6; give it relays of IPv6, or another type")]
+    Segments(IpNet),
+    /// Headers that leave less than IPv6 needs.
+    #[error(
+        "{0}: with {1} bytes of headers a device of {2} has no room for IPv6, which needs 1280 bytes; give it fewer relays, \
+         or the device a larger MTU"
+    )]
+    Narrow(IpNet, u32, u32),
     /// More lists than a set holds.
     #[error("{0}: {1} relay lists, of which a prefix may have 64; leave some out")]
     Lists(IpNet, usize),

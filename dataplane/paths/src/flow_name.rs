@@ -1,27 +1,33 @@
 //! Flows as people write them.
 
 use plait_dataplane_reference::paths::tables::FlowKey;
+use plait_dataplane_reference::paths::{mapped, unmapped};
 use plait_model_wire::number::protocol;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::str::FromStr;
 
-/// A flow, as people write it: `udp 10.0.0.1:5000 > 10.0.1.1:9`.
+/// A flow, as people write it: `udp 10.0.0.1:5000 > 10.0.1.1:9`, `tcp [2001:db8::1]:5000 > [2001:db8:1::1]:80`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FlowName {
     /// The IP protocol.
     pub protocol: u8,
     /// Who sends; port 0 where there is none.
-    pub source: SocketAddrV4,
+    pub source: SocketAddr,
     /// Who receives, likewise.
-    pub destination: SocketAddrV4,
+    pub destination: SocketAddr,
 }
 
 /// Protocols that have a name here.
-const NAMED: [(u8, &str); 4] =
-    [(protocol::ICMP, "icmp"), (protocol::TCP, "tcp"), (protocol::UDP, "udp"), (protocol::SCTP, "sctp")];
+const NAMED: [(u8, &str); 5] = [
+    (protocol::ICMP, "icmp"),
+    (protocol::ICMPV6, "icmpv6"),
+    (protocol::TCP, "tcp"),
+    (protocol::UDP, "udp"),
+    (protocol::SCTP, "sctp"),
+];
 
 impl fmt::Display for FlowName {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,8 +74,8 @@ impl From<FlowKey> for FlowName {
         let [a, b, c, d] = key.ports;
         Self {
             protocol: key.protocol as u8,
-            source: SocketAddrV4::new(key.source.into(), u16::from_be_bytes([a, b])),
-            destination: SocketAddrV4::new(key.destination.into(), u16::from_be_bytes([c, d])),
+            source: SocketAddr::new(unmapped(key.source), u16::from_be_bytes([a, b])),
+            destination: SocketAddr::new(unmapped(key.destination), u16::from_be_bytes([c, d])),
         }
     }
 }
@@ -78,8 +84,8 @@ impl From<FlowName> for FlowKey {
     fn from(name: FlowName) -> Self {
         let ([a, b], [c, d]) = (name.source.port().to_be_bytes(), name.destination.port().to_be_bytes());
         Self {
-            source: name.source.ip().octets(),
-            destination: name.destination.ip().octets(),
+            source: mapped(name.source.ip()),
+            destination: mapped(name.destination.ip()),
             ports: [a, b, c, d],
             protocol: name.protocol.into(),
         }

@@ -12,17 +12,19 @@
 //!
 //! - [`agent::Agent`] does all of it on a node, for [`Client`]s, and is iplbd where it learns the fabric.
 //!
-//! All headers of a stack have one source, which is nobody's address: a relay knows one tunnel, whoever sends. So nothing
+//! All headers of a stack are of one family, IPv4 or IPv6, whatever the packet's, and have one source, which is nobody's address: a relay knows one tunnel, whoever sends. So nothing
 //! can be answered to it, and what is too long with its stack is refused where it begins.
 //!
-//! IPv4 alone. Devices carry Ethernet.
+//! Devices carry Ethernet.
 
 #![forbid(unsafe_code)]
 
+mod address;
 pub mod agent;
 mod client;
 mod device;
 mod error;
+mod family;
 mod flow_name;
 mod options;
 mod paths;
@@ -33,8 +35,10 @@ mod slots;
 
 pub use client::Client;
 pub use error::Error;
-pub use options::{Encapsulation, Options, SHARED_SOURCE, Selector, Superpackets, Ways};
+pub use family::{RelayAddresses, SHARED_SOURCE, SHARED_SOURCE_IPV6, Sources};
+pub use options::{Encapsulation, Options, Selector, Superpackets, Ways};
 pub use paths::Paths;
+pub use plait_dataplane_reference::paths::Family;
 pub use plait_dataplane_reference::paths::tables::{FlowKey, PathDrop};
 pub use relay::{Border, Relay};
 pub use report::{FlowReport, ListReport};

@@ -1,32 +1,38 @@
 //! How a device's packets are steered.
 
 use crate::error::Error;
+use crate::family::Sources;
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_dataplane_bpf::PathSizes;
 use plait_dataplane_reference::paths::tables::{ListChoice, ListSet, Stack, selector, size};
+use plait_dataplane_reference::paths::{Family, has_list};
 use plait_dataplane_reference::tables::encapsulation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What stands between the IP headers of a stack.
+/// What stands between the IP headers of a stack, which have 20 bytes of IPv4 and 40 of IPv6; or behind the one header that
+/// has all relays in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encapsulation {
-    /// Nothing: 20 bytes a relay.
+    /// Nothing.
     Ipip,
-    /// GRE: 24 bytes a relay.
+    /// GRE: 4 bytes a relay.
     Gre,
-    /// UDP and GUE: 32 bytes a relay, and switches see flows in the port.
+    /// UDP and GUE: 12 bytes a relay, and switches see flows in the port.
     Gue,
+    /// One IPv6 header, and a segment routing header (RFC 8754) of 8 bytes and 16 a relay but the first.
+    Srv6,
+    /// One IP header with UDP, ovstack and a list: 32 bytes, and an address a relay but the first.
+    Ovstack,
 }
 
 impl Encapsulation {
     /// All there are.
-    pub const ALL: [Self; 3] = [Self::Ipip, Self::Gre, Self::Gue];
+    pub const ALL: [Self; 5] = [Self::Ipip, Self::Gre, Self::Gue, Self::Srv6, Self::Ovstack];
 
     /// As it is written.
     pub fn name(self) -> &'static str {
@@ -34,6 +40,8 @@ impl Encapsulation {
             Self::Ipip => "ipip",
             Self::Gre => "gre",
             Self::Gue => "gue",
+            Self::Srv6 => "srv6",
+            Self::Ovstack => "ovstack",
         }
     }
 
@@ -42,7 +50,14 @@ impl Encapsulation {
             Self::Ipip => encapsulation::IPIP,
             Self::Gre => encapsulation::GRE,
             Self::Gue => encapsulation::GUE,
+            Self::Srv6 => encapsulation::SRV6,
+            Self::Ovstack => encapsulation::OVSTACK,
         }
+    }
+
+    /// How many IP headers a list of so many relays has.
+    pub fn headers(self, relays: usize) -> usize {
+        if has_list(self.number()) { relays.min(1) } else { relays }
     }
 }
 
@@ -59,7 +74,7 @@ impl FromStr for Encapsulation {
         Self::ALL
             .into_iter()
             .find(|kind| kind.name() == text)
-            .ok_or_else(|| "expected `gre`, `ipip` or `gue`".to_owned())
+            .ok_or_else(|| "expected `gre`, `ipip`, `gue`, `srv6` or `ovstack`".to_owned())
     }
 }
 
@@ -102,7 +117,7 @@ impl Selector {
 /// Packets of many segments, which the sender's kernel leaves to the device to cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Superpackets {
-    /// Senders make none for this device while a list has two relays or more: after cutting, headers in the middle of a
+    /// Senders make none for this device while a list has two headers or more: after cutting, headers in the middle of a
     /// stack would say a wrong length. What comes all the same under more than one header is dropped and counted.
     Cut,
     /// They stay whole under any stack: for relays of Plait alone.
@@ -124,19 +139,21 @@ impl Ways {
     /// The headers of all lists.
     ///
     /// # Errors
-    /// More lists than a set holds, more relays than a stack, relays that are not IPv4.
-    pub fn stacks(&self, prefix: IpNet, source: Ipv4Addr) -> Result<Vec<Stack>, Error> {
+    /// More lists than a set holds, more relays than a stack, relays of two families or of one that the type has not.
+    pub fn stacks(&self, prefix: IpNet, sources: Sources) -> Result<Vec<Stack>, Error> {
         if self.lists.len() > size::LISTS as usize {
             return Err(Error::Lists(prefix, self.lists.len()));
         }
         let stack = |list: &RelayList| {
-            let v4 = |address: &IpAddr| match address {
-                IpAddr::V4(address) => Ok(*address),
-                IpAddr::V6(_) => Err(Error::Family(prefix)),
-            };
-            let relays = list.iter().map(v4).collect::<Result<Vec<Ipv4Addr>, _>>()?;
-            Stack::new(source, &relays, self.encapsulation.number())
-                .ok_or(Error::Relays(prefix, relays.len()))
+            let family = list.first().map_or(Family::Ipv4, |first| Family::of(*first));
+            if list.iter().any(|relay| Family::of(*relay) != family) {
+                return Err(Error::Family(prefix));
+            }
+            if self.encapsulation == Encapsulation::Srv6 && family == Family::Ipv4 && !list.is_empty() {
+                return Err(Error::Segments(prefix));
+            }
+            Stack::new(sources.of(family), list, self.encapsulation.number())
+                .ok_or(Error::Relays(prefix, list.len()))
         };
         self.lists.iter().map(stack).collect()
     }
@@ -155,15 +172,11 @@ impl Ways {
     }
 }
 
-/// The source of stacks where none is named. Choice: of a block that nobody may use (RFC 5737), as the thesis has "a
-/// non-existent address" and names none.
-pub const SHARED_SOURCE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
-
 /// How a device's packets are steered.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The source of all stacks, nobody's address.
-    pub source: Ipv4Addr,
+    /// The sources of all stacks.
+    pub sources: Sources,
     /// What stands between their headers, where an operation does not say.
     pub encapsulation: Encapsulation,
     /// Which list a flow goes by, likewise.
@@ -179,10 +192,11 @@ pub struct Options {
 
 impl Options {
     /// By hash, superpackets cut, paths that differ by 10 ms at most, with tables of the usual sizes.
-    pub fn new(source: Ipv4Addr, encapsulation: Encapsulation) -> Self {
+    pub fn new(sources: impl Into<Sources>, encapsulation: Encapsulation) -> Self {
         let (selector, superpackets) = (Selector::Hash, Superpackets::Cut);
         let spread = Duration::from_millis(10);
-        Self { source, encapsulation, selector, superpackets, spread, sizes: PathSizes::default() }
+        let sources = sources.into();
+        Self { sources, encapsulation, selector, superpackets, spread, sizes: PathSizes::default() }
     }
 
     /// The ways of lists, as these options have them.

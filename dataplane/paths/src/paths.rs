@@ -5,14 +5,17 @@ use crate::error::Error;
 use crate::options::{Options, Superpackets, Ways};
 use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::IpNet;
 use plait_control_paths::Operation;
 use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, release_path};
 use plait_dataplane_reference::paths::tables::*;
+use plait_dataplane_reference::paths::unmapped;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
+
+/// What every link of IPv6 carries.
+const LEAST_MTU: u32 = 1280;
 
 /// What stands in the tables for a prefix.
 struct Entry {
@@ -31,7 +34,7 @@ pub struct Paths {
     device: Device,
     attachment: Option<Attachment>,
     options: Options,
-    entries: BTreeMap<Ipv4Net, Entry>,
+    entries: BTreeMap<IpNet, Entry>,
     sets: Slots,
     stacks: Slots,
     /// How many segments the device's superpackets had before they were forbidden.
@@ -47,7 +50,8 @@ impl Paths {
     pub fn load(device: u32, options: Options) -> Result<Self, Error> {
         let is_whole = options.superpackets == Superpackets::Whole;
         let steering = Steering {
-            source: options.source.octets(),
+            source: options.sources.ipv4.octets(),
+            source_ipv6: options.sources.ipv6.octets(),
             mtu: 0,
             superpackets: is_whole.into(),
             reserved: 0,
@@ -103,7 +107,7 @@ impl Paths {
     pub fn apply(&mut self, operation: Operation) -> Result<(), Error> {
         match operation {
             Operation::Set { prefix, lists } => self.set(prefix, self.options.ways(lists)),
-            Operation::Remove { prefix } => self.remove(prefix),
+            Operation::Remove { prefix } => self.remove(prefix.trunc()),
         }
     }
 
@@ -113,11 +117,12 @@ impl Paths {
     /// # Errors
     /// What tables cannot hold; the kernel's refusal.
     pub fn set(&mut self, prefix: IpNet, ways: Ways) -> Result<(), Error> {
-        let IpNet::V4(key) = prefix else { return Err(Error::Family(prefix)) };
+        let prefix = prefix.trunc();
         if ways.lists.is_empty() {
             return self.remove(prefix);
         }
-        let stacks = ways.stacks(prefix, self.options.source)?;
+        let stacks = ways.stacks(prefix, self.options.sources)?;
+        self.refuse_narrow(prefix, &stacks)?;
         let set = self.sets.take(1).ok_or(Error::Full(prefix))?[0];
         let Some(slots) = self.stacks.take(stacks.len()) else {
             self.sets.give([set]);
@@ -125,9 +130,9 @@ impl Paths {
         };
         let cut =
             if stacks.iter().any(|stack| stack.count > 1) { self.forbid_superpackets() } else { Ok(()) };
-        let written = cut.and_then(|()| self.write(key.trunc(), set, &slots, &stacks, &ways));
+        let written = cut.and_then(|()| self.write(prefix, set, &slots, &stacks, &ways));
         let old = match written {
-            Ok(before) => self.entries.insert(key.trunc(), Entry { set, ways, stacks: slots, before }),
+            Ok(before) => self.entries.insert(prefix, Entry { set, ways, stacks: slots, before }),
             // Nothing leads to what was written.
             Err(error) => {
                 self.sets.give([set]);
@@ -139,6 +144,16 @@ impl Paths {
         self.release_slots(old);
         self.allow_superpackets();
         Ok(())
+    }
+
+    /// Refuses headers that leave less than the least MTU of IPv6 (RFC 8200 section 5): no sender could be told of it.
+    fn refuse_narrow(&self, prefix: IpNet, stacks: &[Stack]) -> Result<(), Error> {
+        let most = stacks.iter().map(|stack| stack.length).max().unwrap_or_default();
+        if matches!(prefix, IpNet::V4(_)) || most == 0 {
+            return Ok(());
+        }
+        let mtu = self.device.mtu()?;
+        if mtu < most + LEAST_MTU { Err(Error::Narrow(prefix, most, mtu)) } else { Ok(()) }
     }
 
     /// Has senders make no superpackets for the device, those of connections that are open among them.
@@ -156,7 +171,10 @@ impl Paths {
 
     /// Allows superpackets again, where nothing speaks against them any more.
     fn allow_superpackets(&mut self) {
-        let is_high = |entry: &Entry| entry.ways.lists.iter().any(|list| list.len() > 1);
+        let is_high = |entry: &Entry| {
+            let ways = &entry.ways;
+            ways.lists.iter().any(|list| ways.encapsulation.headers(list.len()) > 1)
+        };
         if !self.entries.values().any(is_high)
             && let Some(segments) = self.segments.take()
         {
@@ -183,7 +201,7 @@ impl Paths {
     /// Writes stacks and a set, then turns the prefix to it. Returns what was counted where the stacks are.
     fn write(
         &self,
-        key: Ipv4Net,
+        prefix: IpNet,
         set: u32,
         slots: &[u32],
         stacks: &[Stack],
@@ -195,14 +213,13 @@ impl Paths {
             table.set(slot, stack)?;
         }
         self.programs.table(&path_names::SETS)?.set(&set, &ways.set(slots))?;
-        self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(key), &set)?;
+        self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(prefix), &set)?;
         Ok(before)
     }
 
     fn remove(&mut self, prefix: IpNet) -> Result<(), Error> {
-        let IpNet::V4(key) = prefix else { return Err(Error::Family(prefix)) };
-        self.programs.table(&path_names::PREFIXES)?.remove(&prefix_key(key.trunc()))?;
-        let old = self.entries.remove(&key.trunc());
+        self.programs.table(&path_names::PREFIXES)?.remove(&prefix_key(prefix))?;
+        let old = self.entries.remove(&prefix);
         self.release_slots(old);
         self.allow_superpackets();
         Ok(())
@@ -222,7 +239,7 @@ impl Paths {
     pub fn move_flow(&self, key: &FlowKey, list: u32) -> Result<(), Error> {
         self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
         // Its last packet may have met lists that are no more.
-        let destination = Ipv4Addr::from(key.destination);
+        let destination = unmapped(key.destination);
         let of = self.entries.iter().filter(|(prefix, _)| prefix.contains(&destination));
         let (_, entry) = of.max_by_key(|(prefix, _)| prefix.prefix_len()).ok_or(Error::Flow(list))?;
         if list as usize >= entry.ways.lists.len() {
@@ -248,7 +265,7 @@ impl Paths {
             flows.push(FlowReport {
                 key,
                 moves: place.map(|place| place as u32).filter(|list| *list != flow.list),
-                prefix: prefix.map(|(prefix, _)| (*prefix).into()),
+                prefix: prefix.map(|(prefix, _)| *prefix),
                 list: flow.list,
                 packets: flow.packets,
                 bytes: flow.bytes,
@@ -268,7 +285,7 @@ impl Paths {
             for ((relays, slot), before) in entry.ways.lists.iter().zip(&entry.stacks).zip(&entry.before) {
                 let count = self.programs.list_count(*slot)?;
                 reports.push(ListReport {
-                    prefix: (*prefix).into(),
+                    prefix: *prefix,
                     relays: relays.clone(),
                     packets: count.packets - before.packets,
                     bytes: count.bytes - before.bytes,
@@ -287,8 +304,8 @@ impl Paths {
     }
 }
 
-fn prefix_key(prefix: Ipv4Net) -> PrefixKey {
-    PrefixKey { bits: prefix.prefix_len().into(), address: prefix.network().octets() }
+fn prefix_key(prefix: IpNet) -> PrefixKey {
+    PrefixKey::new(prefix.network(), prefix.prefix_len())
 }
 
 impl Drop for Paths {

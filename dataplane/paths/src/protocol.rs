@@ -8,7 +8,7 @@ use plait_dataplane_agent::Conversation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Version of the conversation. An agent answers its own and refuses others by name.
@@ -257,10 +257,16 @@ pub struct FlowRow {
 pub struct Status {
     /// Devices whose packets are steered.
     pub devices: Vec<String>,
-    /// The source of all stacks.
+    /// The source of all stacks of IPv4.
     pub source: Option<Ipv4Addr>,
-    /// Whose headers are taken off here.
+    /// That of those of IPv6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_ipv6: Option<Ipv6Addr>,
+    /// Whose headers of IPv4 are taken off here.
     pub relay: Option<Ipv4Addr>,
+    /// Whose of IPv6.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay_ipv6: Option<Ipv6Addr>,
     /// Where the fabric is learnt from, and whether all of it is known from there.
     pub feeds: Vec<(String, bool)>,
     /// The switch that this host is behind.

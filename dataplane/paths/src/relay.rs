@@ -1,38 +1,47 @@
 //! The other ends of stacks: relays, and borders.
 
 use crate::error::Error;
+use crate::family::{RelayAddresses, Sources};
 use crate::options::Encapsulation;
 use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, PathSizes, path_names, release_path};
+use plait_dataplane_reference::paths::Family;
 use plait_dataplane_reference::paths::tables::{PathDrop, RelayKey, Steering};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// Of tables that relays and borders have and do not use.
 const NO_PATHS: PathSizes = PathSizes { prefixes: 1, sets: 1, stacks: 1, flows: 1 };
 
-fn load(source: Ipv4Addr) -> Result<PathPrograms, Error> {
-    let steering = Steering { source: source.octets(), mtu: 0, superpackets: 0, reserved: 0, spread: 0 };
+fn load(sources: Sources) -> Result<PathPrograms, Error> {
+    let (source, source_ipv6) = (sources.ipv4.octets(), sources.ipv6.octets());
+    let steering = Steering { source, source_ipv6, mtu: 0, superpackets: 0, reserved: 0, spread: 0 };
     Ok(PathPrograms::load(&steering, NO_PATHS)?)
 }
 
-/// A relay on devices: takes one header off what comes in for its address from the shared source, and leaves the rest to
-/// the kernel's routing. It goes when this is dropped, but where it was [kept](Self::succeed).
+/// A relay on devices: takes one header off what comes in for its address from the shared source of the same family, and
+/// leaves the rest to the kernel's routing. It goes when this is dropped, but where it was [kept](Self::succeed).
 pub struct Relay {
     programs: PathPrograms,
     attachments: Vec<Attachment>,
 }
 
 impl Relay {
-    /// Loads a relay of an address.
+    /// Loads a relay of an address, or of one of each family.
     ///
     /// # Errors
     /// The kernel's refusal.
-    pub fn load(own: Ipv4Addr, source: Ipv4Addr, takes: &[Encapsulation]) -> Result<Self, Error> {
-        let programs = load(source)?;
+    pub fn load(
+        own: impl Into<RelayAddresses>,
+        sources: impl Into<Sources>,
+        takes: &[Encapsulation],
+    ) -> Result<Self, Error> {
+        let sources = sources.into();
+        let programs = load(sources)?;
         let bits = takes.iter().fold(0, |bits, kind| bits | 1 << kind.number());
-        let key = RelayKey { own: own.octets(), source: source.octets() };
-        programs.table(&path_names::RELAYS)?.set(&key, &bits)?;
+        for own in own.into().iter() {
+            let key = RelayKey::new(own, sources.of(Family::of(own)));
+            programs.table(&path_names::RELAYS)?.set(&key, &bits)?;
+        }
         Ok(Self { programs, attachments: Vec::new() })
     }
 
@@ -42,11 +51,11 @@ impl Relay {
     /// No such device; the kernel's refusal.
     pub fn attach(
         devices: &[u32],
-        own: Ipv4Addr,
-        source: Ipv4Addr,
+        own: impl Into<RelayAddresses>,
+        sources: impl Into<Sources>,
         takes: &[Encapsulation],
     ) -> Result<Self, Error> {
-        let mut relay = Self::load(own, source, takes)?;
+        let mut relay = Self::load(own, sources, takes)?;
         for &device in devices {
             relay.attachments.push(relay.programs.attach(PathProgram::Relay, device)?);
         }
@@ -92,16 +101,16 @@ impl Border {
     ///
     /// # Errors
     /// The kernel's refusal.
-    pub fn load(source: Ipv4Addr) -> Result<Self, Error> {
-        Ok(Self { programs: load(source)?, attachments: Vec::new() })
+    pub fn load(sources: impl Into<Sources>) -> Result<Self, Error> {
+        Ok(Self { programs: load(sources.into())?, attachments: Vec::new() })
     }
 
     /// Puts a border on devices by their indices: those that lead outside.
     ///
     /// # Errors
     /// No such device; the kernel's refusal.
-    pub fn attach(devices: &[u32], source: Ipv4Addr) -> Result<Self, Error> {
-        let mut border = Self::load(source)?;
+    pub fn attach(devices: &[u32], sources: impl Into<Sources>) -> Result<Self, Error> {
+        let mut border = Self::load(sources)?;
         for &device in devices {
             border.attachments.push(border.programs.attach(PathProgram::Border, device)?);
         }

@@ -3,22 +3,15 @@
 mod row;
 
 use plait_control_paths::Operation;
-use plait_dataplane_bpf::{PathProgram, PathPrograms, PathSizes, Verdict, path_names};
+use plait_dataplane_bpf::PathSizes;
 use plait_dataplane_paths::{Border, Encapsulation, Error, Options, PathDrop, Paths, Relay, Selector};
-use plait_dataplane_reference::paths::pushed;
-use plait_dataplane_reference::paths::tables::{RelayKey, Steering};
-use plait_dataplane_reference::tables::encapsulation;
-use plait_model_wire::checksum::Sum;
-use plait_model_wire::ethernet::Mac;
-use plait_model_wire::number::{ether_type, protocol};
-use plait_model_wire::{ethernet, ipv4, push, udp};
-use row::{PATIENCE, Row, SHARED, bound, list, pattern, relay, whole};
+use row::{PATIENCE, Row, SHARED, bound, pattern, whole};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::{TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
 
 fn set(paths: &mut Paths, row: &Row, lists: &[&[usize]]) {
-    let lists = lists.iter().map(|nodes| list(nodes)).collect();
+    let lists = lists.iter().map(|nodes| row.list(nodes)).collect();
     paths.apply(Operation::Set { prefix: row.prefix(), lists }).unwrap();
 }
 
@@ -30,7 +23,7 @@ fn a_refused_operation_leaves_the_device_as_it_was() {
     let mut paths = row.steers(Options { sizes, ..Options::new(SHARED, Encapsulation::Gre) });
     set(&mut paths, &row, &[&[1]]);
     let prefix = "10.0.77.0/24".parse().unwrap();
-    let refused = paths.apply(Operation::Set { prefix, lists: vec![list(&[1, 1])] });
+    let refused = paths.apply(Operation::Set { prefix, lists: vec![row.list(&[1, 1])] });
     assert!(matches!(refused, Err(Error::Bpf(_) | Error::Full(_))), "{refused:?}");
     assert_eq!(row.segments(0, "r0"), before);
     row.within(0, move || drop(paths));
@@ -45,7 +38,7 @@ fn a_border_is_before_a_relay_on_the_same_device() {
     receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let mut paths = row.steers(Options::new(SHARED, Encapsulation::Gre));
     set(&mut paths, &row, &[&[1]]);
-    let attach = || Relay::attach(&[device], relay(1), SHARED, &[Encapsulation::Gre]).unwrap();
+    let attach = || Relay::attach(&[device], row.relay(1), SHARED, &[Encapsulation::Gre]).unwrap();
     let taker = row.within(1, attach);
     let border = row.within(1, || Border::attach(&[device], SHARED).unwrap());
     sender.send(&[1]).unwrap();
@@ -53,56 +46,6 @@ fn a_border_is_before_a_relay_on_the_same_device() {
     assert_eq!(border.drops().unwrap(), [(PathDrop::Forged, 1)].into());
     row.within(1, move || drop((taker, border)));
     row.within(0, move || drop(paths));
-}
-
-/// RFC 6040 section 4.2: what a switch between two relays marks gets to the receiver, and what cannot be marked is dropped.
-#[test]
-fn marks_of_congestion_get_through_a_relay() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: eBPF programs are loaded by root only");
-        return;
-    }
-    let steering = Steering { source: SHARED.octets(), mtu: 0, superpackets: 0, reserved: 0, spread: 0 };
-    let programs = PathPrograms::load(&steering, PathSizes::default()).unwrap();
-    let key = RelayKey { own: relay(1).octets(), source: SHARED.octets() };
-    programs.table(&path_names::RELAYS).unwrap().set(&key, &u32::MAX).unwrap();
-    for kind in [encapsulation::IPIP, encapsulation::GRE, encapsulation::GUE] {
-        for (outer, inner, behind) in [
-            (3, 2, Some(3)),
-            (3, 1, Some(3)),
-            (3, 3, Some(3)),
-            (3, 0, None),
-            (2, 2, Some(2)),
-            (0, 1, Some(1)),
-        ] {
-            let mut frame = pushed(&packet(inner), SHARED, &[relay(1)], kind, 50_000);
-            frame[1] = frame[1] & !3 | outer;
-            frame[10..12].fill(0);
-            let sum = Sum::new().add(&frame[..20]).checksum();
-            frame[10..12].copy_from_slice(&sum.to_be_bytes());
-            let addresses = ethernet::Repr {
-                destination: Mac([2, 0, 0, 0, 0, 1]),
-                source: Mac([2, 0, 0, 0, 0, 2]),
-                ether_type: ether_type::IPV4,
-            };
-            push(&mut frame, &addresses);
-            let ran = programs.run(PathProgram::Relay, &frame).unwrap();
-            let found = (ran.verdict == Verdict::Next).then(|| ran.packet[14 + 1] & 3);
-            assert_eq!(found, behind, "{outer} over {inner}");
-            assert!(found.is_none() || ipv4::Packet::parse(&ran.packet[14..]).unwrap().checksum_fits());
-        }
-    }
-}
-
-fn packet(ecn: u8) -> Vec<u8> {
-    let mut packet = pattern(100);
-    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 3, 2));
-    push(&mut packet, &udp::Repr { source: 5000, destination: 7000, checked: None });
-    let (protocol, ttl, dont_fragment, identification) = (protocol::UDP, 64, true, 7);
-    let ip =
-        ipv4::Repr { source, destination, protocol, ttl, tos: 0xb8 | ecn, dont_fragment, identification };
-    push(&mut packet, &ip);
-    packet
 }
 
 /// Relays to and fro between two routers.
@@ -127,7 +70,7 @@ fn superpackets_leave_room_for_high_stacks() {
             row.carries_a_stream();
         }
         assert_eq!(paths.drops().unwrap(), before, "with an MTU of {mtu}");
-        row.sh(0, "ip route flush cache");
+        row.forget();
         row.within(0, move || drop(paths));
     }
     drop(relays);
@@ -196,7 +139,7 @@ fn what_is_refused_takes_no_turn() {
         // The first one tells it what fits.
         let _ = sender.send(&pattern(1472));
         let _ = sender.send(&pattern(100));
-        row.sh(0, "ip route flush cache");
+        row.forget();
     }
     let flows = paths.flows().unwrap();
     let by_first = flows.iter().filter(|flow| flow.list == 0 && flow.key.ports != [0; 4]).count();

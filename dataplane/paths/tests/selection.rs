@@ -4,22 +4,22 @@ mod row;
 
 use plait_control_paths::Operation;
 use plait_dataplane_paths::{Encapsulation, FlowKey, FlowReport, Options, Paths, Selector};
-use row::{Row, SHARED, bound, list};
+use row::{PAIRS, Row, SHARED, bound};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// How many flows there are: enough that a weight which is a tenth off is seen.
 const FLOWS: u16 = 4000;
 
 /// How many lists there may be with as many flows each.
-fn lists(count: usize) -> Vec<Vec<std::net::IpAddr>> {
+fn lists(row: &Row, count: usize) -> Vec<Vec<std::net::IpAddr>> {
     // What a list is does not matter here, and a list may be there twice.
-    (0..count).map(|_| list(&[1])).collect()
+    (0..count).map(|_| row.list(&[1])).collect()
 }
 
 fn steered(row: &Row, selector: Selector, count: usize) -> Paths {
     let mut paths = row.steers(Options { selector, ..Options::new(SHARED, Encapsulation::Gre) });
-    paths.apply(Operation::Set { prefix: row.prefix(), lists: lists(count) }).unwrap();
+    paths.apply(Operation::Set { prefix: row.prefix(), lists: lists(row, count) }).unwrap();
     paths
 }
 
@@ -33,13 +33,18 @@ enum Differ {
 
 /// Sends a packet of each flow.
 fn send(row: &Row, differ: Differ) {
-    let bind = |port: u16| row.within(0, || bound(|| UdpSocket::bind(("0.0.0.0", port))));
+    let bind = |port: u16| row.within(0, || bound(|| UdpSocket::bind(row.any(port))));
     let far = row.far();
-    let [a, b, c, _] = far.octets();
+    let host = |number: u8| -> IpAddr {
+        match far {
+            IpAddr::V4(far) => Ipv4Addr::from_bits(far.to_bits() & !0xff | u32::from(number)).into(),
+            IpAddr::V6(far) => Ipv6Addr::from_bits(far.to_bits() & !0xff | u128::from(number)).into(),
+        }
+    };
     match differ {
         Differ::Source => row.within(0, || {
             for port in 0..FLOWS {
-                let sender = bound(|| UdpSocket::bind(("0.0.0.0", 20_000 + port)));
+                let sender = bound(|| UdpSocket::bind(row.any(20_000 + port)));
                 sender.send_to(&[1], (far, 9)).unwrap();
             }
         }),
@@ -52,8 +57,7 @@ fn send(row: &Row, differ: Differ) {
         Differ::Host => {
             let sender = bind(5000);
             for flow in 0..FLOWS {
-                let host = Ipv4Addr::new(a, b, c, 1 + (flow % 250) as u8);
-                sender.send_to(&[1], (host, 1 + flow / 250)).unwrap();
+                sender.send_to(&[1], (host(1 + (flow % 250) as u8), 1 + flow / 250)).unwrap();
             }
         }
     }
@@ -68,7 +72,7 @@ fn flows(paths: &Paths) -> BTreeMap<FlowKeyOrder, FlowReport> {
     by_key
 }
 
-type FlowKeyOrder = ([u8; 4], [u8; 4]);
+type FlowKeyOrder = ([u8; 16], [u8; 4]);
 
 fn order(key: &FlowKey) -> FlowKeyOrder {
     (key.destination, key.ports)
@@ -81,7 +85,8 @@ fn count(flows: &BTreeMap<FlowKeyOrder, FlowReport>, list: u32) -> f64 {
 #[test]
 fn weights_are_kept_within_what_chance_allows() {
     let Some(row) = Row::new(3) else { return };
-    for differ in [Differ::Source, Differ::Destination, Differ::Host] {
+    let all = [Differ::Source, Differ::Destination, Differ::Host];
+    for (row, differ) in PAIRS[..2].iter().flat_map(|pair| all.map(|differ| (row.of(*pair), differ))) {
         for (weights, shares) in
             [(vec![3, 1], [0.75, 0.25]), (vec![1, 1], [0.5, 0.5]), (vec![0, 5], [0.0, 1.0])]
         {
@@ -142,7 +147,7 @@ fn a_flow_stays_where_its_hash_leads() {
             }
             if round == 2 {
                 // As many lists as before: the same hash leads to the same one.
-                paths.apply(Operation::Set { prefix: row.prefix(), lists: lists(4) }).unwrap();
+                paths.apply(Operation::Set { prefix: row.prefix(), lists: lists(&row, 4) }).unwrap();
             }
         }
         row.within(0, move || drop(paths));

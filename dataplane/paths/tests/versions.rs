@@ -42,11 +42,24 @@ fn state_of_version_1_is_read_and_written_as_it_was_and_a_newer_one_refused_by_n
     }
 }
 
+/// What version 1 said nothing of, and may be there now.
+#[test]
+fn what_was_added_for_ipv6_is_read_and_written_as_it_was() {
+    let text = fs::read_to_string(golden("state-1-ipv6.json")).unwrap();
+    let state = State::read(&golden("state-1-ipv6.json")).unwrap().unwrap();
+    assert_eq!(state.addresses().iter().count(), 2);
+    assert_eq!(serde_json::to_string(&state).unwrap(), text.trim_end());
+}
+
 #[test]
 fn a_flow_is_read_as_it_is_written() {
-    for text in
-        ["udp 10.0.0.1:5000 > 10.0.1.1:9", "icmp 10.0.0.1:0 > 10.0.1.1:0", "47 10.0.0.1:0 > 10.0.1.1:0"]
-    {
+    for text in [
+        "udp 10.0.0.1:5000 > 10.0.1.1:9",
+        "icmp 10.0.0.1:0 > 10.0.1.1:0",
+        "47 10.0.0.1:0 > 10.0.1.1:0",
+        "tcp [2001:db8::1]:5000 > [2001:db8:1::1]:80",
+        "icmpv6 [2001:db8::1]:0 > [2001:db8:1::1]:0",
+    ] {
         assert_eq!(text.parse::<FlowName>().unwrap().to_string(), text);
     }
     for text in ["", "udp", "udp 10.0.0.1 > 10.0.0.2", "fly 10.0.0.1:1 > 10.0.0.2:2", "udp a > b > c > d"] {

@@ -197,6 +197,46 @@ fn hosts_learn_paths_from_routers_and_lose_those_that_failed() {
     testbed.down();
 }
 
+/// One header with all relays in it, before packets of both families; and a header for each of IPv6.
+#[test]
+fn hosts_of_a_file_choose_paths_of_ipv6() {
+    let Some(person) = Person::root() else { return };
+    let file = |kind: &str| {
+        diamond(&format!("defaults: {{ipv6: on}}\npaths: {{k: 2, select: round-robin, {kind}}}\n"))
+    };
+    let testbed = person.up(&file("type: srv6"));
+    let of = |testbed: &Testbed<'_>| {
+        let shown = asked(testbed, "h1", "show");
+        let rows = shown.as_array().unwrap().iter();
+        rows.map(|row| (row["prefix"].as_str().unwrap().to_owned(), row["lists"][1]["relays"][0].clone()))
+            .collect::<Vec<_>>()
+    };
+    let by = "fd00:255::3";
+    let all = of(&testbed);
+    assert!(all.len() == 2 && all.iter().all(|(_, relay)| relay == by), "{all:?}");
+    assert!(all.iter().any(|(prefix, _)| prefix.starts_with("fd00:")), "{all:?}");
+    for (kind, number) in
+        [("type: srv6", 0u16), ("type: ovstack", 1), ("network: 'fd00:255::/64'", 2), ("type: gue", 3)]
+    {
+        testbed.apply(&file(kind)).fine();
+        for family in ["-4", "-6"] {
+            let before = received(&testbed, "down", "eth0");
+            for flow in 0..8 {
+                let port = 100 + number * 20 + flow;
+                let to = testbed
+                    .exec("h1", &["getent", if family == "-4" { "ahostsv4" } else { "ahostsv6" }, "h2"])
+                    .fine();
+                let to = to.split_whitespace().next().unwrap().to_owned();
+                testbed.exec("h1", &["bash", "-c", &format!("echo hello > /dev/udp/{to}/{port}")]).fine();
+            }
+            let came = || received(&testbed, "down", "eth0") >= before + 4;
+            assert!(eventually(came), "each other flow of {family} goes by it with {kind}");
+        }
+        testbed.exec("h1", &["ping", "-c", "2", "-W", "5", "h2"]).fine();
+    }
+    testbed.down();
+}
+
 #[test]
 fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
     let Some(person) = Person::root() else { return };
@@ -204,7 +244,7 @@ fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
         ("paths: {hosts: [h3]}\n", &["unknown node `h3`", "did you mean", ":4:"][..]),
         ("paths: {hosts: [s1]}\n", &["`s1` is not a host"]),
         ("paths: {relays: [h1]}\n", &["`h1` is not a router"]),
-        ("paths: {type: vxlan}\n", &["expected `gre`, `ipip` or `gue`"]),
+        ("paths: {type: vxlan}\n", &["expected `gre`, `ipip`, `gue`, `srv6` or `ovstack`"]),
         ("paths: {select: weighted}\n", &["have no weights"]),
         ("paths: {k: 65}\n", &["write a number from 1 to 64"]),
         ("paths: {learn: ospf}\n", &["no router speaks OSPF", "routing: frr"]),
@@ -216,8 +256,15 @@ fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
         ("paths: {network: 10.255.0.0/31}\n", &["no addresses for 4 relays"]),
         ("paths: {borders: [s1:eth9]}\n", &["no interface `eth9`"]),
         ("paths: {relays: [up], lists: {h1: {10.0.1.0/24: [[down]]}}}\n", &["`down` takes no headers off"]),
-        ("paths: {lists: {h1: {nowhere: [[down]]}}}\n", &["`nowhere` is no IPv4 prefix"]),
+        ("paths: {lists: {h1: {nowhere: [[down]]}}}\n", &["`nowhere` is no prefix"]),
         ("paths: {speed: 1}\n", &["unknown key `speed`"]),
+        ("paths: {type: srv6}\n", &["addresses of IPv6", "ipv6: on", ":4:"]),
+        ("paths: {type: srv6, network: 10.9.0.0/24}\n", &["10.9.0.0/24 has no segments", "fd00:255::/64"]),
+        ("paths: {source: 100::1}\n", &["100::1 is the source of no header", "same family"]),
+        (
+            "paths: {network: fd00:255::/64, learn: ospf}\nrouting: frr\n",
+            &["of relays of IPv4 alone", "learn: none"],
+        ),
     ] {
         let file = person.file("wrong.yaml", diamond(paths));
         person.plait(&["plan", file.to_str().unwrap()]).fails_saying(3, words);

@@ -28,7 +28,8 @@ header! {
         pub length: u8,
         /// [`KIND`].
         pub kind: u8,
-        /// Segments still to be visited: the index of the one that the packet is on its way to.
+        /// Segments still to be visited: the index of the one that the packet is on its way to. That of the first one is beyond
+        /// the list where the outer header alone has it.
         pub left: u8,
         /// Index of the last segment of the list.
         pub last: u8,
@@ -51,7 +52,8 @@ impl<'a> Packet<'a> {
     /// A header of some bytes. What stands behind the segments (TLVs) is passed over.
     ///
     /// # Errors
-    /// Another routing type; a length that does not fit the bytes or the segments; more segments left than there are.
+    /// Another routing type; a length that does not fit the bytes or the segments; more segments left than there are, with the
+    /// one that a reduced list (RFC 8986 section 5.2) has in the outer header alone.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, rest) = split::<Header>(bytes, NAME)?;
         if header.kind != KIND {
@@ -59,7 +61,7 @@ impl<'a> Packet<'a> {
         }
         let (behind, payload) = take(rest, usize::from(header.length) * 8, NAME)?;
         let (segments, _) = take(behind, (usize::from(header.last) + 1) * 16, NAME)?;
-        if header.left > header.last {
+        if usize::from(header.left) > usize::from(header.last) + 1 {
             return Err(Fault::Field("segments left").of(NAME));
         }
         Ok(Self { header, segments, payload })

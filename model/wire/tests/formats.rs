@@ -386,10 +386,13 @@ proptest! {
     #[test]
     fn segments_are_read_as_they_were_written(segments in proptest::collection::vec(any::<u128>(), 1..17), left: u8) {
         let segments: Vec<_> = segments.into_iter().map(Ipv6Addr::from).collect();
-        let repr = segment_routing::Repr { next: 41, left: left % segments.len() as u8, segments };
+        let repr = segment_routing::Repr { next: 41, left: left % (segments.len() as u8 + 1), segments };
         let bytes = packet(&repr, b"inside");
         let parsed = segment_routing::Packet::parse(&bytes).unwrap();
         prop_assert_eq!(parsed.payload(), b"inside");
         prop_assert_eq!(segment_routing::Repr::of(&parsed), repr);
+        let mut beyond = bytes.clone();
+        beyond[3] = beyond[4] + 2;
+        prop_assert!(segment_routing::Packet::parse(&beyond).is_err());
     }
 }

@@ -10,7 +10,7 @@ use steered::{Stacks, Ways};
 
 use crate::build::Cables;
 use crate::world::{World, WorldError};
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_dataplane_paths::protocol::Static;
 use plait_dataplane_paths::{Encapsulation, Ways as PrefixWays};
 use plait_model_topology::Network;
@@ -22,7 +22,7 @@ use plait_simulator_engine::{
     Builder, Encapsulation as Headers, Neighbour, NodeIndex, Relays, SelectorIndex, StackIndex, Via,
 };
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,11 +30,11 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct PathsSpec {
     /// The source of all headers, nobody's address.
-    pub source: Ipv4Addr,
+    pub source: IpAddr,
     /// How long a flow that moves must have been silent.
     pub spread: Duration,
     /// The routers that take headers off, and the addresses that headers name them by.
-    pub relays: BTreeMap<Place, Ipv4Addr>,
+    pub relays: BTreeMap<Place, IpAddr>,
     /// Of each host that chooses: prefixes, and by which ways what is for them goes.
     pub hosts: BTreeMap<Place, Arc<BTreeMap<IpNet, Static>>>,
     /// Interfaces of routers that lead outside: nothing comes in by them with the headers' source.
@@ -56,14 +56,14 @@ pub(crate) fn lay(
 ) {
     for (node, address) in &paths.relays {
         let index = NodeIndex(*node as u32);
-        builder.address(index, (*address).into());
-        builder.decapsulate(index, paths.source.into());
+        builder.address(index, *address);
+        builder.decapsulate(index, paths.source);
     }
     for (node, names) in &paths.borders {
         for (at, interface) in network.nodes[*node].interfaces.iter().enumerate() {
             if names.contains(&interface.name) {
                 let own = cables.interfaces[*node][at];
-                builder.border(NodeIndex(*node as u32), own, paths.source.into());
+                builder.border(NodeIndex(*node as u32), own, paths.source);
             }
         }
     }
@@ -71,7 +71,11 @@ pub(crate) fn lay(
         return;
     }
     let tables = TableBuilder::new(network, assignment);
-    let everywhere = IpNet::V4(Ipv4Net::default());
+    // The address of a relay is of the headers' family.
+    let everywhere = match paths.source {
+        IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
+        IpAddr::V6(_) => IpNet::V6(Ipv6Net::default()),
+    };
     for (node, known) in network.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Switch) {
         // Who sends everything one way needs no routes to relays.
         let is_default = |prefix: IpNet| prefix == everywhere;
@@ -80,14 +84,14 @@ pub(crate) fn lay(
         {
             continue;
         }
-        let hops = tables.first_hops(node);
+        let hops = tables.first_hops(node, &everywhere);
         for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != node) {
             let Some(hop) = hops.get(*relay).copied().flatten() else { continue };
             let via = Via {
                 interface: cables.interfaces[node][hop.interface],
                 neighbour: Neighbour::Address(hop.via),
             };
-            builder.route(NodeIndex(node as u32), IpNet::from(IpAddr::from(*address)), vec![via]);
+            builder.route(NodeIndex(node as u32), IpNet::from(*address), vec![via]);
         }
     }
 }
@@ -108,7 +112,7 @@ impl World {
             }
             for interface in 0..self.network.nodes[node].interfaces.len() {
                 let port = Port { node, interface };
-                if !self.assignment.addresses(port).iter().any(|net| matches!(net, IpNet::V4(_))) {
+                if self.assignment.addresses(port).is_empty() {
                     continue;
                 }
                 let steered = SteeredInterface::new(Arc::clone(&ways), paths.spread, self.now());
@@ -121,14 +125,12 @@ impl World {
     }
 
     /// The ways of prefixes, with their relays' places in the simulation.
-    fn ways(&mut self, prefixes: &BTreeMap<IpNet, Static>, source: Ipv4Addr) -> Result<Ways, WorldError> {
+    fn ways(&mut self, prefixes: &BTreeMap<IpNet, Static>, source: IpAddr) -> Result<Ways, WorldError> {
         let mut all = Vec::new();
         for (prefix, said) in prefixes {
             let ways = said.ways();
             // No way at all is plain routing.
-            if let IpNet::V4(prefix) = prefix
-                && !ways.lists.is_empty()
-            {
+            if !ways.lists.is_empty() {
                 let stacks = self.stacks(*prefix, &ways, source)?;
                 all.push((*prefix, ways, stacks));
             }
@@ -137,9 +139,9 @@ impl World {
     }
 
     /// The stacks of a prefix's lists, and how long each is.
-    fn stacks(&mut self, prefix: Ipv4Net, ways: &PrefixWays, source: Ipv4Addr) -> Result<Stacks, WorldError> {
+    fn stacks(&mut self, prefix: IpNet, ways: &PrefixWays, source: IpAddr) -> Result<Stacks, WorldError> {
         let lengths =
-            ways.stacks(prefix.into(), source).map_err(|error| WorldError::new(error.to_string()))?;
+            ways.stacks(prefix, source.into()).map_err(|error| WorldError::new(error.to_string()))?;
         let mut stacks = Vec::with_capacity(lengths.len());
         for (list, stack) in ways.lists.iter().zip(lengths) {
             let relays = Relays {
@@ -147,8 +149,12 @@ impl World {
                     Encapsulation::Gre => Headers::Gre,
                     Encapsulation::Ipip => Headers::Ipip,
                     Encapsulation::Gue => Headers::Gue,
+                    Encapsulation::Srv6 | Encapsulation::Ovstack => {
+                        let text = format!("headers of type `{}` are not simulated", ways.encapsulation);
+                        return Err(WorldError::new(text));
+                    }
                 },
-                source: source.into(),
+                source,
                 relays: list.clone(),
             };
             let index =

@@ -12,14 +12,14 @@
 use ipnet::IpNet;
 use plait_dataplane_paths::protocol::{Policy, Static};
 use plait_dataplane_paths::{Encapsulation, FlowKey, PathDrop};
-use plait_dataplane_reference::paths::hash_of;
+use plait_dataplane_reference::paths::{hash_of, mapped};
 use plait_model_quantity::Bandwidth;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::engine::{FlowCounters, FlowIndex, FlowSpec, NodeIndex, Reason, Size};
 use plait_simulator_world::{Options, PathsSpec, Side, World};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,16 +45,16 @@ fn network() -> Network {
     parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap()
 }
 
-fn relay(place: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 255, 0, place as u8 - 1)
+fn relay(place: usize) -> IpAddr {
+    [10, 255, 0, place as u8 - 1].into()
 }
 
 /// The first host goes to wherever the second is by lists of routers' places.
 fn spec(lists: &[&[usize]], encapsulation: Encapsulation, policy: Policy) -> PathsSpec {
-    let list = |list: &&[usize]| (list.iter().map(|place| IpAddr::from(relay(*place))).collect(), 1);
+    let list = |list: &&[usize]| (list.iter().map(|place| relay(*place)).collect(), 1);
     let said = Static { lists: lists.iter().map(list).collect(), encapsulation, policy };
     PathsSpec {
-        source: Ipv4Addr::new(203, 0, 113, 1),
+        source: [203, 0, 113, 1].into(),
         spread: Duration::from_millis(10),
         relays: (2..=S2).map(|place| (place, relay(place))).collect(),
         hosts: [(0, Arc::new([("10.0.0.0/8".parse::<IpNet>().unwrap(), said)].into()))].into(),
@@ -106,11 +106,7 @@ fn counters(world: &World, flows: &[FlowIndex]) -> FlowCounters {
 
 /// Nine flows that hash to the first of two lists and three that hash to the second.
 fn uneven(world: &mut World, stop: u64) -> Vec<FlowIndex> {
-    let octets = |name: &str| match world.address(name) {
-        Ok(IpAddr::V4(address)) => address.octets(),
-        other => panic!("{name} has {other:?}"),
-    };
-    let (source, destination) = (octets("h1"), octets("h2"));
+    let [source, destination] = ["h1", "h2"].map(|name| mapped(world.address(name).unwrap()));
     let list = |port: &u16| {
         let [a, b] = port.to_be_bytes();
         hash_of(&FlowKey { source, destination, ports: [a, b, 0, 9], protocol: 17 }) >> 31
@@ -266,10 +262,19 @@ fn lists_do_not_follow_failures_and_results_do_not_depend_on_threads() {
 #[test]
 fn a_relays_address_that_somebody_has_is_refused() {
     let mut spec = spec(&[&[DOWN]], Encapsulation::Gre, Policy::Hash);
-    let IpAddr::V4(taken) = world(&spec).address("h2").unwrap() else { unreachable!("the file has IPv4") };
+    let taken = world(&spec).address("h2").unwrap();
     spec.relays.insert(DOWN, taken);
     let Err(faults) = World::build_with_paths(&network(), &spec, Options::default()) else {
         panic!("{taken} has two owners")
     };
     assert!(faults[0].message.contains("is the address of both h2 and down"), "{faults:?}");
+}
+
+#[test]
+fn headers_that_are_not_simulated_are_refused_by_name() {
+    let spec = spec(&[&[DOWN]], Encapsulation::Ovstack, Policy::Hash);
+    let Err(faults) = World::build_with_paths(&network(), &spec, Options::default()) else {
+        panic!("they are")
+    };
+    assert!(faults[0].message.contains("`ovstack` are not simulated"), "{faults:?}");
 }

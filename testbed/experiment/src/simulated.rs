@@ -78,11 +78,12 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Paths that hosts choose. Those that they would learn from daemons are not there.
+/// Paths that hosts choose. Those that they would learn from daemons are not there; and whose type is left out, since it is
+/// not simulated, has the usual one.
 fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
     let written: Option<Paths> = section(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(None) };
-    let paths = paths::resolve(&written, network)?;
+    let paths = paths::resolve(&written, network)?.with_a_header_for_each();
     let hosts = paths::statics(&paths, network, &assign(network, None)?);
     let paths::Resolved { source, spread, relays, borders, .. } = paths;
     Ok(Some(PathsSpec { source, spread, relays, hosts, borders }))

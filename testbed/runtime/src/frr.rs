@@ -63,9 +63,10 @@ pub fn config(network: &Network, assignment: &Assignment, index: NodeIndex, rout
                 .as_ref()
                 .is_some_and(|paths| others(network, port).iter().any(|other| paths.listens(other.node)))
         };
-        if paths.as_ref().is_some_and(|paths| paths.relays.contains_key(&index)) {
+        if let Some(own) = paths.as_ref().and_then(|paths| paths.relays.get(&index)) {
             // Its agent puts the address there.
-            let _ = writeln!(text, "interface lo\n ip ospf area 0\n ip ospf passive\n!");
+            let word = if own.is_ipv4() { "ip ospf" } else { "ipv6 ospf6" };
+            let _ = writeln!(text, "interface lo\n {word} area 0\n {word} passive\n!");
         }
         for (position, interface) in node.interfaces.iter().enumerate() {
             let port = Port { node: index, interface: position };

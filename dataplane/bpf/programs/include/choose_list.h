@@ -6,30 +6,36 @@
 
 #define PROTOCOL_SCTP 132
 
-/* Don't fragment is no sign of a fragment; more fragments and the offset are. */
-#define FRAGMENT_BITS 0x3fff
-
-inline bool has_ports(const struct ipv4_header *ip)
+inline bool has_ports(const struct packet *packet)
 {
-	if (ip->fragment & bpf_htons(FRAGMENT_BITS))
+	if (is_fragment(packet))
 		return false;
-	return ip->protocol == PROTOCOL_TCP || ip->protocol == PROTOCOL_UDP || ip->protocol == PROTOCOL_SCTP;
+	return packet->protocol == PROTOCOL_TCP || packet->protocol == PROTOCOL_UDP || packet->protocol == PROTOCOL_SCTP;
 }
 
-/* Reads the flow of an IPv4 packet, whose header was read already. */
-inline void flow_of(struct __sk_buff *skb, const struct ipv4_header *ip, struct flow_key *flow)
+/* Reads the flow of a packet, whose header was read already. Choice: of IPv6 the ports are those right behind its header;
+ * what has extension headers is told from others by its addresses and the first of them. */
+inline void flow_of(struct __sk_buff *skb, const struct packet *packet, struct flow_key *flow)
 {
-	copy(flow->source, ip->source, 4);
-	copy(flow->destination, ip->destination, 4);
-	flow->protocol = ip->protocol;
+	source_of(packet, flow->source);
+	destination_of(packet, flow->destination);
+	flow->protocol = packet->protocol;
 	/* Of what is cut before its ports, the rest is nought. */
-	if (!has_ports(ip) || bpf_skb_load_bytes(skb, ETHERNET + (ip->version_ihl & 15) * 4, flow->ports, 4))
+	if (!has_ports(packet) || bpf_skb_load_bytes(skb, ETHERNET + packet->header, flow->ports, 4))
 		*(__u32 *)flow->ports = 0;
 }
 
-inline __u32 hash_of(const struct flow_key *flow)
+/* An address in a word: of IPv4 all of it. */
+inline __u32 word_of(const __u8 address[16], __u32 family)
 {
-	return mixed(*(const __u32 *)flow->source, *(const __u32 *)flow->destination,
+	const __u32 *words = (const __u32 *)address;
+
+	return family == FAMILY_IPV4 ? words[3] : mixed(words[0], words[1], words[2]) ^ words[3];
+}
+
+inline __u32 hash_of(const struct flow_key *flow, __u32 family)
+{
+	return mixed(word_of(flow->source, family), word_of(flow->destination, family),
 		     *(const __u32 *)flow->ports ^ flow->protocol);
 }
 

@@ -2,8 +2,7 @@
 /* The tables of path control; reference/paths/tables.rs says what stands in them. Sizes are the loader's to change. */
 #pragma once
 
-#include "base.h"
-#include "path_tables.h"
+#include "packet.h"
 
 /* What this copy of the programs does, written before it is loaded. */
 const volatile struct steering steering = {};
@@ -20,6 +19,31 @@ TABLE(moves, BPF_MAP_TYPE_LRU_HASH, struct flow_key, __u64, 65536, 0);
 /* Whom a relay decapsulates for, each with the encapsulations as bits. */
 TABLE(relays, BPF_MAP_TYPE_HASH, struct relay_key, __u32, 256, BPF_F_NO_PREALLOC);
 TABLE(path_drops, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, PATH_DROP_REASONS, 0);
+
+/* Whether a packet has the source that all stacks of its family have. */
+inline bool is_from_shared(const struct packet *packet)
+{
+	const volatile __u64 *shared = (const volatile __u64 *)steering.source_ipv6;
+	const __u64 *source = (const __u64 *)packet->ipv6.source;
+
+	if (packet->family == FAMILY_IPV4)
+		return *(const __u32 *)packet->ipv4.source == *(const volatile __u32 *)steering.source;
+	return source[0] == shared[0] && source[1] == shared[1];
+}
+
+/* Of the packet behind what is taken away: of Linux 6.3, younger than headers of some machines. */
+#define DECAP_L3_IPV4 (1ULL << 7)
+#define DECAP_L3_IPV6 (1ULL << 8)
+
+/* Takes bytes away behind Ethernet's header, and tells the kernel of which family the packet is then. */
+inline bool take_away(struct __sk_buff *skb, __u32 bytes, __u32 family)
+{
+	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
+
+	if (family_of(skb->protocol) != family)
+		flags |= family == FAMILY_IPV4 ? DECAP_L3_IPV4 : DECAP_L3_IPV6;
+	return !bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, flags);
+}
 
 /* Counts a packet that goes no further. */
 inline int drop_of_path(__u32 reason)

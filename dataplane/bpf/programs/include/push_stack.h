@@ -8,50 +8,82 @@
  * must fit the device with their stack like any packet. */
 #pragma once
 
-#include "path_maps.h"
+#include "push_list.h"
+#include "shape.h"
 
-#define GRE ((__u32)sizeof(struct gre_header))
-#define GUE ((__u32)sizeof(struct gue_header))
+/* A mask above all lengths of stacks. */
+#define REACH 1023
+_Static_assert(PATHS_STACK <= REACH, "the mask");
 
-inline bool make_room_for(struct __sk_buff *skb, __u32 bytes, __u32 encapsulation)
+inline bool make_room_for(struct __sk_buff *skb, __u32 bytes, const struct stack *stack)
 {
-	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L3_IPV4;
+	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
 
-	if (encapsulation == ENCAPSULATION_GRE)
+	flags |= stack->family == FAMILY_IPV4 ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV6;
+	if (stack->encapsulation == ENCAPSULATION_GRE)
 		flags |= BPF_F_ADJ_ROOM_ENCAP_L4_GRE;
-	else if (encapsulation == ENCAPSULATION_GUE)
+	else if (stack->encapsulation == ENCAPSULATION_GUE || stack->encapsulation == ENCAPSULATION_OVSTACK)
 		flags |= BPF_F_ADJ_ROOM_ENCAP_L4_UDP;
-	/* One that came out of a tunnel by this host is known to be encapsulated, and the kernel is not told twice. */
-	return !bpf_skb_adjust_room(skb, bytes, BPF_ADJ_ROOM_MAC, flags) ||
-	       !bpf_skb_adjust_room(skb, bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
+	if (!bpf_skb_adjust_room(skb, bytes, BPF_ADJ_ROOM_MAC, flags))
+		return true;
+	/* One that came out of a tunnel by this host is known to be encapsulated, and the kernel is not told twice; that it is of
+	 * another family now, it understands of what is taken away alone. */
+	if (family_of(skb->protocol) == stack->family)
+		return !bpf_skb_adjust_room(skb, bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
+	return !bpf_skb_adjust_room(skb, bytes + IPV4, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO) &&
+	       take_away(skb, IPV4, stack->family);
+}
+
+/* Has the last header say that it carries a packet of another family than its own. */
+inline void carry_other(void *between, __u32 other, const __u32 encapsulation)
+{
+	if (encapsulation == ENCAPSULATION_GRE)
+		((struct gre_header *)between)->protocol = ether_type_in(other);
+	else if (encapsulation == ENCAPSULATION_GUE)
+		((struct gue_header *)(between + UDP))->protocol = protocol_in(other);
 }
 
 /* Writes the headers. Each use has its own constants, so that all places in the packet are known before one comes. */
-inline bool write_stack(struct __sk_buff *skb, const struct stack *stack, __u32 ecn, __be16 port, const __u32 stride,
-			const bool has_udp)
+inline bool write_stack(struct __sk_buff *skb, const struct stack *stack, const struct guise *guise, const __u32 family,
+			const __u32 encapsulation, const __u32 shim)
 {
+	const __u32 header = family == FAMILY_IPV4 ? IPV4 : IPV6, stride = header + shim;
 	__u32 total = skb->len - ETHERNET;
-	void *front = data(skb), *end = data_end(skb);
-	struct ipv4_header *ip;
+	void *front = data(skb), *end = data_end(skb), *place, *between;
 	struct udp_header *udp;
 
+	if (front + ETHERNET > end)
+		return false;
+	if (guise->other)
+		((struct ethernet_header *)front)->ether_type = ether_type_in(family);
 #pragma unroll
 	for (__u32 i = 0; i < PATHS_RELAYS; i++) {
+		bool has_other = guise->other && i + 1 == stack->count;
+
 		if (i >= stack->count)
 			break;
-		ip = front + ETHERNET + i * stride;
-		if ((void *)ip + stride > end)
+		place = front + ETHERNET + i * stride;
+		if (place + stride > end)
 			return false;
-		copy(ip, stack->header + i * stride, stride);
-		ip->tos = ecn;
-		ip->total_length = bpf_htons(total - i * stride);
-		/* Sums of words in network order are sums in network order. */
-		ip->checksum = ~folded(stack->sums[i] + ip->total_length + bpf_htons(ecn));
-		if (has_udp) {
-			udp = (void *)(ip + 1);
-			udp->source = port;
-			udp->length = bpf_htons(total - i * stride - IPV4);
+		copy(place, stack->header + i * stride, stride);
+		between = place + header;
+		if (family == FAMILY_IPV4) {
+			bool is_other = has_other && encapsulation == ENCAPSULATION_IPIP;
+
+			finish_ipv4(place, stack->sums[i], total - i * stride, guise,
+				    is_other ? PROTOCOL_IPV6 - PROTOCOL_IPV4 : 0);
+		} else {
+			finish_ipv6(place, total - i * stride - header, guise);
+			if (has_other && encapsulation == ENCAPSULATION_IPIP)
+				((struct ipv6_header *)place)->next_header = PROTOCOL_IPV4;
 		}
+		if (encapsulation == ENCAPSULATION_GUE) {
+			udp = between;
+			udp->source = guise->port;
+			udp->length = bpf_htons(total - i * stride - header);
+		}
+		if (has_other)
+			carry_other(between, guise->other, encapsulation);
 	}
 	return true;
 }
@@ -68,46 +100,65 @@ inline __u32 longest(struct __sk_buff *skb)
 }
 
 /* Bytes of each packet that a superpacket will be cut into. */
-inline __u32 segment_of(struct __sk_buff *skb, const struct ipv4_header *ip)
+inline __u32 segment_of(struct __sk_buff *skb, const struct packet *packet)
 {
-	__u32 headers = (ip->version_ihl & 15) * 4;
+	__u32 headers = packet->header;
 	__u8 offset = 0;
 
-	if (ip->protocol == PROTOCOL_UDP)
+	if (packet->protocol == PROTOCOL_UDP)
 		headers += UDP;
 	else if (!bpf_skb_load_bytes(skb, ETHERNET + headers + 12, &offset, 1))
 		headers += (offset >> 4) * 4;
 	return headers + skb->gso_size;
 }
 
-/* Puts a stack before an IPv4 packet, which may be so long with it. Returns nought, or why not. */
-inline int push_stack(struct __sk_buff *skb, const struct stack *stack, const struct ipv4_header *ip, __u32 hash, __u32 most)
+/* Functions of their own, so that the verifier looks at each once, whatever leads to it. */
+#define WRITER(name, family, encapsulation, shim)                                                                     \
+	__attribute__((noinline)) int name(struct __sk_buff *skb, const struct stack *stack, const struct guise *guise) \
+	{                                                                                                             \
+		return stack && guise && write_stack(skb, stack, guise, family, encapsulation, shim);                 \
+	}
+
+WRITER(write_ipip_of_ipv4, FAMILY_IPV4, ENCAPSULATION_IPIP, 0)
+WRITER(write_ipip_of_ipv6, FAMILY_IPV6, ENCAPSULATION_IPIP, 0)
+WRITER(write_gre_of_ipv4, FAMILY_IPV4, ENCAPSULATION_GRE, GRE)
+WRITER(write_gre_of_ipv6, FAMILY_IPV6, ENCAPSULATION_GRE, GRE)
+WRITER(write_gue_of_ipv4, FAMILY_IPV4, ENCAPSULATION_GUE, UDP + GUE)
+WRITER(write_gue_of_ipv6, FAMILY_IPV6, ENCAPSULATION_GUE, UDP + GUE)
+
+inline bool write_all(struct __sk_buff *skb, const struct stack *stack, const struct guise *guise)
 {
-	__u32 length = stack->length, packet = skb->len - ETHERNET + length, ecn = ip->tos & 3;
-	__be16 port = bpf_htons(0xc000 | (hash & 0x3fff));
-	bool is_written = false;
+	bool is_ipv6 = stack->family == FAMILY_IPV6;
+
+	switch (stack->encapsulation) {
+	case ENCAPSULATION_IPIP:
+		return is_ipv6 ? write_ipip_of_ipv6(skb, stack, guise) : write_ipip_of_ipv4(skb, stack, guise);
+	case ENCAPSULATION_GRE:
+		return is_ipv6 ? write_gre_of_ipv6(skb, stack, guise) : write_gre_of_ipv4(skb, stack, guise);
+	case ENCAPSULATION_GUE:
+		return is_ipv6 ? write_gue_of_ipv6(skb, stack, guise) : write_gue_of_ipv4(skb, stack, guise);
+	case ENCAPSULATION_OVSTACK:
+	case ENCAPSULATION_SRV6:
+		return is_ipv6 ? write_list_of_ipv6(skb, stack, guise) : write_list_of_ipv4(skb, stack, guise);
+	}
+	return false;
+}
+
+/* Puts a stack before a packet, which may be so long with it. Returns nought, or why not. */
+inline int push_stack(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, __u32 hash, __u32 most)
+{
+	__u32 length = stack->length, whole = skb->len - ETHERNET + length;
+	struct guise guise = guise_of(packet, stack, hash);
 
 	if (skb->gso_size) {
 		if (stack->count > 1 && !steering.superpackets)
 			return PATH_DROP_SUPERPACKET;
-		if (packet > 0xffff || segment_of(skb, ip) + length > most)
+		if (whole > 0xffff || segment_of(skb, packet) + length > most)
 			return PATH_DROP_TOO_BIG;
-	} else if (packet > most) {
+	} else if (whole > most) {
 		return PATH_DROP_TOO_BIG;
 	}
-	if (length > PATHS_STACK || !make_room_for(skb, length, stack->encapsulation) ||
-	    !reach(skb, ETHERNET + (length & (2 * PATHS_STACK - 1))))
+	if (length > PATHS_STACK || !make_room_for(skb, length, stack) || !reach(skb, ETHERNET + (length & REACH)))
 		return PATH_DROP_REFUSED;
-	switch (stack->encapsulation) {
-	case ENCAPSULATION_IPIP:
-		is_written = write_stack(skb, stack, ecn, port, IPV4, false);
-		break;
-	case ENCAPSULATION_GRE:
-		is_written = write_stack(skb, stack, ecn, port, IPV4 + GRE, false);
-		break;
-	case ENCAPSULATION_GUE:
-		is_written = write_stack(skb, stack, ecn, port, IPV4 + UDP + GUE, true);
-		break;
-	}
-	return is_written ? 0 : PATH_DROP_REFUSED;
+	return write_all(skb, stack, &guise) ? 0 : PATH_DROP_REFUSED;
 }

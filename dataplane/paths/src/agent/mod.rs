@@ -5,7 +5,6 @@
 //! [`Agent::serve`] then answers requests, learns and rearranges, until it is killed; [`remove`] leaves the host as it was
 //! found.
 
-mod address;
 mod error;
 mod learning;
 mod places;

@@ -81,8 +81,10 @@ impl Agent {
         let statics = self.state.statics.len();
         Ok(Status {
             devices: self.senders.keys().cloned().collect(),
-            source: Some(self.options.source),
-            relay: self.options.relay,
+            source: Some(self.options.sources.ipv4),
+            source_ipv6: Some(self.options.sources.ipv6),
+            relay: self.options.relay.ipv4,
+            relay_ipv6: self.options.relay.ipv6,
             feeds: self.learning.feeds().map(|(name, is_whole)| (name.to_owned(), is_whole)).collect(),
             access: self.learning.access(),
             fabric: self.learning.fabric(),

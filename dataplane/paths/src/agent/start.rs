@@ -4,12 +4,14 @@ use super::error::{AgentError, at};
 use super::learning::{Learning, LearningOptions};
 use super::places::{Places, Role};
 use super::state::State;
-use super::{Agent, Sender, address};
+use super::{Agent, Sender};
+use crate::address;
 use crate::protocol::Policy;
-use crate::{Border, Encapsulation, Options, Paths, Relay, SHARED_SOURCE, Superpackets, Ways};
+use crate::{Border, Encapsulation, Options, Paths, Relay, RelayAddresses, Sources, Superpackets, Ways};
 use plait_control_paths::RelayList;
 use plait_control_paths::select::Rearranger;
 use plait_dataplane_agent::{home, now};
+use plait_dataplane_netlink::Netlink;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -24,8 +26,8 @@ pub struct AgentOptions {
     pub places: Places,
     /// Devices whose packets are steered as they leave.
     pub devices: Vec<String>,
-    /// The source of all stacks, nobody's address.
-    pub source: Ipv4Addr,
+    /// The sources of all stacks.
+    pub sources: Sources,
     /// What stands between headers, where nothing else is said.
     pub encapsulation: Encapsulation,
     /// Which list a flow goes by, likewise.
@@ -34,8 +36,8 @@ pub struct AgentOptions {
     pub spread: Duration,
     /// What becomes of superpackets.
     pub superpackets: Superpackets,
-    /// This node takes off headers for this address, by whatever device they come.
-    pub relay: Option<Ipv4Addr>,
+    /// This node takes off headers for these addresses, by whatever device they come.
+    pub relay: RelayAddresses,
     /// Devices that lead outside, from which nothing may come with the stacks' source.
     pub borders: Vec<String>,
     /// What is learnt.
@@ -48,12 +50,12 @@ impl AgentOptions {
         Self {
             places,
             devices: Vec::new(),
-            source: SHARED_SOURCE,
+            sources: Sources::default(),
             encapsulation: Encapsulation::Gre,
             policy: Policy::Hash,
             spread: Duration::from_millis(10),
             superpackets: Superpackets::Cut,
-            relay: None,
+            relay: RelayAddresses::default(),
             borders: Vec::new(),
             learning: LearningOptions::default(),
         }
@@ -75,7 +77,7 @@ impl Agent {
         if !rustix::process::geteuid().is_root() {
             return Err(AgentError::NotRoot);
         }
-        if options.devices.is_empty() && options.relay.is_none() && options.borders.is_empty() {
+        if options.devices.is_empty() && options.relay.is_empty() && options.borders.is_empty() {
             return Err(AgentError::Idle);
         }
         let places = &options.places;
@@ -124,7 +126,7 @@ impl Agent {
             let wanted = Options {
                 superpackets: options.superpackets,
                 spread: options.spread,
-                ..Options::new(options.source, options.encapsulation)
+                ..Options::new(options.sources, options.encapsulation)
             };
             let mut paths = Paths::load(index, wanted)?;
             paths.recall_segments(self.state.segments.get(&index).copied());
@@ -137,17 +139,9 @@ impl Agent {
             stays.push((Role::Steer, index));
             self.senders.insert(name.clone(), Sender { paths, rearranger: Rearranger::default() });
         }
-        if self.state.address != options.relay {
-            let failed = |error| AgentError::Kernel("the relay's address", error);
-            if let Some(before) = self.state.address.take() {
-                address::remove(before).map_err(failed)?;
-            }
-            if let Some(own) = options.relay {
-                self.state.address = address::add(own).map_err(failed)?.then_some(own);
-            }
-        }
-        if let Some(own) = options.relay {
-            let mut relay = Relay::load(own, options.source, &Encapsulation::ALL)?;
+        self.take_addresses(options.relay)?;
+        if !options.relay.is_empty() {
+            let mut relay = Relay::load(options.relay, options.sources, &Encapsulation::ALL)?;
             for index in all_devices()? {
                 relay.succeed(index, &places.program(Role::Relay, index))?;
                 stays.push((Role::Relay, index));
@@ -155,7 +149,7 @@ impl Agent {
             self.relay = Some(relay);
         }
         if !options.borders.is_empty() {
-            let mut border = Border::load(options.source)?;
+            let mut border = Border::load(options.sources)?;
             for name in &options.borders {
                 let index = index(name)?;
                 border.succeed(index, &places.program(Role::Border, index))?;
@@ -165,6 +159,25 @@ impl Agent {
         }
         // What a former life did and this one does not.
         places.release(|role, device| stays.contains(&(role, device)))
+    }
+
+    /// Gives the node the relay's addresses, and takes away those that a former life gave it.
+    fn take_addresses(&mut self, own: RelayAddresses) -> Result<(), AgentError> {
+        let failed = |error| AgentError::Kernel("the relay's address", error);
+        let netlink = Netlink::open().map_err(failed)?;
+        let before = self.state.addresses();
+        for gone in before.iter().filter(|gone| !own.iter().any(|own| own == *gone)) {
+            address::remove(&netlink, gone).map_err(failed)?;
+        }
+        let mut added = RelayAddresses::default();
+        for own in own.iter() {
+            // What the node had before any agent is not the agent's to take away.
+            if before.iter().any(|before| before == own) || address::add(&netlink, own).map_err(failed)? {
+                added = added.with(own);
+            }
+        }
+        (self.state.address, self.state.address_ipv6) = (added.ipv4, added.ipv6);
+        Ok(())
     }
 }
 
@@ -190,7 +203,7 @@ fn all_devices() -> Result<Vec<u32>, AgentError> {
     use netlink_packet_route::RouteNetlinkMessage;
     use netlink_packet_route::link::{LinkFlags, LinkMessage};
     let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
-    let answer = plait_dataplane_netlink::Netlink::open().and_then(|netlink| netlink.dump(ask));
+    let answer = Netlink::open().and_then(|netlink| netlink.dump(ask));
     let links = answer.map_err(|error| AgentError::Kernel("netlink", error))?.into_iter();
     let index = |message| match message {
         RouteNetlinkMessage::NewLink(link) => {
@@ -213,11 +226,12 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     if let Ok(Some(state)) = State::read(&places.state())
         && state.namespace == here
     {
+        let failed = |error| AgentError::Kernel("the relay's address", error);
+        for own in state.addresses().iter() {
+            Netlink::open().and_then(|netlink| address::remove(&netlink, own)).map_err(failed)?;
+        }
         for (device, segments) in state.segments {
             crate::device::allow_superpackets(device, segments);
-        }
-        if let Some(own) = state.address {
-            address::remove(own).map_err(|error| AgentError::Kernel("the relay's address", error))?;
         }
     }
     let gone = |result: io::Result<()>| match result {

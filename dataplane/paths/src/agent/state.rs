@@ -1,6 +1,7 @@
 //! What an agent leaves to the next one.
 
 use super::error::{AgentError, at};
+use crate::RelayAddresses;
 use crate::protocol::Static;
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 /// Version of [`State`].
@@ -24,8 +25,11 @@ pub struct State {
     pub statics: BTreeMap<IpNet, Static>,
     /// What was learnt last: the best guess until the fabric is known again.
     pub learnt: BTreeMap<IpNet, Vec<RelayList>>,
-    /// The relay's address, where the agent put it on the loopback.
+    /// The relay's address of IPv4, where the agent put it on the loopback.
     pub address: Option<Ipv4Addr>,
+    /// That of IPv6, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address_ipv6: Option<Ipv6Addr>,
     /// How many segments the superpackets of devices had before they were forbidden, by the devices' indices.
     pub segments: BTreeMap<u32, u32>,
 }
@@ -34,6 +38,11 @@ impl State {
     /// One of a namespace, of nothing.
     pub fn new(namespace: u64) -> Self {
         Self { plait: VERSION, namespace, ..Self::default() }
+    }
+
+    /// The addresses that the agent put on the loopback.
+    pub fn addresses(&self) -> RelayAddresses {
+        RelayAddresses { ipv4: self.address, ipv6: self.address_ipv6 }
     }
 
     /// What a former agent left; none where there was none.

@@ -1,6 +1,7 @@
 //! Frames as they come to a device, before any program sees them.
 
 use super::Row;
+use plait_model_wire::number::protocol;
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, recv, socket, sockopt};
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
@@ -21,17 +22,26 @@ impl Capture {
         Self { socket, station }
     }
 
-    /// The packets of IPv4 that came, in their order, as frames.
+    /// The packets that came, in their order, as frames. What neighbours of IPv6 say to each other is left out.
     pub fn frames(&self) -> Vec<Vec<u8>> {
         let mut buffer = vec![0; 70_000];
         let mut frames = Vec::new();
         while let Ok((_, length)) = recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
             let frame = &buffer[..length];
             // The socket hears all devices of the node, in both directions.
-            if frame[..6] == self.station && frame[12..14] == [8, 0] {
+            if frame[..6] == self.station && is_routed(&frame[12..]) {
                 frames.push(frame.to_vec());
             }
         }
         frames
+    }
+}
+
+/// Whether a packet behind its EtherType is one that routers forward.
+fn is_routed(packet: &[u8]) -> bool {
+    match packet {
+        [0x08, 0x00, ..] => true,
+        [0x86, 0xdd, rest @ ..] => !(rest[6] == protocol::ICMPV6 && (133..=137).contains(&rest[40])),
+        _ => false,
     }
 }

@@ -1,7 +1,8 @@
 //! Hosts in a row, made of throw-away namespaces and wired by `ip(8)`: the first sends, the last receives, and those
 //! between them are routers and relays. Without the permission to make them, tests say so and pass.
 //!
-//! Node `n` has `l<n>` on its left and `r<n>` on its right; between nodes `n` and `n + 1` is the network `10.0.n.0/24`.
+//! Node `n` has `l<n>` on its left and `r<n>` on its right; between nodes `n` and `n + 1` are the networks `10.0.n.0/24` and
+//! `2001:db8:0:n::/64`. Of which family packets and their headers are is the row's to say: [`Row::of`].
 #![allow(dead_code, reason = "each test uses its own part")]
 
 pub mod capture;
@@ -9,24 +10,51 @@ pub mod frame;
 
 use plait_dataplane_links::offload::{self, Policy};
 use plait_dataplane_links::scratch::Namespace;
-use plait_dataplane_paths::{Encapsulation, Options, Paths, Relay, Superpackets};
+use plait_dataplane_paths::{
+    Encapsulation, Family, Options, Paths, Relay, RelayAddresses, SHARED_SOURCE_IPV6, Sources, Superpackets,
+};
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The source of all stacks.
+/// The source of all stacks of IPv4; that of IPv6 is the usual one.
 pub const SHARED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+/// Those of both.
+pub const SOURCES: Sources = Sources { ipv4: SHARED, ipv6: SHARED_SOURCE_IPV6 };
+/// Families of headers and of packets: each over each.
+pub const PAIRS: [(Family, Family); 4] = [
+    (Family::Ipv4, Family::Ipv4),
+    (Family::Ipv6, Family::Ipv6),
+    (Family::Ipv6, Family::Ipv4),
+    (Family::Ipv4, Family::Ipv6),
+];
+/// Those that have a header for each relay.
 pub const KINDS: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, Encapsulation::Gue];
+/// Each family over each, by each encapsulation that it has.
+pub fn cases() -> impl Iterator<Item = ((Family, Family), Encapsulation)> {
+    let has = |pair: (Family, Family)| {
+        move |kind: &Encapsulation| pair.0 == Family::Ipv6 || *kind != Encapsulation::Srv6
+    };
+    PAIRS
+        .into_iter()
+        .flat_map(move |pair| Encapsulation::ALL.into_iter().filter(has(pair)).map(move |kind| (pair, kind)))
+}
+
 /// What a transfer takes.
 pub const BYTES: usize = 2_000_000;
 /// More than anything here takes, on a machine that is busy.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Row {
-    nodes: Vec<Namespace>,
+    nodes: Arc<Vec<Namespace>>,
+    /// The family of headers.
+    pub outer: Family,
+    /// The family of packets.
+    pub inner: Family,
 }
 
 impl Row {
@@ -38,14 +66,15 @@ impl Row {
                 return None;
             }
         };
-        let row = Self { nodes };
+        let row = Self { nodes: Arc::new(nodes), outer: Family::Ipv4, inner: Family::Ipv4 };
         for node in 0..count {
             // Stacks come from nobody's address, and lists may lead back the way that packets came.
             row.sh(
                 node,
                 "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 \
                  net.ipv4.conf.default.rp_filter=0 net.ipv4.conf.all.send_redirects=0 \
-                 net.ipv4.conf.default.send_redirects=0 net.ipv6.conf.default.disable_ipv6=1",
+                 net.ipv4.conf.default.send_redirects=0 net.ipv6.conf.all.forwarding=1 \
+                 net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.all.accept_dad=0",
             );
         }
         for left in 0..count - 1 {
@@ -56,21 +85,83 @@ impl Row {
             row.sh(left, &format!("ip addr add 10.0.{left}.1/24 dev {a}"));
             row.sh(left + 1, &format!("ip addr add 10.0.{left}.2/24 dev {b}"));
             row.sh(left, &format!("ip route add default via 10.0.{left}.2"));
+            // Routers ask for their neighbours from addresses of the link.
+            row.sh(left, &format!("ip addr add fe80::1/64 dev {a} nodad"));
+            row.sh(left + 1, &format!("ip addr add fe80::2/64 dev {b} nodad"));
+            row.sh(left, &format!("ip addr add 2001:db8:0:{left}::1/64 dev {a} nodad"));
+            row.sh(left + 1, &format!("ip addr add 2001:db8:0:{left}::2/64 dev {b} nodad"));
+            row.sh(left, &format!("ip route add default via 2001:db8:0:{left}::2"));
             for far in 0..left {
                 row.sh(left + 1, &format!("ip route add 10.0.{far}.0/24 via 10.0.{left}.1"));
+                row.sh(left + 1, &format!("ip route add 2001:db8:0:{far}::/64 via 2001:db8:0:{left}::1"));
             }
         }
         Some(row)
     }
 
+    /// The same row, for packets of a family under headers of another.
+    pub fn of(&self, (outer, inner): (Family, Family)) -> Self {
+        Self { nodes: self.nodes.clone(), outer, inner }
+    }
+
     /// The last node's address.
-    pub fn far(&self) -> Ipv4Addr {
-        Ipv4Addr::new(10, 0, self.nodes.len() as u8 - 2, 2)
+    pub fn far(&self) -> IpAddr {
+        left_address(self.inner, self.last())
     }
 
     /// The network that the last node is in.
     pub fn prefix(&self) -> ipnet::IpNet {
-        ipnet::Ipv4Net::new(self.far(), 24).unwrap().trunc().into()
+        let bits = if self.inner == Family::Ipv4 { 24 } else { 64 };
+        ipnet::IpNet::new(self.far(), bits).unwrap().trunc()
+    }
+
+    /// The address that a router has as a relay.
+    pub fn relay(&self, node: usize) -> IpAddr {
+        left_address(self.outer, node)
+    }
+
+    /// A list of routers.
+    pub fn list(&self, nodes: &[usize]) -> Vec<IpAddr> {
+        nodes.iter().map(|node| self.relay(*node)).collect()
+    }
+
+    /// Bytes of the headers of so many relays, one at least.
+    pub fn headers(&self, encapsulation: Encapsulation, relays: usize) -> usize {
+        let (header, address) = if self.outer == Family::Ipv4 { (20, 4) } else { (40, 16) };
+        match encapsulation {
+            Encapsulation::Ipip => relays * header,
+            Encapsulation::Gre => relays * (header + 4),
+            Encapsulation::Gue => relays * (header + 12),
+            Encapsulation::Srv6 if relays == 1 => header,
+            Encapsulation::Srv6 => header + 8 + (relays - 1) * address,
+            Encapsulation::Ovstack => header + 32 + (relays - 1) * address,
+        }
+    }
+
+    /// Bytes of the headers of a datagram of the packets' family.
+    pub fn datagram_headers(&self) -> usize {
+        if self.inner == Family::Ipv4 { 28 } else { 48 }
+    }
+
+    /// The unspecified address with a port.
+    pub fn any(&self, port: u16) -> SocketAddr {
+        match self.inner {
+            Family::Ipv4 => (Ipv4Addr::UNSPECIFIED, port).into(),
+            Family::Ipv6 => (Ipv6Addr::UNSPECIFIED, port).into(),
+        }
+    }
+
+    /// Has all devices take packets of this length.
+    pub fn sets_mtu(&self, mtu: usize) {
+        for node in 0..self.last() {
+            self.sh(node, &format!("ip link set r{node} mtu {mtu}"));
+            self.sh(node + 1, &format!("ip link set l{} mtu {mtu}", node + 1));
+        }
+    }
+
+    /// Has the first node forget what it was told of paths.
+    pub fn forget(&self) {
+        self.sh(0, "ip route flush cache; ip -6 route flush cache");
     }
 
     pub fn last(&self) -> usize {
@@ -125,7 +216,9 @@ impl Row {
         (1..self.last())
             .map(|node| {
                 let sides = [format!("l{node}"), format!("r{node}")].map(|name| self.device(node, &name));
-                self.within(node, || Relay::attach(&sides, relay(node), SHARED, &KINDS).unwrap())
+                let own = RelayAddresses::from(left_address(Family::Ipv4, node));
+                let own = own.with(left_address(Family::Ipv6, node));
+                self.within(node, || Relay::attach(&sides, own, SOURCES, &Encapsulation::ALL).unwrap())
             })
             .collect()
     }
@@ -136,7 +229,8 @@ impl Row {
         let receiver = self.within(self.last(), || bound(|| UdpSocket::bind((far, 7000))));
         receiver.set_read_timeout(Some(PATIENCE)).unwrap();
         sockopt::set_socket_recv_buffer_size_force(&receiver, 64 << 20).unwrap();
-        let sender = self.within(0, || bound(|| UdpSocket::bind("0.0.0.0:5000")));
+        let any = self.any(5000);
+        let sender = self.within(0, || bound(|| UdpSocket::bind(any)));
         sender.connect((far, 7000)).unwrap();
         (receiver, sender)
     }
@@ -197,31 +291,20 @@ pub fn whole(encapsulation: Encapsulation) -> Options {
     Options { superpackets: Superpackets::Whole, ..Options::new(SHARED, encapsulation) }
 }
 
-/// The address that a router has as a relay.
-pub fn relay(node: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, node as u8 - 1, 2)
-}
-
-/// A list of routers.
-pub fn list(nodes: &[usize]) -> Vec<IpAddr> {
-    nodes.iter().map(|node| relay(*node).into()).collect()
-}
-
-/// Bytes of one relay's headers.
-pub fn stride(encapsulation: Encapsulation) -> usize {
-    match encapsulation {
-        Encapsulation::Ipip => 20,
-        Encapsulation::Gre => 24,
-        Encapsulation::Gue => 32,
+/// The address of the device on a node's left.
+pub fn left_address(family: Family, node: usize) -> IpAddr {
+    match family {
+        Family::Ipv4 => Ipv4Addr::new(10, 0, node as u8 - 1, 2).into(),
+        Family::Ipv6 => Ipv6Addr::new(0x2001, 0xdb8, 0, node as u16 - 1, 0, 0, 0, 2).into(),
     }
 }
 
-/// The address of the device on a node's left.
+/// The station of the device on a node's left.
 pub fn left_station(node: usize) -> [u8; 6] {
     [2, 0, 0, 0, node as u8, 1]
 }
 
-/// The address of the device on a node's right.
+/// The station of the device on a node's right.
 pub fn right_station(node: usize) -> [u8; 6] {
     [2, 0, 0, 0, node as u8, 2]
 }

@@ -81,10 +81,12 @@ impl Flows {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mapped;
     use super::*;
 
     fn key(number: u8) -> FlowKey {
-        FlowKey { source: [10, 0, 0, 1], destination: [10, 0, 0, 2], ports: [0, number, 0, 9], protocol: 17 }
+        let (source, destination) = (mapped([10, 0, 0, 1].into()), mapped([10, 0, 0, 2].into()));
+        FlowKey { source, destination, ports: [0, number, 0, 9], protocol: 17 }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Of packets it sees what decides: the flow, and how long they are. [`pushed`](super::pushed) writes the bytes.
 
 use super::flows::Flows;
+use super::prefixes::Prefixes;
 use super::tables::{Flow, FlowKey, ListCount, ListSet, PathDrop, selector};
 use super::{chosen, hash_of};
 use std::collections::{BTreeMap, HashMap};
@@ -14,26 +15,6 @@ use std::sync::Arc;
 
 /// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
-
-/// From prefixes of destinations to sets.
-#[derive(Debug, Clone, Default)]
-pub struct Prefixes(BTreeMap<u32, HashMap<u32, u32>>);
-
-impl Prefixes {
-    /// Turns a prefix, of which so many bits count, to a set.
-    pub fn insert(&mut self, address: [u8; 4], bits: u32, set: u32) {
-        self.0.entry(bits).or_default().insert(masked(address, bits), set);
-    }
-
-    /// The set of the longest prefix that an address is of.
-    pub fn longest(&self, address: [u8; 4]) -> Option<u32> {
-        self.0.iter().rev().find_map(|(bits, sets)| sets.get(&masked(address, *bits)).copied())
-    }
-}
-
-fn masked(address: [u8; 4], bits: u32) -> u32 {
-    u32::from_be_bytes(address) & u32::MAX.checked_shl(32 - bits).unwrap_or(0)
-}
 
 /// The tables that are written from outside. Devices that steer alike may share them.
 #[derive(Debug, Clone, Default)]

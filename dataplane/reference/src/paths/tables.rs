@@ -7,17 +7,23 @@
 //!
 //! A stack is all headers of a relay list as they lie on the wire. Sets and stacks are written while nobody can read them;
 //! then the prefix is turned to the new set, so that no packet sees half of one.
+//!
+//! Addresses are of IPv6, those of IPv4 [mapped](super::mapped).
 
+use super::family::{Family, mapped};
 use crate::declare::{numbers, reasons, tables};
 use std::cmp::Ordering;
+use std::net::IpAddr;
 
 tables! {
     /// A prefix of destinations.
     pub struct PrefixKey as "prefix_key" {
-        /// How many bits count.
+        /// How many bits count, those of the family among them.
         pub bits: u32,
+        /// One of [`family`]: no prefix of IPv6, however short, has addresses of IPv4.
+        pub family: u32,
         /// The address.
-        pub address: [u8; 4],
+        pub address: [u8; 16],
     }
 
     /// A relay list of a set.
@@ -44,29 +50,29 @@ tables! {
 
     /// All headers of a relay list, but for what follows from the packet.
     pub struct Stack as "stack" {
-        /// One behind the other, the first relay's first.
+        /// One behind the other, the first relay's first. They carry packets of their own family.
         pub header: [u8; size::STACK as usize],
         /// Of each IPv4 header the sum of its words, with nought for its length, TOS and checksum.
         pub sums: [u32; size::RELAYS as usize],
-        /// How many relays there are; none is plain routing.
+        /// How many IP headers there are; none is plain routing.
         pub count: u32,
         /// Bytes of all headers.
         pub length: u32,
         /// One of [`encapsulation`](crate::tables::encapsulation).
         pub encapsulation: u32,
-        /// Nought.
-        pub reserved: u32,
+        /// One of [`family`].
+        pub family: u32,
     }
 
     /// A flow.
     pub struct FlowKey as "flow_key" {
         /// From where.
-        pub source: [u8; 4],
+        pub source: [u8; 16],
         /// To where.
-        pub destination: [u8; 4],
+        pub destination: [u8; 16],
         /// Both ports as on the wire; nought of protocols without, and of fragments.
         pub ports: [u8; 4],
-        /// The IP protocol.
+        /// The IP protocol; of IPv6 what comes right behind its header.
         pub protocol: u32,
     }
 
@@ -86,10 +92,12 @@ tables! {
 
     /// What a device's programs do.
     pub struct Steering as "steering" {
-        /// The source of all headers that are put before packets.
+        /// The source of all headers of IPv4 that are put before packets.
         pub source: [u8; 4],
         /// The longest packet that may leave, its stack included; nought: what the device says at each packet.
         pub mtu: u32,
+        /// The source of all headers of IPv6.
+        pub source_ipv6: [u8; 16],
         /// Whether superpackets may go under more than one header.
         pub superpackets: u32,
         /// Nought.
@@ -101,9 +109,9 @@ tables! {
     /// What a relay takes.
     pub struct RelayKey as "relay_key" {
         /// The relay's address.
-        pub own: [u8; 4],
+        pub own: [u8; 16],
         /// The source that may send to it.
-        pub source: [u8; 4],
+        pub source: [u8; 16],
     }
 
     /// How much was sent by a stack.
@@ -126,16 +134,28 @@ numbers! {
         pub const FLOW_BASED = 2;
     }
 
+    /// Families of addresses, as IP's version has them.
+    pub mod family as "FAMILY" {
+        /// IPv4.
+        pub const IPV4 = 4;
+        /// IPv6.
+        pub const IPV6 = 6;
+    }
+
     /// Sizes of parts of tables.
     pub mod size as "PATHS" {
         /// Relay lists of a prefix: the 64 roots of a fat-tree of 16 ports.
         pub const LISTS = 64;
         /// Relays of a list.
         pub const RELAYS = 16;
-        /// Bytes of the longest stack: relays of GUE over UDP and IPv4.
-        pub const STACK = 512;
+        /// Bytes of the longest stack: relays of GUE over UDP and IPv6.
+        pub const STACK = 832;
         /// The UDP port of GUE, as C knows it.
         pub const GUE_PORT = 6080;
+        /// Likewise, that of ovstack.
+        pub const OVSTACK_PORT = 60002;
+        /// The ovstack application of relay lists.
+        pub const LIST_APPLICATION = 8;
     }
 }
 
@@ -156,6 +176,24 @@ reasons! {
         Refused as "refused" = "REFUSED",
         /// Marked by a switch for congestion, which cannot be told to what is inside.
         Congestion as "congestion" = "CONGESTION",
+        /// A relay list that leads to where it is, or has no hops left.
+        Loop as "loop" = "LOOP",
+    }
+}
+
+impl PrefixKey {
+    /// The key of a prefix with so many bits.
+    pub fn new(address: IpAddr, bits: u8) -> Self {
+        let family = Family::of(address);
+        let before = if family == Family::Ipv4 { 32 + 96 } else { 32 };
+        Self { bits: before + u32::from(bits), family: family.number(), address: mapped(address) }
+    }
+}
+
+impl RelayKey {
+    /// What a relay of an address takes from a source of the same family.
+    pub fn new(own: IpAddr, source: IpAddr) -> Self {
+        Self { own: mapped(own), source: mapped(source) }
     }
 }
 

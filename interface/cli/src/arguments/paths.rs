@@ -1,9 +1,9 @@
 //! Commands on the paths of this host's packets.
 
 use clap::{Args, Subcommand, ValueEnum};
+use plait_dataplane_paths::Encapsulation;
 use plait_dataplane_paths::protocol::Policy;
-use plait_dataplane_paths::{Encapsulation, SHARED_SOURCE};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 /// Which agent is spoken to.
 #[derive(Args)]
@@ -26,10 +26,11 @@ pub enum PathsCommand {
     /// Have packets to a prefix go by relays, on one more list, in iplb's words
     #[command(
         after_help = "Examples:\n  plait paths add prefix 172.16.0.0/24 relay 10.0.0.1,10.0.0.4 type gre\n  \
-plait paths add prefix 172.16.0.0/24 relay 10.0.0.2 type gre select weighted weight 3"
+plait paths add prefix 172.16.0.0/24 relay 10.0.0.2 type gre select weighted weight 3\n  \
+plait paths add prefix 2001:db8:16::/64 relay 2001:db8::1,2001:db8::4 type gre"
     )]
     Add {
-        /// `prefix P relay A,B [type gre|ipip|gue] [select hash|weighted|round-robin|flow-based] [weight N]`; `relay direct` is
+        /// `prefix P relay A,B [type gre|ipip|gue|srv6|ovstack] [select hash|weighted|round-robin|flow-based] [weight N]`; `relay direct` is
         /// plain routing
         #[arg(required = true)]
         words: Vec<String>,
@@ -65,9 +66,9 @@ plait paths agent --remove                        leave the host as it was found
         /// `udp`, `tcp`, or a number
         protocol: String,
         /// Who sends
-        source: SocketAddrV4,
+        source: SocketAddr,
         /// Who receives
-        destination: SocketAddrV4,
+        destination: SocketAddr,
         /// The list, counted from nought, as `plait paths show` has them
         #[arg(long)]
         to: u32,
@@ -102,10 +103,11 @@ pub struct PathAgentArguments {
     /// A device whose packets are steered as they leave; may be said again
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
-    /// The source of all headers, an address that nobody has
-    #[arg(long, value_name = "ADDRESS", default_value_t = SHARED_SOURCE)]
-    pub source: Ipv4Addr,
-    /// What stands between headers, where nothing else is said: `gre`, `ipip` or `gue`
+    /// The source of all headers, an address that nobody has; may be said once of IPv4 and once of IPv6. 203.0.113.1 and
+    /// 100::1 where it is not
+    #[arg(long, value_name = "ADDRESS")]
+    pub source: Vec<IpAddr>,
+    /// What stands between headers, where nothing else is said: `gre`, `ipip`, `gue`, `srv6` or `ovstack`
     #[arg(long = "type", value_name = "TYPE", default_value_t = Encapsulation::Gre)]
     pub encapsulation: Encapsulation,
     /// Which list a flow goes by, where nothing else is said: `hash`, `round-robin` or `flow-based`
@@ -117,9 +119,9 @@ pub struct PathAgentArguments {
     /// Keep superpackets whole under any stack: for relays of Plait alone
     #[arg(long)]
     pub whole: bool,
-    /// Be a relay: take headers for this address off
+    /// Be a relay: take headers for this address off; may be said once of IPv4 and once of IPv6
     #[arg(long, value_name = "ADDRESS")]
-    pub relay: Option<Ipv4Addr>,
+    pub relay: Vec<IpAddr>,
     /// A device that leads outside: nothing may come in by it with the stacks' source; may be said again
     #[arg(long, value_name = "DEVICE")]
     pub border: Vec<String>,

@@ -8,8 +8,9 @@ use plait_control_paths::{Method, RelayList, Settings};
 use plait_dataplane_ospf::Source;
 use plait_dataplane_paths::agent::{Agent, AgentError, AgentOptions, LearningOptions, Places, remove};
 use plait_dataplane_paths::protocol::{FlowRow, PrefixRow, Reply, Request, Status};
-use plait_dataplane_paths::{Client, Superpackets};
+use plait_dataplane_paths::{Client, RelayAddresses, Sources, Superpackets};
 use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub fn ask(agent: &str, request: Request, most: usize, output: &Output) -> Resul
 }
 
 /// How it is written.
-const FORMS: &str = "write `add prefix P relay A,B [type gre|ipip|gue] [select hash|weighted|round-robin|flow-based] \
+const FORMS: &str = "write `add prefix P relay A,B [type gre|ipip|gue|srv6|ovstack] [select hash|weighted|round-robin|flow-based] \
     [weight N]`, `del prefix P [relay A,B]`, or `show`";
 
 /// What `ip lb` asks for.
@@ -125,19 +126,30 @@ fn options(arguments: PathAgentArguments, places: Places) -> Result<AgentOptions
         MethodArgument::Faithful => Method::Faithful,
         MethodArgument::FatTree => Method::FatTree(None),
     };
+    at_most_one("--source", &arguments.source)?;
+    at_most_one("--relay", &arguments.relay)?;
     let settings = Settings { k: arguments.k.into(), method, ..Settings::default() };
     Ok(AgentOptions {
         devices: arguments.device,
-        source: arguments.source,
+        sources: arguments.source.into_iter().fold(Sources::default(), Sources::with),
         encapsulation: arguments.encapsulation,
         policy: arguments.select,
         spread,
         superpackets: if arguments.whole { Superpackets::Whole } else { Superpackets::Cut },
-        relay: arguments.relay,
+        relay: arguments.relay.into_iter().fold(RelayAddresses::default(), RelayAddresses::with),
         borders: arguments.border,
         learning: LearningOptions { sources, access: arguments.access, settings },
         ..AgentOptions::new(places)
     })
+}
+
+/// Of each family one, so that no address is passed over.
+fn at_most_one(option: &str, addresses: &[IpAddr]) -> Result<(), Failure> {
+    let fours = addresses.iter().filter(|address| address.is_ipv4()).count();
+    match (fours, addresses.len() - fours) {
+        (0 | 1, 0 | 1) => Ok(()),
+        _ => Err(Failure::usage(format!("`{option}` is one address of IPv4 and one of IPv6 at most"))),
+    }
 }
 
 fn say(reply: Reply, most: usize, output: &Output) -> Result<(), Failure> {
@@ -206,15 +218,22 @@ fn flows(rows: &[FlowRow]) -> String {
     if rows.is_empty() { "no flow was heard of\n".to_owned() } else { table(&lines) }
 }
 
+/// What there is of both families.
+fn both(ipv4: Option<Ipv4Addr>, ipv6: Option<Ipv6Addr>) -> Vec<String> {
+    let four = ipv4.map(|address| address.to_string());
+    four.into_iter().chain(ipv6.map(|address| address.to_string())).collect()
+}
+
 fn fares(status: &Status) -> String {
     let mut lines = Vec::new();
     let mut line = |name: &str, value: String| lines.push(vec![name.to_owned(), value]);
     if !status.devices.is_empty() {
-        let source = status.source.map_or(String::new(), |source| format!(", headers from {source}"));
-        line("steers", format!("{}{source}", status.devices.join(", ")));
+        let sources = both(status.source, status.source_ipv6).join(" or ");
+        let from = if sources.is_empty() { sources } else { format!(", headers from {sources}") };
+        line("steers", format!("{}{from}", status.devices.join(", ")));
     }
-    if let Some(relay) = status.relay {
-        line("relay", relay.to_string());
+    for relay in both(status.relay, status.relay_ipv6) {
+        line("relay", relay);
     }
     for (name, is_whole) in &status.feeds {
         line("learns by", format!("{name}: {}", if *is_whole { "all of the fabric" } else { "not all yet" }));
@@ -264,6 +283,12 @@ mod tests {
         );
         assert_eq!(of("delete prefix 172.16.0.0/24"), Ok(Request::Del { prefix, relays: None }));
         assert_eq!(of("show prefix"), Ok(Request::Show));
+        let (prefix, relays) = ("2001:db8:16::/64".parse().unwrap(), vec!["2001:db8::1".parse().unwrap()]);
+        let (encapsulation, policy, weight) = (Some(Encapsulation::Gue), None, None);
+        assert_eq!(
+            of("add prefix 2001:db8:16::/64 relay 2001:db8::1 type gue"),
+            Ok(Request::Add { prefix, relays, encapsulation, policy, weight })
+        );
     }
 
     #[test]
@@ -271,7 +296,10 @@ mod tests {
         for (line, word) in [
             ("add prefix 172.16.0.0/24", "`relay` is missing"),
             ("add prefix 172.16.0.0/33 relay 10.0.0.1", "`172.16.0.0/33`"),
-            ("add prefix 172.16.0.0/24 relay 10.0.0.1 type vxlan", "expected `gre`, `ipip` or `gue`"),
+            (
+                "add prefix 172.16.0.0/24 relay 10.0.0.1 type vxlan",
+                "expected `gre`, `ipip`, `gue`, `srv6` or `ovstack`",
+            ),
             ("add prefix 172.16.0.0/24 relay 10.0.0.1,,10.0.0.2", "``"),
             ("del relay 10.0.0.1", "`prefix` is missing"),
             ("fly", "`fly` is no operation"),

@@ -84,10 +84,10 @@ impl TableBuilder {
         self.planes.iter().flat_map(|plane| plane.table(node, false)).collect()
     }
 
-    /// The first neighbours on shortest paths of IPv4 from a node to all others, by their indices; none to itself and to what
-    /// cannot be reached. Of several the first interface's.
-    pub fn first_hops(&self, node: NodeIndex) -> Vec<Option<NextHop>> {
-        let plane = self.planes.iter().find(|plane| matches!(plane.everywhere, IpNet::V4(_)));
+    /// The first neighbours on shortest paths of a prefix's IP version from a node to all others, by their indices; none to
+    /// itself and to what cannot be reached. Of several the first interface's.
+    pub fn first_hops(&self, node: NodeIndex, of: &IpNet) -> Vec<Option<NextHop>> {
+        let plane = self.planes.iter().find(|plane| Family::of(&plane.everywhere) == Family::of(of));
         let Some(plane) = plane else { return Vec::new() };
         let hops = plane.hops(node);
         let first = plane.first::<Box<[u64]>>(node, &hops, &plane.topology.graph.shortest_paths(node));

@@ -1,17 +1,16 @@
 //! An interface whose packets are steered.
 
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
 use plait_dataplane_paths::{
     FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways as PrefixWays,
 };
-use plait_dataplane_reference::paths::tables::{Flow, ListCount};
-use plait_dataplane_reference::paths::{Steer, SteerTables};
+use plait_dataplane_reference::paths::tables::{Flow, ListCount, PrefixKey};
+use plait_dataplane_reference::paths::{Steer, SteerTables, mapped};
 use plait_model_wire::number::protocol;
 use plait_simulator_engine::{Leaving, Reason, Selector, StackIndex};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +32,7 @@ pub(super) struct Ways {
 
 #[derive(Debug)]
 struct Prefix {
-    prefix: Ipv4Net,
+    prefix: IpNet,
     lists: Vec<RelayList>,
     is_rearranged: bool,
     stacks: Vec<u32>,
@@ -41,7 +40,7 @@ struct Prefix {
 
 impl Ways {
     /// Of prefixes, each with its ways and their stacks.
-    pub fn new(all: Vec<(Ipv4Net, PrefixWays, Stacks)>) -> Self {
+    pub fn new(all: Vec<(IpNet, PrefixWays, Stacks)>) -> Self {
         let mut tables = SteerTables::default();
         let (mut prefixes, mut relays) = (Vec::new(), Vec::new());
         for (set, (prefix, ways, lists)) in (0..).zip(all) {
@@ -50,7 +49,7 @@ impl Ways {
             relays.extend(lists.iter().map(|(relays, _)| *relays));
             tables.stacks.extend(stacks.iter().copied().zip(lists.iter().map(|(_, length)| *length)));
             tables.sets.insert(set, ways.set(&stacks));
-            tables.prefixes.insert(prefix.network().octets(), prefix.prefix_len().into(), set);
+            tables.prefixes.insert(&PrefixKey::new(prefix.network(), prefix.prefix_len()), set);
             let is_rearranged = ways.selector == Policy::FlowBased;
             prefixes.push(Prefix { prefix, lists: ways.lists, is_rearranged, stacks });
         }
@@ -90,7 +89,7 @@ impl SteeredInterface {
             let lists = known.lists.iter().zip(&known.stacks);
             let report = |(relays, stack): (&RelayList, &u32)| {
                 let ListCount { packets, bytes } = self.steer.counts.get(stack).copied().unwrap_or(none);
-                ListReport { prefix: known.prefix.into(), relays: relays.clone(), packets, bytes }
+                ListReport { prefix: known.prefix, relays: relays.clone(), packets, bytes }
             };
             lists.map(report).collect::<Vec<_>>()
         };
@@ -101,7 +100,7 @@ impl SteeredInterface {
     pub fn flows(&self) -> Vec<FlowReport> {
         let report = |(key, flow): (&FlowKey, &Flow)| FlowReport {
             key: *key,
-            prefix: self.ways.prefixes.get(flow.set as usize).map(|known| known.prefix.into()),
+            prefix: self.ways.prefixes.get(flow.set as usize).map(|known| known.prefix),
             list: flow.list,
             moves: self.steer.move_of(key, flow),
             packets: flow.packets,
@@ -155,12 +154,9 @@ impl SteeredInterface {
 
 impl Selector for SteeredInterface {
     fn select(&mut self, now: Duration, packet: &Leaving) -> Result<StackIndex, Reason> {
-        let (IpAddr::V4(source), IpAddr::V4(destination)) = (packet.source, packet.destination) else {
-            return Ok(StackIndex::NONE);
-        };
         self.catch_up(now);
         let [[a, b], [c, d]] = packet.ports.map(u16::to_be_bytes);
-        let (source, destination) = (source.octets(), destination.octets());
+        let (source, destination) = (mapped(packet.source), mapped(packet.destination));
         let key = FlowKey { source, destination, ports: [a, b, c, d], protocol: protocol::UDP.into() };
         match self.steer.transmit(&key, packet.frame, packet.mtu, now.as_nanos() as u64) {
             Ok(Some(stack)) => Ok(self.ways.relays[stack as usize]),

@@ -4,14 +4,13 @@ use super::lists::{size, statics};
 use super::resolve::{Learn, Resolved, resolve};
 use crate::plan::{PathLearning, PathsState, RouteState, State};
 use crate::section::{MethodWord, Paths};
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_model_topology::address::{Assignment, segments};
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::{Network, NodeIndex, Port, Routing};
 use plait_model_topology::route::TableBuilder;
 use plait_model_topology::section as decode_section;
 use plait_model_topology::vocabulary::Role;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Puts the paths of a network into the state that realises it.
@@ -36,16 +35,15 @@ pub(crate) fn put_in(
         if !is_host && relay.is_none() && borders.is_empty() {
             continue;
         }
-        let devices = devices(network, assignment, index);
         let made = PathsState {
-            devices: if is_host { devices.clone() } else { Vec::new() },
+            devices: if is_host { devices(network, assignment, index, |_| true) } else { Vec::new() },
             source: paths.source,
             encapsulation: paths.encapsulation,
             policy: paths.policy,
             spread_micros: paths.spread.as_micros() as u64,
             relay,
             borders,
-            learning: learning(&paths, network, index, devices, fabric).filter(|_| is_host),
+            learning: learning(&paths, network, assignment, index, fabric).filter(|_| is_host),
             statics: all.remove(&index).map(Arc::unwrap_or_clone).unwrap_or_default(),
         };
         if let Some(known) = state.nodes.get_mut(&node.name) {
@@ -62,7 +60,7 @@ pub(crate) fn put_in(
         routes(state, &paths, network, assignment);
     }
     for (relay, address) in &paths.relays {
-        state.hosts.push(((*address).into(), format!("{}-relay", network.nodes[*relay].name)));
+        state.hosts.push((*address, format!("{}-relay", network.nodes[*relay].name)));
     }
     Ok(())
 }
@@ -77,40 +75,44 @@ fn overlapping(
     let entry = network.sections.entries.iter().find(|entry| entry.key == "paths");
     let section = entry.map_or(network.sections.span, |entry| entry.key_span);
     let all = || (0..network.nodes.len()).flat_map(|node| assignment.all(node));
-    let source = IpAddr::from(paths.source);
+    let source = paths.source;
     if let Some(other) = all().find(|net| net.contains(&source)) {
         let span = written.source.map_or(section, |source| source.span);
         let text = format!("{source}, the source of headers, is of {} of the network", other.trunc());
         return Some(Diagnostic::new(span, text).help("choose a `source` that nobody has"));
     }
-    let pool = IpNet::V4(paths.network);
+    let pool = paths.network;
     let other = all().find(|net| pool.contains(&net.addr()) || net.contains(&pool.network()))?;
     let span = written.network.map_or(section, |pool| pool.span);
     let text = format!("{pool} meets {} of the network", other.trunc());
     Some(Diagnostic::new(span, text).help("choose a `network` for relays that nothing else has"))
 }
 
-/// A node's interfaces that have IPv4.
-fn devices(network: &Network, assignment: &Assignment, node: NodeIndex) -> Vec<String> {
-    let has_ipv4 = |interface: &usize| {
-        let port = Port { node, interface: *interface };
-        assignment.addresses(port).iter().any(|net| matches!(net, IpNet::V4(_)))
-    };
+/// A node's interfaces that have such addresses.
+fn devices(
+    network: &Network,
+    assignment: &Assignment,
+    node: NodeIndex,
+    such: impl Fn(&IpNet) -> bool,
+) -> Vec<String> {
+    let has_any =
+        |interface: &usize| assignment.addresses(Port { node, interface: *interface }).iter().any(&such);
     let interfaces = &network.nodes[node].interfaces;
-    (0..interfaces.len()).filter(has_ipv4).map(|interface| interfaces[interface].name.clone()).collect()
+    (0..interfaces.len()).filter(has_any).map(|interface| interfaces[interface].name.clone()).collect()
 }
 
 fn learning(
     paths: &Resolved,
     network: &Network,
+    assignment: &Assignment,
     node: NodeIndex,
-    devices: Vec<String>,
     fabric: (usize, usize),
 ) -> Option<PathLearning> {
     let Routing::Frr(routing) = &network.routing else { return None };
     if paths.learn != Learn::Ospf {
         return None;
     }
+    let devices = devices(network, assignment, node, |net| matches!(net, IpNet::V4(_)));
     let seconds = |span: plait_model_quantity::TimeSpan| span.as_nanos() / 1_000_000_000;
     let of = &network.nodes[node].interfaces;
     let is_alone = |name: &String| {
@@ -141,16 +143,20 @@ pub fn is_point_to_point(network: &Network, port: Port) -> bool {
 /// Static routes to relays' own addresses. Who sends everything one way needs none.
 fn routes(state: &mut State, paths: &Resolved, network: &Network, assignment: &Assignment) {
     let builder = TableBuilder::new(network, assignment);
+    let everywhere = match paths.network {
+        IpNet::V4(_) => IpNet::from(Ipv4Net::default()),
+        IpNet::V6(_) => Ipv6Net::default().into(),
+    };
     for (index, node) in network.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Switch) {
         let Some(known) = state.nodes.get_mut(&node.name) else { continue };
-        if known.routes.iter().any(|route| route.to == IpNet::V4(Ipv4Net::default())) {
+        if known.routes.iter().any(|route| route.to == everywhere) {
             continue;
         }
-        let hops = builder.first_hops(index);
+        let hops = builder.first_hops(index, &paths.network);
         for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != index) {
             let Some(hop) = hops[*relay] else { continue };
             known.routes.insert(RouteState {
-                to: IpNet::from(IpAddr::from(*address)),
+                to: IpNet::from(*address),
                 via: hop.via,
                 interface: Some(node.interfaces[hop.interface].name.clone()),
                 congestion_control: None,

@@ -3,6 +3,7 @@
 use super::resolve::{Learn, Resolved};
 use ipnet::IpNet;
 use plait_control_paths::{Fabric, Link, Plan, RelayList, Switch, Table};
+use plait_dataplane_paths::Family;
 use plait_dataplane_paths::protocol::Static;
 use plait_model_topology::Network;
 use plait_model_topology::address::{Assignment, subnets};
@@ -45,7 +46,7 @@ pub fn statics(
         }
     }
     for (host, prefixes) in &paths.by_hand {
-        let address = |relay: &NodeIndex| paths.relays.get(relay).map(|own| (*own).into());
+        let address = |relay: &NodeIndex| paths.relays.get(relay).copied();
         let own = Arc::make_mut(all.entry(*host).or_default());
         for (prefix, lists) in prefixes {
             let lists = lists.iter().map(|list| list.iter().filter_map(address).collect()).collect();
@@ -76,14 +77,16 @@ impl View {
             routers.iter().enumerate().map(|(at, node)| (*node, at)).collect();
         let mut prefixes = vec![Vec::new(); routers.len()];
         let (mut links, mut routers_of) = (Vec::new(), BTreeMap::new());
-        for subnet in
-            subnets(network, assignment).into_iter().filter(|subnet| matches!(subnet.prefix, IpNet::V4(_)))
-        {
+        for subnet in subnets(network, assignment) {
             let ports: Vec<Port> = subnet.members.iter().map(|(port, _)| *port).collect();
             let here: Vec<Port> = ports.iter().copied().filter(|port| is_router(port.node)).collect();
             let others: BTreeSet<NodeIndex> = here.iter().map(|port| port.node).collect();
             if let (1, Some(router)) = (others.len(), here.first()) {
                 prefixes[place[&router.node]].push(subnet.prefix);
+            }
+            // Packets may be of either family; their headers go where those of the relays' do.
+            if Family::of(subnet.prefix.network()) != Family::of(paths.network.network()) {
+                continue;
             }
             for from in &here {
                 for to in here.iter().filter(|to| to.node != from.node) {
@@ -102,7 +105,7 @@ impl View {
         let switch = |(at, node): (usize, &NodeIndex)| Switch {
             // In the order of the file.
             id: Ipv4Addr::from(at as u32 + 1),
-            relay: paths.relays.get(node).map(|own| (*own).into()),
+            relay: paths.relays.get(node).copied(),
             prefixes: std::mem::take(&mut prefixes[at]),
         };
         let switches = routers.iter().enumerate().map(switch).collect();

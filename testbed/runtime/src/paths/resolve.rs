@@ -1,17 +1,17 @@
 //! What `paths:` means in a network, with every default applied and every name resolved.
 
 use crate::section::{LearnWord, MethodWord, NodeName, Paths};
-use ipnet::{IpNet, Ipv4Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_control_paths::{Method, Settings};
 use plait_dataplane_paths::protocol::Policy;
-use plait_dataplane_paths::{Encapsulation, SHARED_SOURCE};
+use plait_dataplane_paths::{Encapsulation, Family, Sources};
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
 use plait_model_topology::network::{NodeIndex, Routing};
 use plait_model_topology::vocabulary::Role;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// Who says which paths there are.
@@ -31,7 +31,7 @@ pub struct Resolved {
     /// The hosts that choose.
     pub hosts: Vec<NodeIndex>,
     /// The routers that take headers off, and the addresses that headers name them by.
-    pub relays: BTreeMap<NodeIndex, Ipv4Addr>,
+    pub relays: BTreeMap<NodeIndex, IpAddr>,
     /// Who says which paths there are.
     pub learn: Learn,
     /// What stands between headers.
@@ -43,9 +43,9 @@ pub struct Resolved {
     /// How relays are found, as written.
     pub method: MethodWord,
     /// The source of all headers.
-    pub source: Ipv4Addr,
+    pub source: IpAddr,
     /// The prefix of the relays' addresses.
-    pub network: Ipv4Net,
+    pub network: IpNet,
     /// What a flow that moves waits for.
     pub spread: Duration,
     /// Lists by hand: relays of hosts, by prefix.
@@ -55,6 +55,14 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// The same by a header for each relay: one for all is the usual type then.
+    pub fn with_a_header_for_each(self) -> Self {
+        match self.encapsulation.headers(2) {
+            2 => self,
+            _ => Self { encapsulation: Encapsulation::Gre, ..self },
+        }
+    }
+
     /// Whether a node listens to routers to learn paths.
     pub fn listens(&self, node: NodeIndex) -> bool {
         self.learn == Learn::Ospf && self.hosts.contains(&node)
@@ -65,6 +73,17 @@ impl Resolved {
 const MOST_PATHS: u8 = 64;
 /// Relays' addresses, where the file names no prefix.
 const NETWORK: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 255, 0, 0), 16);
+/// Those of IPv6. Choice: beside the network that nodes get addresses of where a file asks for no other.
+const NETWORK_IPV6: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0xfd00, 0x255, 0, 0, 0, 0, 0, 0), 64);
+
+/// Addresses of a prefix that a node may have, the first one first.
+fn usable(prefix: IpNet) -> Box<dyn Iterator<Item = IpAddr>> {
+    match prefix {
+        IpNet::V4(prefix) => Box::new(prefix.hosts().map(IpAddr::from)),
+        // The first one is for any router (RFC 4291 section 2.6.1).
+        IpNet::V6(prefix) => Box::new(prefix.hosts().skip(1).map(IpAddr::from)),
+    }
+}
 
 /// What paths of a file mean.
 ///
@@ -88,13 +107,22 @@ impl Resolver<'_> {
 
     fn paths(&mut self, written: &Paths) -> Resolved {
         let hosts = self.nodes(written.hosts.as_deref(), Role::Host, "a host");
-        let pool = written.network.unwrap_or(Spanned::new(NETWORK, Span::default()));
+        let encapsulation = written.encapsulation.map_or(Encapsulation::Gre, |word| word.value.0);
+        let pool = self.pool(written, encapsulation);
+        let family = Family::of(pool.value.network());
+        if let Some(source) = written.source.filter(|source| Family::of(source.value) != family) {
+            let text = format!(
+                "{} is the source of no header: relays' addresses are of {}",
+                source.value, pool.value
+            );
+            self.fault(source.span, text, "write a `source` of the same family as `network`");
+        }
         let relays = self.nodes(written.relays.as_deref(), Role::Router, "a router");
-        if relays.len() >= pool.value.hosts().count() {
+        if usable(pool.value).take(relays.len() + 1).count() <= relays.len() {
             let text = format!("{} has no addresses for {} relays", pool.value, relays.len());
             self.fault(pool.span, text, "write a shorter prefix");
         }
-        let relays: BTreeMap<_, _> = relays.into_iter().zip(pool.value.hosts()).collect();
+        let relays: BTreeMap<_, _> = relays.into_iter().zip(usable(pool.value)).collect();
         if let Some(k) = written.k.filter(|k| !(1..=MOST_PATHS).contains(&k.value)) {
             self.fault(
                 k.span,
@@ -106,7 +134,7 @@ impl Resolver<'_> {
             let help = "write `hash`, `round-robin` or `flow-based`; `plait paths add` gives weights";
             self.fault(select.span, "paths that are learnt have no weights", help);
         }
-        let learn = self.learn(written);
+        let learn = self.learn(written, family);
         let method = match written.method {
             MethodWord::Sure => Method::Sure,
             MethodWord::Faithful => Method::Faithful,
@@ -119,11 +147,11 @@ impl Resolver<'_> {
             hosts,
             relays,
             learn,
-            encapsulation: written.encapsulation.map_or(Encapsulation::Gre, |word| word.0),
+            encapsulation,
             policy: written.select.map_or(Policy::Hash, |word| word.value.0),
             settings: Settings { k, method, ..Settings::default() },
             method: written.method,
-            source: written.source.map_or(SHARED_SOURCE, |source| source.value),
+            source: written.source.map_or(Sources::default().of(family), |source| source.value),
             network: pool.value,
             spread: written
                 .spread
@@ -131,12 +159,43 @@ impl Resolver<'_> {
         }
     }
 
-    /// Who says which paths there are. What daemons route, a file does not know; and without them nobody tells.
-    fn learn(&mut self, written: &Paths) -> Learn {
+    /// The prefix of relays' addresses, whose family is that of all headers.
+    fn pool(&mut self, written: &Paths, encapsulation: Encapsulation) -> Spanned<IpNet> {
+        let pools = &self.network.pools;
+        let is_srv6 = encapsulation == Encapsulation::Srv6;
+        if let Some(pool) = written.network {
+            if is_srv6 && matches!(pool.value, IpNet::V4(_)) {
+                let text = format!("{} has no segments: those of `srv6` are addresses of IPv6", pool.value);
+                self.fault(
+                    pool.span,
+                    text,
+                    format!("write a prefix such as `{NETWORK_IPV6}`, or another `type`"),
+                );
+            }
+            return pool;
+        }
+        let span = written.encapsulation.map_or(Span::default(), |word| word.span);
+        if is_srv6 && pools.ipv6.is_none() {
+            let help = "write `defaults: {ipv6: on}`, or another `type`";
+            self.fault(
+                span,
+                "segments of `srv6` are addresses of IPv6, which this network has none of",
+                help,
+            );
+        }
+        match is_srv6 || (pools.ipv4.is_none() && pools.ipv6.is_some()) {
+            true => Spanned::new(NETWORK_IPV6.into(), span),
+            false => Spanned::new(NETWORK.into(), span),
+        }
+    }
+
+    /// Who says which paths there are. What daemons route, a file does not know; and without them nobody tells. OSPF as hosts
+    /// listen to it tells of IPv4 alone.
+    fn learn(&mut self, written: &Paths, family: Family) -> Learn {
         let has_ospf = matches!(&self.network.routing, Routing::Frr(routing) if routing.ospf);
         let is_static = self.network.routing == Routing::Static;
         let usual = match () {
-            () if has_ospf => Learn::Ospf,
+            () if has_ospf && family == Family::Ipv4 => Learn::Ospf,
             () if is_static => Learn::File,
             () => Learn::None,
         };
@@ -151,6 +210,10 @@ impl Resolver<'_> {
             }
             LearnWord::Ospf if !has_ospf => {
                 self.fault(word.span, "no router speaks OSPF", "write `routing: frr`, or `learn: file`");
+            }
+            LearnWord::Ospf if family == Family::Ipv6 => {
+                let help = "write `learn: none` and `lists`, or a `network` of IPv4 for relays";
+                self.fault(word.span, "hosts learn from OSPF of relays of IPv4 alone", help);
             }
             _ => {}
         }
@@ -187,7 +250,7 @@ impl Resolver<'_> {
         &mut self,
         written: &Paths,
         hosts: &[NodeIndex],
-        relays: &BTreeMap<NodeIndex, Ipv4Addr>,
+        relays: &BTreeMap<NodeIndex, IpAddr>,
     ) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<Vec<NodeIndex>>>> {
         let mut all = BTreeMap::new();
         for (name, prefixes) in written.lists.iter().flatten() {
@@ -197,12 +260,9 @@ impl Resolver<'_> {
             }
             let mut of_host = BTreeMap::new();
             for (prefix, lists) in prefixes {
-                let Ok(net @ IpNet::V4(_)) = prefix.value.parse::<IpNet>() else {
-                    self.fault(
-                        prefix.span,
-                        format!("`{}` is no IPv4 prefix", prefix.value),
-                        "write one like `10.0.2.0/24`",
-                    );
+                let Ok(net) = prefix.value.parse::<IpNet>() else {
+                    let text = format!("`{}` is no prefix", prefix.value);
+                    self.fault(prefix.span, text, "write one like `10.0.2.0/24` or `fd00:0:2::/64`");
                     continue;
                 };
                 let mut resolved = Vec::new();

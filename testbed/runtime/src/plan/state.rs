@@ -10,7 +10,7 @@ use plait_model_overlay::{Application, NodeId};
 use plait_model_topology::vocabulary::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 /// Version of [`State`] on the control socket.
 pub const STATE_VERSION: u32 = 1;
@@ -174,7 +174,7 @@ pub struct PathsState {
     /// Interfaces whose packets are steered.
     pub devices: Vec<String>,
     /// The source of all headers.
-    pub source: Ipv4Addr,
+    pub source: IpAddr,
     /// What stands between them.
     pub encapsulation: plait_dataplane_paths::Encapsulation,
     /// Which path a flow goes by.
@@ -182,7 +182,7 @@ pub struct PathsState {
     /// What a flow that moves waits for, in microseconds.
     pub spread_micros: u64,
     /// The address that it takes headers off for.
-    pub relay: Option<Ipv4Addr>,
+    pub relay: Option<IpAddr>,
     /// Interfaces that lead outside.
     pub borders: Vec<String>,
     /// How it learns the fabric, if it does.

@@ -9,7 +9,7 @@ use plait_model_topology::document::Spanned;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// Paths that hosts choose for their packets, through routers that take headers off.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -25,7 +25,8 @@ pub struct Paths {
     pub learn: Option<Spanned<LearnWord>>,
     /// What stands between headers: `gre` when not given.
     #[serde(rename = "type")]
-    pub encapsulation: Option<PathTypeWord>,
+    #[schemars(with = "Option<PathTypeWord>")]
+    pub encapsulation: Option<Spanned<PathTypeWord>>,
     /// Which of the paths a flow goes by: `hash` when not given.
     pub select: Option<Spanned<SelectWord>>,
     /// How many paths to each router; 8 when not given.
@@ -33,12 +34,13 @@ pub struct Paths {
     /// How relays are found: `sure` when not given.
     #[serde(default)]
     pub method: MethodWord,
-    /// The source of all headers, an address that nobody has; 203.0.113.1 when not given.
+    /// The source of all headers, an address that nobody has; 203.0.113.1 or 100::1 when not given.
     #[schemars(with = "Option<String>")]
-    pub source: Option<Spanned<Ipv4Addr>>,
-    /// The prefix that relays' addresses are of, in the order of the relays; 10.255.0.0/16 when not given.
+    pub source: Option<Spanned<IpAddr>>,
+    /// The prefix that relays' addresses are of, in the order of the relays, and headers of its family; when not given
+    /// 10.255.0.0/16, with `type: srv6` and in networks of IPv6 alone fd00:255::/64.
     #[schemars(with = "Option<String>")]
-    pub network: Option<Spanned<ipnet::Ipv4Net>>,
+    pub network: Option<Spanned<ipnet::IpNet>>,
     /// By how much a packet may be later by one path than by another: what a flow that moves waits for; 10ms when not given.
     pub spread: Option<Spanned<TimeSpan>>,
     /// Lists by hand: of hosts, of prefixes, each a list of relays. They count before what is learnt.

@@ -1,0 +1,265 @@
+//! What hosts put before packets.
+
+use crate::packets::*;
+use plait_dataplane_bpf::{PathProgram, Verdict, path_names};
+use plait_dataplane_reference::paths::tables::*;
+use plait_dataplane_reference::paths::{Family, Steer, SteerTables, chosen, flow_of, hash_of, pushed};
+use plait_dataplane_reference::tables::encapsulation;
+use plait_model_wire::number::protocol;
+use plait_model_wire::{checksum, icmp, ipv4, ipv6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+#[test]
+fn a_stack_of_any_height_is_as_if_each_header_was_pushed_alone() {
+    let Some(programs) = programs_of(4000) else { return };
+    let cases = pairs().flat_map(|pair| kinds(pair.0).into_iter().map(move |kind| (pair, kind)));
+    for ((outer, inner), kind) in cases {
+        for count in 1..=16 {
+            put(&programs, prefix(inner), 1, selector::HASH, &[stack(outer, count, kind)]);
+            for (payload, tos) in [(0, 0), (1, 2), (512, 3), (1400, 0xb8)] {
+                let packet = packet(far(inner), 5000 + payload as u16, payload, tos);
+                let hash = hash_of(&flow_of(&packet).unwrap());
+                let ran = programs.run(PathProgram::Steer, &frame(&packet)).unwrap();
+                assert_eq!(ran.verdict, Verdict::Next, "{:?}", programs.drops());
+                assert_eq!(
+                    ran.packet,
+                    frame(&pushed(&packet, shared(outer), &relays(outer, count), kind, hash).unwrap()),
+                    "{inner:?} under {kind} × {count} of {outer:?}, {payload} bytes"
+                );
+            }
+        }
+    }
+    assert!(programs.drops().unwrap().is_empty());
+}
+
+#[test]
+fn the_longest_prefix_counts_and_all_else_goes_as_it_was() {
+    let Some(programs) = programs() else { return };
+    let more = |destination: IpAddr| {
+        let whole = frame(&packet(destination, 5000, 10, 0));
+        programs.run(PathProgram::Steer, &whole).unwrap().packet.len() - whole.len()
+    };
+    for family in Family::ALL {
+        let one = family.header();
+        let stack = |count| stack(family, count, encapsulation::IPIP);
+        let (near, other, none): (IpAddr, IpAddr, IpAddr) = match family {
+            Family::Ipv4 => ([172, 16, 3, 0].into(), [172, 16, 9, 9].into(), [172, 17, 0, 1].into()),
+            Family::Ipv6 => (
+                Ipv6Addr::new(0x2001, 0xdb8, 16, 3, 0, 0, 0, 0).into(),
+                Ipv6Addr::new(0x2001, 0xdb8, 16, 9, 0, 0, 0, 9).into(),
+                Ipv6Addr::new(0x2001, 0xdb8, 17, 0, 0, 0, 0, 1).into(),
+            ),
+        };
+        let bits = if family == Family::Ipv4 { 24 } else { 64 };
+        put(&programs, prefix(family), 1, selector::HASH, &[stack(1)]);
+        put(&programs, PrefixKey::new(near, bits), 2, selector::HASH, &[stack(2)]);
+        assert_eq!((more(other), more(far(family)), more(none)), (one, 2 * one, 0));
+        // Nor gets what has its stack another one.
+        let far = far(family);
+        let stacked = pushed(&packet(far, 5000, 10, 0), shared(family), &[far], encapsulation::IPIP, 0);
+        let stacked = frame(&stacked.unwrap());
+        assert_eq!(programs.run(PathProgram::Steer, &stacked).unwrap().packet, stacked);
+    }
+}
+
+#[test]
+fn the_shortest_prefix_of_ipv6_has_no_address_of_ipv4() {
+    let Some(programs) = programs() else { return };
+    let all = PrefixKey::new(Ipv6Addr::UNSPECIFIED.into(), 0);
+    put(&programs, all, 1, selector::HASH, &[stack(Family::Ipv6, 1, encapsulation::IPIP)]);
+    let steered = |family| {
+        let whole = frame(&packet(far(family), 5000, 10, 0));
+        programs.run(PathProgram::Steer, &whole).unwrap().packet != whole
+    };
+    assert_eq!(Family::ALL.map(steered), [false, true]);
+    let all = PrefixKey::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    put(&programs, all, 2, selector::HASH, &[stack(Family::Ipv4, 1, encapsulation::IPIP)]);
+    assert_eq!(Family::ALL.map(steered), [true, true]);
+}
+
+#[test]
+fn what_neighbours_say_to_each_other_stays_on_their_link() {
+    let Some(programs) = programs() else { return };
+    let all = PrefixKey::new(Ipv6Addr::UNSPECIFIED.into(), 0);
+    put(&programs, all, 1, selector::HASH, &[stack(Family::Ipv6, 1, encapsulation::GRE)]);
+    let is_steered = |destination: IpAddr, kind: u8| {
+        let mut packet = vec![0; 24];
+        packet[0] = kind;
+        wrap(&mut packet, destination, protocol::ICMPV6, 0);
+        let whole = frame(&packet);
+        programs.run(PathProgram::Steer, &whole).unwrap().packet != whole
+    };
+    // Solicitations and advertisements, also those for a neighbour's own address; echoes go by relays.
+    for (kind, steered) in [(128, true), (133, false), (135, false), (136, false), (137, false), (138, true)]
+    {
+        assert_eq!(is_steered(far(Family::Ipv6), kind), steered, "{kind}");
+    }
+    for link in ["ff02::1:ff00:4", "ff05::1:3", "fe80::4"] {
+        assert!(!is_steered(link.parse().unwrap(), 128), "{link}");
+    }
+    assert!(is_steered("fec0::1".parse().unwrap(), 128));
+}
+
+#[test]
+fn each_selector_gives_flows_their_lists_and_counts_them() {
+    for family in Family::ALL {
+        let Some(programs) = programs() else { return };
+        let lists = [1, 2, 3, 4].map(|count| stack(family, count, encapsulation::GRE));
+        let list_of = |packet: &[u8]| {
+            let ran = programs.run(PathProgram::Steer, &frame(packet)).unwrap();
+            (ran.packet.len() - packet.len() - 14) / (family.header() + 4) - 1
+        };
+        let flows: Vec<_> = (0..32).map(|port| packet(far(family), 6000 + port, 10, 0)).collect();
+
+        let set = put(&programs, prefix(family), 1, selector::HASH, &lists);
+        for flow in &flows {
+            assert_eq!(list_of(flow), chosen(&set, hash_of(&flow_of(flow).unwrap())));
+        }
+        put(&programs, prefix(family), 2, selector::ROUND_ROBIN, &lists);
+        for _ in 0..2 {
+            for (turn, flow) in flows.iter().enumerate() {
+                assert_eq!(list_of(flow), turn % 4, "a flow keeps its turn");
+            }
+        }
+        put(&programs, prefix(family), 3, selector::FLOW_BASED, &lists);
+        let moved = flow_of(&flows[5]).unwrap();
+        let stays = list_of(&flows[6]);
+        for list in 0..4 {
+            programs.table(&path_names::MOVES).unwrap().set(&moved, &(3 << 32 | list)).unwrap();
+            assert_eq!(list_of(&flows[5]), list as usize);
+            assert_eq!(list_of(&flows[6]), stays);
+        }
+        let known = programs.table(&path_names::FLOWS).unwrap().get(&moved).unwrap().unwrap();
+        assert_eq!((known.packets, known.set, known.list), (7, 3, 3));
+        assert_eq!(known.bytes, 7 * frame(&flows[5]).len() as u64);
+        let sent =
+            |slot: u32| (0..4).map(|list| programs.list_count(slot * 8 + list).unwrap().packets).sum::<u64>();
+        assert_eq!((sent(1), sent(2)), (32, 64));
+        assert_eq!(programs.list_count(2 * 8).unwrap().packets, 16);
+    }
+}
+
+/// An address in the third of three prefixes, or in none.
+fn third(family: Family, third: u8, last: u8) -> IpAddr {
+    match family {
+        Family::Ipv4 => Ipv4Addr::new(172, 16, third, last).into(),
+        Family::Ipv6 => Ipv6Addr::new(0x2001, 0xdb8, 16, third.into(), 0, 0, 0, last.into()).into(),
+    }
+}
+
+#[test]
+fn the_reference_steers_packet_by_packet_as_the_program_does() {
+    let Some(programs) = programs() else { return };
+    let mut tables = SteerTables::default();
+    for (family, first) in [(Family::Ipv4, 1), (Family::Ipv6, 5)] {
+        // Of different heights, so that a packet's length says its list; one is plain routing.
+        let lists = [0, 1, 2, 5].map(|count| stack(family, count, encapsulation::GRE));
+        let bits = if family == Family::Ipv4 { 24 } else { 64 };
+        let prefixes = [
+            (prefix(family), selector::HASH),
+            (PrefixKey::new(third(family, 1, 0), bits), selector::ROUND_ROBIN),
+            (PrefixKey::new(third(family, 2, 0), bits), selector::FLOW_BASED),
+        ];
+        for (slot, (prefix, selector)) in (first..).zip(prefixes) {
+            let set = put(&programs, prefix, slot, selector, &lists);
+            tables.prefixes.insert(&prefix, slot);
+            tables.sets.insert(slot, set);
+            let stacks = set.choices.iter().zip(&lists);
+            tables.stacks.extend(stacks.map(|(choice, stack)| (choice.stack, stack.length)));
+        }
+    }
+    let mut steer = Steer::new(0, 256, tables.into());
+    let mut draw = 1u32;
+    let mut draw = |below: u32| {
+        draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (draw >> 8) % below
+    };
+    let (mut moved, mut too_big) = (0, 0);
+    for now in 1..3000u64 {
+        let family = Family::ALL[draw(2) as usize];
+        let destination = third(family, draw(4) as u8, 9);
+        let payload = if draw(8) == 0 { 1880 + draw(70) as usize } else { draw(400) as usize };
+        let packet = packet(destination, 5000 + draw(12) as u16, payload, 0);
+        let key = flow_of(&packet).unwrap();
+        let flow_based = steer.flows.get(&key).map(|flow| flow.set).filter(|set| [3, 7].contains(set));
+        if let Some(set) = flow_based.filter(|_| draw(5) == 0) {
+            let list = draw(4);
+            steer.move_flow(key, set, list);
+            let place = u64::from(set) << 32 | u64::from(list);
+            programs.table(&path_names::MOVES).unwrap().set(&key, &place).unwrap();
+            moved += 1;
+        }
+        let frame = frame(&packet);
+        let ran = programs.run(PathProgram::Steer, &frame).unwrap();
+        match steer.transmit(&key, frame.len() as u32, MTU, now) {
+            Ok(stack) => {
+                let more = stack.map_or(0, |stack| steer.tables.stacks[&stack]) as usize;
+                assert_eq!((ran.verdict, ran.packet.len()), (Verdict::Next, frame.len() + more), "{key:?}");
+            }
+            Err(reason) => {
+                assert_eq!((ran.verdict, reason), (Verdict::Redirected, PathDrop::TooBig), "{key:?}");
+                too_big += 1;
+            }
+        }
+    }
+    assert!(moved > 20 && too_big > 20, "{moved} moves, {too_big} too long");
+    let flows = programs.table(&path_names::FLOWS).unwrap();
+    assert_eq!(flows.keys().count(), steer.flows.len());
+    for (key, flow) in steer.flows.iter() {
+        let known = flows.get(key).unwrap().unwrap();
+        let of = |flow: &Flow| (flow.packets, flow.bytes, flow.set, flow.list);
+        assert_eq!(of(&known), of(flow), "{key:?}");
+    }
+    for (stack, count) in &steer.counts {
+        assert_eq!(programs.list_count(*stack).unwrap(), *count, "stack {stack}");
+    }
+    assert_eq!(programs.drops().unwrap(), steer.drops);
+}
+
+/// What a sender is told of a packet that does not fit.
+fn mtu_in(told: &[u8], inner: Family) -> u32 {
+    match inner {
+        Family::Ipv4 => {
+            let ip = ipv4::Packet::parse(&told[14..]).unwrap();
+            assert_eq!(
+                (IpAddr::from(ip.source()), IpAddr::from(ip.destination())),
+                (far(inner), host(inner))
+            );
+            assert!(ip.checksum_fits() && ip.protocol() == protocol::ICMP);
+            assert_eq!(ip.payload()[..2], [3, 4]);
+            assert_eq!(checksum::Sum::new().add(ip.payload()).folded(), 0xffff);
+            u32::from_be_bytes(*ip.payload()[4..].first_chunk().unwrap())
+        }
+        Family::Ipv6 => {
+            let ip = ipv6::Packet::parse(&told[14..]).unwrap();
+            let (source, destination) = (ip.source().into(), ip.destination().into());
+            assert_eq!((source, destination), (far(inner), host(inner)));
+            let (message, length) = (ip.payload(), ip.payload().len());
+            let sum = checksum::Sum::new().add_pseudo_header(source, destination, protocol::ICMPV6, length);
+            assert_eq!(sum.add(message).folded(), 0xffff);
+            assert_eq!((ip.next_header(), &message[..2]), (protocol::ICMPV6, &[2, 0][..]));
+            assert!(length >= icmp::Header::LENGTH + inner.header() + 8, "the ports are in it");
+            u32::from_be_bytes(*message[4..].first_chunk().unwrap())
+        }
+    }
+}
+
+#[test]
+fn what_is_too_long_with_its_stack_is_answered_with_what_fits() {
+    let Some(programs) = programs() else { return };
+    for (outer, inner) in pairs() {
+        let height = 8;
+        put(&programs, prefix(inner), 1, selector::HASH, &[stack(outer, height, encapsulation::GRE)]);
+        let run =
+            |payload| programs.run(PathProgram::Steer, &frame(&packet(far(inner), 1, payload, 0))).unwrap();
+        let fits = MTU as usize - height * (outer.header() + 4);
+        let most = fits - inner.header() - 8;
+        assert_eq!((run(most).verdict, run(most + 1).verdict), (Verdict::Next, Verdict::Redirected));
+        assert_eq!(mtu_in(&run(most + 1).packet, inner) as usize, fits);
+    }
+    // No link of IPv6 has less than 1280 bytes, whatever is left.
+    put(&programs, prefix(Family::Ipv6), 1, selector::HASH, &[stack(Family::Ipv6, 16, encapsulation::GUE)]);
+    let long = frame(&packet(far(Family::Ipv6), 1, 1400, 0));
+    assert_eq!(mtu_in(&programs.run(PathProgram::Steer, &long).unwrap().packet, Family::Ipv6), 1280);
+    assert_eq!(programs.drops().unwrap(), [(PathDrop::TooBig, 9)].into());
+}
