@@ -2,6 +2,7 @@
 /* Path control's programs. Each reads as a packet's walk.
  *
  *   steer     leaves a host:      prefix ─► set ─► flow's list ─► stack before the packet ─► its device
+ *   release   held, and let go:   ─► its device again, where `steer` knows it by its mark
  *   relay     comes to a relay:   for it, and from the shared source? ─► one header less ─► the kernel's routing
  *   border    comes from outside: says it is from the shared source? ─► dropped
  */
@@ -9,6 +10,18 @@
 #include "pop_header.h"
 #include "push_stack.h"
 #include "tell.h"
+
+/* Sends a packet to the holder, with the instant until which it holds it. */
+inline int to_holder(struct __sk_buff *skb, const struct flow *known)
+{
+	const struct holder *holder = at(holders, 0);
+	struct hold_tag tag = { .until = known->holds + steering.spread };
+
+	if (!holder || !holder->tap || bpf_skb_change_head(skb, sizeof(tag), 0) ||
+	    bpf_skb_store_bytes(skb, 0, &tag, sizeof(tag), 0))
+		return drop_of_path(PATH_DROP_REFUSED);
+	return bpf_redirect(holder->tap, 0);
+}
 
 /* Reads the header behind Ethernet's. */
 inline bool read_front(struct __sk_buff *skb, struct packet *packet)
@@ -46,7 +59,9 @@ int steer(struct __sk_buff *skb)
 	flow_of(skb, &packet, &key);
 	hash = hash_of(&key, packet.family);
 	known = bpf_map_lookup_elem(&flows, &key);
-	list = choose_list(slot, set, &key, known, hash);
+	list = choose_list(skb, slot, set, &key, known, hash);
+	if (list == HELD)
+		return known ? to_holder(skb, known) : DROPPED;
 	index = set->choices[list & (PATHS_LISTS - 1)].stack;
 	stack = at(stacks, index);
 	if (!stack)
@@ -65,6 +80,18 @@ int steer(struct __sk_buff *skb)
 	}
 	count_flow(&key, known, slot, list, index, bytes);
 	return NEXT;
+}
+
+/* What the holder lets go leaves by the device that it was to leave by. */
+SEC("tcx/ingress")
+int release(struct __sk_buff *skb)
+{
+	const struct holder *holder = at(holders, 0);
+
+	if (!holder || !holder->device)
+		return DROPPED;
+	skb->mark = steering.mark;
+	return bpf_redirect(holder->device, 0);
 }
 
 SEC("tcx/ingress")

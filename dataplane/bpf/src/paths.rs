@@ -19,6 +19,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paths.bpf.o"));
 pub enum PathProgram {
     /// Puts stacks before what leaves a host.
     Steer,
+    /// Has what was held leave by the device that it was to leave by.
+    Release,
     /// Takes a relay's header off what comes in.
     Relay,
     /// Refuses what comes from outside with the stacks' source.
@@ -30,6 +32,7 @@ impl PathProgram {
     pub fn name(self) -> &'static str {
         match self {
             Self::Steer => "steer",
+            Self::Release => "release",
             Self::Relay => "relay",
             Self::Border => "border",
         }
@@ -38,7 +41,7 @@ impl PathProgram {
     fn side(self) -> Side {
         match self {
             Self::Steer => Side::Outgoing,
-            Self::Relay | Self::Border => Side::Incoming,
+            Self::Release | Self::Relay | Self::Border => Side::Incoming,
         }
     }
 }

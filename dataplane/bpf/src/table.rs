@@ -82,6 +82,8 @@ pub mod path_names {
         pub const FLOWS: FlowKey => Flow = "flows";
         /// Where flows are moved: a set in the upper half, a list in the lower.
         pub const MOVES: FlowKey => u64 = "moves";
+        /// Who holds packets of flows that move.
+        pub const HOLDERS: u32 => Holder = "holders";
         /// Whom a relay decapsulates for, each with its encapsulations as bits.
         pub const RELAYS: RelayKey => u32 = "relays";
     }

@@ -3,7 +3,9 @@
 use crate::address;
 use crate::error::Error;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+};
 use plait_dataplane_netlink::Netlink;
 use std::fs::File;
 use std::io::{self, Write};
@@ -73,6 +75,17 @@ impl Device {
             let _ = address::remove(&self.netlink, PASSING);
         }
         Ok(())
+    }
+
+    /// Has it carry packets, and say nothing by itself: it gets no address of its own.
+    pub fn bring_up_silent(&self) -> Result<(), Error> {
+        let mut link = self.message();
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        let silent = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+        link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![silent])]));
+        let set = self.netlink.request(RouteNetlinkMessage::SetLink(link), 0);
+        set.map_err(|error| Error::Device(self.index, error))
     }
 
     fn message(&self) -> LinkMessage {

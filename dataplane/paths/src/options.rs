@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::family::Sources;
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
+use plait_control_paths::select::Rearrangement;
 use plait_dataplane_bpf::PathSizes;
 use plait_dataplane_reference::paths::tables::{ListChoice, ListSet, Stack, selector, size};
 use plait_dataplane_reference::paths::{Family, has_list};
@@ -186,6 +187,8 @@ pub struct Options {
     /// By how much a packet may be later by one list than by another: a flow is moved when it sent nothing for longer, so
     /// that nothing of it is overtaken.
     pub spread: Duration,
+    /// How long a flow that is to move waits for that, before its packets are [held](crate::Paths::hold).
+    pub patience: Duration,
     /// How large the tables are.
     pub sizes: PathSizes,
 }
@@ -196,7 +199,8 @@ impl Options {
         let (selector, superpackets) = (Selector::Hash, Superpackets::Cut);
         let spread = Duration::from_millis(10);
         let sources = sources.into();
-        Self { sources, encapsulation, selector, superpackets, spread, sizes: PathSizes::default() }
+        let patience = Rearrangement::default().patience;
+        Self { sources, encapsulation, selector, superpackets, spread, patience, sizes: PathSizes::default() }
     }
 
     /// The ways of lists, as these options have them.

@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::error::Error;
+use crate::holder::Holder;
 use crate::options::{Options, Superpackets, Ways};
 use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
@@ -13,6 +14,10 @@ use plait_dataplane_reference::paths::unmapped;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+
+/// How much later than asked a holder may let packets go, until nobody waits for it any more. Choice: what a busy machine does
+/// to a thread; while an agent is dead, a flow that moves loses what it sends for so long.
+const LATE: Duration = Duration::from_millis(250);
 
 /// What every link of IPv6 carries.
 const LEAST_MTU: u32 = 1280;
@@ -54,8 +59,10 @@ impl Paths {
             source_ipv6: options.sources.ipv6.octets(),
             mtu: 0,
             superpackets: is_whole.into(),
-            reserved: 0,
-            spread: options.spread.as_nanos().try_into().unwrap_or(u64::MAX),
+            mark: mark(),
+            spread: nanos(options.spread),
+            patience: nanos(options.patience),
+            longest_hold: nanos(options.spread.saturating_add(LATE)),
         };
         let device = Device::open(device)?;
         Ok(Self {
@@ -249,6 +256,15 @@ impl Paths {
         Ok(self.programs.table(&path_names::MOVES)?.set(key, &place)?)
     }
 
+    /// Holds packets of flows that are to move and have no gap, until what they sent before cannot be overtaken. Without it
+    /// such flows stay where they are. It ends when what this returns is dropped.
+    ///
+    /// # Errors
+    /// No `/dev/net/tun`; the kernel's refusal.
+    pub fn hold(&self) -> Result<Holder, Error> {
+        Holder::start(self.device.index, &self.programs)
+    }
+
     /// The flows that were heard of, in no order.
     ///
     /// # Errors
@@ -302,6 +318,16 @@ impl Paths {
     pub fn drops(&self) -> Result<BTreeMap<PathDrop, u64>, Error> {
         Ok(self.programs.drops()?)
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    time.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+/// A mark that is nobody else's, in all likelihood, and not nought.
+fn mark() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one("mark") as u32 | 1
 }
 
 fn prefix_key(prefix: IpNet) -> PrefixKey {

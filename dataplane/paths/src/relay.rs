@@ -8,13 +8,14 @@ use plait_dataplane_reference::paths::Family;
 use plait_dataplane_reference::paths::tables::{PathDrop, RelayKey, Steering};
 use std::collections::BTreeMap;
 use std::path::Path;
+use zerocopy::FromZeros;
 
 /// Of tables that relays and borders have and do not use.
 const NO_PATHS: PathSizes = PathSizes { prefixes: 1, sets: 1, stacks: 1, flows: 1 };
 
 fn load(sources: Sources) -> Result<PathPrograms, Error> {
     let (source, source_ipv6) = (sources.ipv4.octets(), sources.ipv6.octets());
-    let steering = Steering { source, source_ipv6, mtu: 0, superpackets: 0, reserved: 0, spread: 0 };
+    let steering = Steering { source, source_ipv6, ..Steering::new_zeroed() };
     Ok(PathPrograms::load(&steering, NO_PATHS)?)
 }
 

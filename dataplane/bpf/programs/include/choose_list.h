@@ -56,11 +56,81 @@ inline __u32 by_hash(const struct list_set *set, __u32 hash)
 	return 0;
 }
 
-/* The list of a flow. One that is known stays where it is, as long as its set does. */
-inline __u32 choose_list(__u32 number, struct list_set *set, const struct flow_key *key, const struct flow *known, __u32 hash)
+/* In place of a list: the packet goes to the holder. */
+#define HELD PATHS_LISTS
+
+/* How many packets it will be on the wire. */
+inline __u32 segments_of(const struct __sk_buff *skb)
 {
+	return skb->gso_segs ? skb->gso_segs : 1;
+}
+
+/* Holds a flow's packets from now on, if somebody does that. */
+inline __u32 hold(struct __sk_buff *skb, struct flow *known, __u64 now)
+{
+	const struct holder *holder = at(holders, 0);
+
+	if (!holder || !holder->tap)
+		return known->list;
+	known->gone = 0;
+	known->held = segments_of(skb);
+	known->holds = now;
+	return HELD;
+}
+
+/* Whether a packet must wait with others of its flow. That ends when all that were held have gone, or nobody lets them go. */
+inline bool is_held(struct __sk_buff *skb, struct flow *known, __u64 now)
+{
+	const struct holder *holder = at(holders, 0);
+
+	if (!known || !known->holds)
+		return false;
+	if (!holder || !holder->tap || known->held == known->gone || now - known->holds > steering.longest_hold) {
+		/* Where nobody let them go, it moves all the same. */
+		known->holds = 0;
+		known->heard = 0;
+		return false;
+	}
+	__sync_fetch_and_add(&known->held, segments_of(skb));
+	return true;
+}
+
+/* Whether the holder let a packet go. */
+inline bool goes_on(struct __sk_buff *skb, struct flow *known)
+{
+	if (!steering.mark || skb->mark != steering.mark)
+		return false;
+	skb->mark = 0;
+	if (known)
+		__sync_fetch_and_add(&known->gone, 1);
+	return true;
+}
+
+/* A flow that is to move. What it sent before must not be overtaken: it goes when it was silent for as long as paths differ,
+ * or when its packets were held for so long. */
+inline __u32 move_to(struct __sk_buff *skb, __u32 list, __u32 number, struct flow *known, __u64 now)
+{
+	if (!known || known->set != number)
+		return list;
+	if (known->list == list || now - known->heard > steering.spread) {
+		known->waits = 0;
+		return list;
+	}
+	if (!known->waits)
+		known->waits = now;
+	return now - known->waits > steering.patience ? hold(skb, known, now) : known->list;
+}
+
+/* The list of a flow. One that is known stays where it is, as long as its set does. */
+inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *set, const struct flow_key *key,
+			 struct flow *known, __u32 hash)
+{
+	bool was_held = goes_on(skb, known);
+	__u64 now = bpf_ktime_get_ns();
 	const __u64 *moved;
 
+	if (!was_held && is_held(skb, known, now))
+		return HELD;
 	switch (set->selector) {
 	case SELECTOR_ROUND_ROBIN:
 		if (known && known->set == number && known->list < set->count)
@@ -68,13 +138,8 @@ inline __u32 choose_list(__u32 number, struct list_set *set, const struct flow_k
 		return __sync_fetch_and_add(&set->turns, 1) % set->count;
 	case SELECTOR_FLOW_BASED:
 		moved = bpf_map_lookup_elem(&moves, key);
-		if (moved && *moved >> 32 == number && (__u32)*moved < set->count) {
-			/* What it sent before must not be overtaken: it moves when it was silent for as long as paths differ. */
-			if (!known || known->set != number || known->list == (__u32)*moved ||
-			    bpf_ktime_get_ns() - known->heard > steering.spread)
-				return *moved;
-			return known->list;
-		}
+		if (moved && *moved >> 32 == number && (__u32)*moved < set->count)
+			return was_held ? *moved : move_to(skb, *moved, number, known, now);
 	}
 	return by_hash(set, hash);
 }

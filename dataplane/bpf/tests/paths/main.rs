@@ -1,5 +1,6 @@
 //! Path control's programs on this kernel, without a device: packets in, packets out, held against the reference.
 
+mod holding;
 mod lists;
 mod packets;
 mod relaying;

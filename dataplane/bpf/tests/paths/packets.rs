@@ -8,6 +8,7 @@ use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::protocol;
 use plait_model_wire::{ethernet, ipv4, ipv6, push, udp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use zerocopy::FromZeros;
 
 pub const MTU: u32 = 2000;
 /// Those that have a header for each relay.
@@ -67,12 +68,17 @@ pub fn pairs() -> impl Iterator<Item = (Family, Family)> {
 }
 
 pub fn programs_of(mtu: u32) -> Option<PathPrograms> {
+    programs_as(Steering { mtu, ..Steering::new_zeroed() })
+}
+
+/// Programs with the usual sources of headers, and otherwise as it is said.
+pub fn programs_as(steering: Steering) -> Option<PathPrograms> {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: eBPF programs are loaded by root only");
         return None;
     }
     let (source, source_ipv6) = (SHARED.0.octets(), SHARED.1.octets());
-    let steering = Steering { source, source_ipv6, mtu, superpackets: 0, reserved: 0, spread: 0 };
+    let steering = Steering { source, source_ipv6, ..steering };
     let sizes = PathSizes { prefixes: 64, sets: 16, stacks: 64, flows: 256 };
     Some(PathPrograms::load(&steering, sizes).unwrap())
 }

@@ -21,7 +21,7 @@ pub use start::{AgentOptions, remove};
 pub use state::{State, VERSION as STATE_VERSION};
 
 use crate::protocol::{FlowName, Policy, Reply, Request, Static};
-use crate::{Border, Paths, Relay, Ways};
+use crate::{Border, Holder, Paths, Relay, Ways};
 use ipnet::IpNet;
 use learning::Learning;
 use plait_control_paths::select::{Rearrangement, Rearranger};
@@ -55,6 +55,8 @@ pub struct Agent {
 struct Sender {
     paths: Paths,
     rearranger: Rearranger<FlowKey>,
+    /// Without one, flows that have no gaps stay where they are.
+    _holder: Option<Holder>,
 }
 
 impl Agent {

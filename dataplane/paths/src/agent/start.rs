@@ -137,7 +137,12 @@ impl Agent {
             }
             paths.succeed(&places.program(Role::Steer, index))?;
             stays.push((Role::Steer, index));
-            self.senders.insert(name.clone(), Sender { paths, rearranger: Rearranger::default() });
+            let holder = paths.hold();
+            if let Err(error) = &holder {
+                tracing::warn!(device = name, %error, "flows that have no gaps do not move");
+            }
+            let sender = Sender { paths, rearranger: Rearranger::default(), _holder: holder.ok() };
+            self.senders.insert(name.clone(), sender);
         }
         self.take_addresses(options.relay)?;
         if !options.relay.is_empty() {

@@ -88,6 +88,28 @@ tables! {
         pub set: u32,
         /// Its list, counted from nought.
         pub list: u32,
+        /// Since when it is to go by another list, on that clock; nought when it is not.
+        pub waits: u64,
+        /// Since when its packets are held; nought when they are not.
+        pub holds: u64,
+        /// How many of its packets were held.
+        pub held: u32,
+        /// How many of those have gone on.
+        pub gone: u32,
+    }
+
+    /// What stands before a packet that is held, in the host's order.
+    pub struct HoldTag as "hold_tag" {
+        /// When it may go on, in nanoseconds on the monotonic clock.
+        pub until: u64,
+    }
+
+    /// Who holds packets of flows that move; noughts when nobody does.
+    pub struct Holder as "holder" {
+        /// The device that they go to.
+        pub tap: u32,
+        /// The device by which they go on.
+        pub device: u32,
     }
 
     /// What a device's programs do.
@@ -100,10 +122,14 @@ tables! {
         pub source_ipv6: [u8; 16],
         /// Whether superpackets may go under more than one header.
         pub superpackets: u32,
-        /// Nought.
-        pub reserved: u32,
+        /// The mark of packets that were held and go on.
+        pub mark: u32,
         /// Nanoseconds that a flow must have been silent before it moves.
         pub spread: u64,
+        /// Nanoseconds that a flow which is to move waits for that, before its packets are held.
+        pub patience: u64,
+        /// Nanoseconds after which nobody waits for a holder any more.
+        pub longest_hold: u64,
     }
 
     /// What a relay takes.
