@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_flow_that_was_silent_for_longest_makes_room() {
         let mut flows = Flows::new(3);
-        let flow = |heard| Flow { packets: 1, bytes: 100, heard, set: 1, list: 0 };
+        let flow = |heard| Flow::heard(1, 100, heard, 1, 0);
         for number in 1..=3 {
             flows.insert(key(number), flow(number.into()));
         }

@@ -83,7 +83,7 @@ impl Steer {
             let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
             if set.selector == selector::ROUND_ROBIN && !is_known {
                 // What was refused took its turn.
-                self.flows.insert(*key, Flow { packets: 0, bytes: 0, heard: now, set: slot, list });
+                self.flows.insert(*key, Flow::heard(0, 0, now, slot, list));
             }
             return Err(PathDrop::TooBig);
         }
@@ -141,7 +141,7 @@ impl Steer {
                 known.bytes += bytes;
                 (known.heard, known.set, known.list) = (now, set, list);
             }
-            None => self.flows.insert(*key, Flow { packets: 1, bytes, heard: now, set, list }),
+            None => self.flows.insert(*key, Flow::heard(1, bytes, now, set, list)),
         }
     }
 }

@@ -207,6 +207,13 @@ reasons! {
     }
 }
 
+impl Flow {
+    /// A flow that goes by a list of a set and was heard of just now, with so many packets and bytes.
+    pub fn heard(packets: u64, bytes: u64, heard: u64, set: u32, list: u32) -> Self {
+        Self { packets, bytes, heard, set, list, waits: 0, holds: 0, held: 0, gone: 0 }
+    }
+}
+
 impl PrefixKey {
     /// The key of a prefix with so many bits.
     pub fn new(address: IpAddr, bits: u8) -> Self {
