@@ -1,9 +1,12 @@
 //! The folder of an agent.
 
+use rustix::fs::FlockOperation;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Makes a folder that only its owner sees, with those that it is in.
 ///
@@ -21,14 +24,26 @@ pub fn leave(folder: &Path) {
     }
 }
 
-/// Makes sure that there is no other agent of a folder, as long as the file is held; none where there is one.
+/// How long an agent that was killed may take to let go of what it has: devices go one after the other.
+const DYING: Duration = Duration::from_secs(2);
+/// From one try to the next.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Makes sure that there is no other agent of a folder, as long as the file is held; none where there is one, and it lives
+/// on for a while.
 ///
 /// # Errors
 /// The file cannot be made.
 pub fn lock(folder: &Path) -> io::Result<Option<File>> {
     let file = File::create(folder.join("lock"))?;
-    let locked = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-    Ok(locked.is_ok().then_some(file))
+    let begun = Instant::now();
+    while rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if begun.elapsed() > DYING {
+            return Ok(None);
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(Some(file))
 }
 
 /// Whether a path is, or would be, in a BPF file system, where programs stay once nobody holds them.

@@ -26,6 +26,8 @@ use zerocopy::FromBytes;
 /// it hands them over.
 const OFFLOAD: usize = 10;
 const TAG: usize = size_of::<HoldTag>();
+/// Bytes of the longest frame: the longest IP packet behind an Ethernet header.
+const LONGEST: usize = 14 + 65_535;
 /// Bytes of packets that are held at once. Choice: a flow of 10 Gbit/s for 25 ms; what comes beyond is lost.
 const MOST: usize = 32 << 20;
 
@@ -86,7 +88,7 @@ impl Held {
 
     /// Until the other end of the stream is shut.
     fn run(&mut self, woken: &UnixStream) -> io::Result<()> {
-        let mut buffer = vec![0; OFFLOAD + TAG + (64 << 10)];
+        let mut buffer = vec![0; OFFLOAD + TAG + LONGEST];
         loop {
             let mut waited =
                 [PollFd::new(&self.tap, PollFlags::IN), PollFd::new(woken, PollFlags::IN | PollFlags::HUP)];

@@ -99,6 +99,16 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
         );
     }
 
+    // Its Multipath TCP connections get subflows for as long as somebody sees to that.
+    let manages = || testbed.shell("h1", "cat /proc/sys/net/mptcp/path_manager").fine().trim().to_owned();
+    let before = manages();
+    testbed.exec("h1", &["plait", "subflows", "--count", "9"]).fails_saying(1, &["the kernel keeps 1 to 8"]);
+    let manager = testbed.background("h1", "exec plait subflows --count 8");
+    assert!(eventually(|| manages() == "userspace"), "{}", manages());
+    testbed.exec("h1", &["pkill", "-TERM", "-f", "plait subflows"]);
+    manager.wait().fine();
+    assert_eq!(manages(), before);
+
     // Nothing stops while the agent is dead, and its successor knows what was said.
     let known = lists(&testbed, "h1");
     testbed.exec("h1", &["pkill", "-KILL", "-f", "paths --agent default agent"]);

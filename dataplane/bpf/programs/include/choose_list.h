@@ -59,6 +59,9 @@ inline __u32 by_hash(const struct list_set *set, __u32 hash)
 /* In place of a list: the packet goes to the holder. */
 #define HELD PATHS_LISTS
 
+/* Nanoseconds in which another processor has put on the device what it had in hand. */
+#define SETTLED 50000
+
 /* How many packets it will be on the wire. */
 inline __u32 segments_of(const struct __sk_buff *skb)
 {
@@ -85,8 +88,12 @@ inline bool is_held(struct __sk_buff *skb, struct flow *known, __u64 now)
 
 	if (!known || !known->holds)
 		return false;
-	if (!holder || !holder->tap || known->held == known->gone || now - known->holds > steering.longest_hold) {
-		/* Where nobody let them go, it moves all the same. */
+	if (known->held == known->gone && now - known->heard > SETTLED) {
+		known->holds = 0;
+		return false;
+	}
+	if (!holder || !holder->tap || now - known->holds > steering.longest_hold) {
+		/* Nobody lets them go: it moves all the same. */
 		known->holds = 0;
 		known->heard = 0;
 		return false;
