@@ -133,9 +133,9 @@ fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
     }
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/iplb/run");
     let mut command = person.command(study);
-    command.args(["--small", "--output", "study"]);
+    command.args(["forwarding", "--small", "--output", "study"]);
     command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
-    let said = Running::start(&mut command, "studies/iplb/run --small".to_owned()).wait().fine();
+    let said = Running::start(&mut command, "studies/iplb/run forwarding --small".to_owned()).wait().fine();
     let row = said.lines().find(|line| line.starts_with("| stride(4), Same | ")).expect(&said);
     let shares: Vec<f64> =
         row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect();
