@@ -32,12 +32,13 @@ def measure(plait, folder, small):
     network = stacks.printed(plait, "generate", "fat-tree", "--k", "4")
     load = LOAD.format(patterns=", ".join(patterns), repeats=repeats, seconds=seconds, warmup=seconds // 2, rate=1000 * OFFERED)
     access = re.findall(r"\bedge\w+-host\w+", network)
-    text = network + load + "".join(f"  {link}: {{link: {link}, column: bytes, take: rate}}\n" for link in access)
+    names = {link: link.replace("-", "_") for link in access}
+    text = network + load + "".join(f"  {name}: {{link: {link}, column: bytes, take: rate}}\n" for link, name in names.items())
     plain = re.sub(r"(?m)^(paths|    select): .*\n", "", text)
     shares = {}
     for name, of in (("fat-tree", text), ("fat-tree-plain", plain)):
         for row in stacks.runs(stacks.run(plait, name, of, folder)):
-            received = sum(float(row[link]) for link in access) * 8 / 1e6
+            received = sum(float(row[name]) for name in names.values()) * 8 / 1e6
             shares.setdefault((row["pattern"], row.get("select", METHODS[0])), []).append(received / OFFERED)
     return shares
 
