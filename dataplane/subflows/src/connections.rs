@@ -1,6 +1,6 @@
 //! Which subflows are to be opened, as connections and their subflows come and go.
 
-use crate::message::{Ends, Event};
+use crate::event::{Ends, Event};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -109,13 +109,11 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::SocketAddr;
 
     const TOKEN: u32 = 7;
 
     fn ends() -> Ends {
-        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
-        Ends { local: at("10.0.0.1:1000"), remote: at("10.0.0.2:80") }
+        Ends { local: "10.0.0.1".parse().unwrap(), remote: "10.0.0.2:80".parse().unwrap() }
     }
 
     fn open(connections: &mut Connections, now: Instant) -> Vec<Wanted> {

@@ -8,10 +8,11 @@
 #![forbid(unsafe_code)]
 
 mod connections;
+mod create;
 mod error;
+mod event;
 mod family;
 mod manager;
-mod message;
 
 pub use connections::News;
 pub use error::SubflowsError;

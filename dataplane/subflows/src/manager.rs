@@ -1,9 +1,10 @@
 //! The path manager of one network namespace.
 
+use crate::SubflowsError;
 use crate::connections::{Connections, News, Wanted};
+use crate::create::{Create, FAMILY};
+use crate::event::{EVENTS, Event};
 use crate::family::Family;
-use crate::message::{EVENTS, FAMILY, Message};
-use crate::{SubflowsError, message};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_generic::GenlMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
@@ -85,17 +86,16 @@ impl Manager {
         Ok(news)
     }
 
-    fn heard(&self) -> Result<Vec<message::Event>, SubflowsError> {
+    fn heard(&self) -> Result<Vec<Event>, SubflowsError> {
         let mut heard = Vec::new();
         loop {
             match self.events.recv_from_full() {
                 Ok((bytes, _)) => {
                     // What a newer kernel tells in another way is no concern here.
-                    if let Ok(message) = NetlinkMessage::<GenlMessage<Message>>::deserialize(&bytes)
+                    if let Ok(message) = NetlinkMessage::<GenlMessage<Event>>::deserialize(&bytes)
                         && let NetlinkPayload::InnerMessage(inner) = message.payload
-                        && let Message::Heard(event) = inner.payload
                     {
-                        heard.push(event);
+                        heard.push(inner.payload);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(heard),
@@ -109,7 +109,7 @@ impl Manager {
     /// Asks for one subflow; the kernel's reason when it will not.
     fn open(&mut self, wanted: &Wanted) -> Result<Option<i32>, SubflowsError> {
         let failed = "asking for a subflow";
-        let mut inner = GenlMessage::from_payload(Message::create(wanted));
+        let mut inner = GenlMessage::from_payload(Create::new(wanted));
         inner.set_resolved_family_id(self.family);
         let mut message = NetlinkMessage::from(inner);
         self.sequence = self.sequence.wrapping_add(1);
@@ -120,7 +120,7 @@ impl Manager {
         message.serialize(&mut bytes);
         self.commands.send(&bytes, 0).map_err(SubflowsError::of(failed))?;
         let (answer, _) = self.commands.recv_from_full().map_err(SubflowsError::of(failed))?;
-        let answer = NetlinkMessage::<GenlMessage<Message>>::deserialize(&answer);
+        let answer = NetlinkMessage::<GenlMessage<Event>>::deserialize(&answer);
         Ok(match answer.map(|answer| answer.payload) {
             Ok(NetlinkPayload::Error(error)) => error.code.map(|code| code.get().saturating_neg()),
             _ => None,
