@@ -69,7 +69,7 @@ inline __u32 segments_of(const struct __sk_buff *skb)
 }
 
 /* Holds a flow's packets from now on, if somebody does that. */
-inline __u32 hold(struct __sk_buff *skb, struct flow *known, __u64 now)
+inline __u32 hold(const struct __sk_buff *skb, struct flow *known, __u64 now)
 {
 	const struct holder *holder = at(holders, 0);
 
@@ -82,12 +82,15 @@ inline __u32 hold(struct __sk_buff *skb, struct flow *known, __u64 now)
 }
 
 /* Whether a packet must wait with others of its flow. That ends when all that were held have gone, or nobody lets them go. */
-inline bool is_held(struct __sk_buff *skb, struct flow *known, __u64 now)
+inline bool is_held(const struct __sk_buff *skb, struct flow *known)
 {
-	const struct holder *holder = at(holders, 0);
+	const struct holder *holder;
+	__u64 now;
 
 	if (!known || !known->holds)
 		return false;
+	holder = at(holders, 0);
+	now = bpf_ktime_get_ns();
 	if (known->held == known->gone && now - known->heard > SETTLED) {
 		known->holds = 0;
 		return false;
@@ -115,10 +118,14 @@ inline bool goes_on(struct __sk_buff *skb, struct flow *known)
 
 /* A flow that is to move. What it sent before must not be overtaken: it goes when it was silent for as long as paths differ,
  * or when its packets were held for so long. */
-inline __u32 move_to(struct __sk_buff *skb, __u32 list, __u32 number, struct flow *known, __u64 now)
+inline __u32 move_to(const struct __sk_buff *skb, __u32 list, __u32 number, struct flow *known)
 {
-	if (!known || known->set != number)
+	__u64 now;
+
+	/* It moved, or the last packet met lists that are no more. */
+	if (!known || known->set != number || (known->list == list && !known->waits))
 		return list;
+	now = bpf_ktime_get_ns();
 	if (known->list == list || now - known->heard > steering.spread) {
 		known->waits = 0;
 		return list;
@@ -133,10 +140,9 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 			 struct flow *known, __u32 hash)
 {
 	bool was_held = goes_on(skb, known);
-	__u64 now = bpf_ktime_get_ns();
 	const __u64 *moved;
 
-	if (!was_held && is_held(skb, known, now))
+	if (!was_held && is_held(skb, known))
 		return HELD;
 	switch (set->selector) {
 	case SELECTOR_ROUND_ROBIN:
@@ -146,7 +152,7 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 	case SELECTOR_FLOW_BASED:
 		moved = bpf_map_lookup_elem(&moves, key);
 		if (moved && *moved >> 32 == number && (__u32)*moved < set->count)
-			return was_held ? *moved : move_to(skb, *moved, number, known, now);
+			return was_held ? *moved : move_to(skb, *moved, number, known);
 	}
 	return by_hash(set, hash);
 }
