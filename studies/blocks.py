@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 
 END = "<!-- end -->"
 
@@ -30,6 +31,8 @@ def put(path, study, blocks, pictures=()):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     for name, block in blocks.items():
+        if begin(study, name) not in text:
+            print(f"{path} has no marks for `{name}`: what was measured is in the folder alone", file=sys.stderr)
         old = f"{re.escape(begin(study, name))}.*?{re.escape(END)}"
         text = re.sub(old, lambda _, new=marked(study, name, block): new, text, flags=re.DOTALL)
     with open(path, "w", encoding="utf-8") as file:

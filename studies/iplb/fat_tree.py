@@ -5,9 +5,9 @@ import statistics
 
 import stacks
 from blocks import table
+from two_paths import METHODS
 
 PATTERNS = ("permutation", "stride(1)", "stride(2)", "stride(4)")
-METHODS = ("one path", "hash", "flow-based")
 # As in the simulated study: a link's 8 Mbit/s hold what a host sends with a GRE header before each packet.
 OFFERED = 16 * 8 * 1066 / 1090
 

@@ -45,8 +45,8 @@ struct State {
 }
 
 impl SimulatedNetwork {
-    /// Builds a network, its overlays and the paths that its hosts choose, and takes the traces that events name. `left_out` is what of the file cannot
-    /// run here, in words: the results keep it.
+    /// Builds a network, its overlays and the paths that its hosts choose, and takes the traces that events name. `left_out`
+    /// is what of the file cannot run here, in words: the results keep it.
     ///
     /// # Errors
     /// Addresses that clash or run out, overlays that cannot be.
