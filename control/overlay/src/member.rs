@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// Probes without an echo after which a way is gone. Choice: three, so that a single loss is none.
 const MISSED: u32 = 3;
-/// Intervals in which nodes find each other. Choice: a probe of a seed, a challenge, an introduction and a report, each
-/// of which may be lost once.
+/// Intervals at most in which nodes find each other. Choice: a probe of a seed, a challenge, an introduction and a report,
+/// each of which may be lost once.
 const SETTLING: u32 = 8;
 /// A report says something new when a delay differs by this part of it, and by this much at least: what is measured
 /// always trembles, and every new report makes all nodes compute.
@@ -82,7 +82,7 @@ pub struct Member {
     /// Nodes that are gone and whose packets are taken still, and until when.
     lingering: BTreeMap<NodeId, Duration>,
     rib: Routes,
-    /// Until when tables of a former life stay as they are.
+    /// Until when tables of a former life stay as they are at the latest.
     settles: Option<Duration>,
     draws: Draws,
     transmits: VecDeque<(IpAddr, Vec<u8>)>,
@@ -130,8 +130,9 @@ impl Member {
         member
     }
 
-    /// Begins with the tables that a former life of this node left. They stay as they are until the others had time to
-    /// show themselves, so that a member that starts again takes no way from packets.
+    /// Begins with the tables that a former life of this node left. They stay as they are until the others have shown
+    /// themselves, so that a member that starts again takes no way from packets; and no longer, since the others go on to
+    /// decide by what they measure, and packets could circle between them and a node that does not.
     pub fn adopt(&mut self, now: Duration, nodes: BTreeMap<NodeId, Locators>, routes: Routes) {
         (self.lib, self.rib) = (nodes, routes);
         self.operations.clear();
@@ -201,7 +202,7 @@ impl Member {
             self.next_round = now + self.config.interval;
             self.round(now);
         }
-        if self.settles.is_some_and(|settles| now >= settles) {
+        if self.settles.is_some_and(|settles| now >= settles || self.knows_what_its_former_life_knew()) {
             self.settles = None;
         }
         self.stale |= self.lingering.values().any(|until| now >= *until);
@@ -542,6 +543,14 @@ impl Member {
             let mixed = (u64::from(node) << 32 | u64::from(revision)) ^ incarnation.rotate_left(17);
             sum.wrapping_add(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
         })
+    }
+
+    /// Whether all members that were adopted have told their delays, and this node its own to all that it sends to.
+    fn knows_what_its_former_life_knew(&self) -> bool {
+        let told = self.matrix.of(self.config.own);
+        let is_measured = |hop: &NodeId| told.is_some_and(|told| told.contains_key(hop));
+        let mut hops = self.rib.values().flatten().filter(|hop| **hop != self.config.own);
+        self.lib.keys().all(|node| self.matrix.of(*node).is_some()) && hops.all(is_measured)
     }
 
     /// LIB and RIB anew, if anything happened.

@@ -337,6 +337,36 @@ fn a_node_that_starts_again_at_once_was_never_away() {
     }
 }
 
+/// The others go on to decide while a node starts again: they turn to a way through it that its former life did not know.
+#[test]
+fn a_node_that_starts_again_sends_nothing_back_to_where_it_came_from() {
+    let mut world = World::new(3, Plane::Delay, 6);
+    // From 2 to 0 by way of 1.
+    let set = |world: &mut World, a: usize, b: usize, delay| {
+        (world.delays[a][b], world.delays[b][a]) = (delay, delay);
+    };
+    set(&mut world, 0, 2, 60);
+    world.run(INTERVAL * 12);
+    assert_eq!(world.way(2, 0).unwrap(), [2, 1, 0]);
+    let (_, overlay) = world.nodes[2].take().unwrap();
+    world.run(INTERVAL / 4);
+    world.start(2, Plane::Delay, None);
+    let (member, tables) = world.nodes[2].as_mut().unwrap();
+    let known = overlay.tables(APPLICATION).unwrap();
+    member.adopt(world.now, known.nodes.clone(), known.routes.clone());
+    *tables = overlay;
+    // From now on 1 has 0 sooner by way of 2.
+    set(&mut world, 0, 2, 5);
+    set(&mut world, 0, 1, 90);
+    let mut missing = 0;
+    for _ in 0..12 * 50 {
+        world.run(INTERVAL / 50);
+        missing += usize::from(!world.whole());
+    }
+    assert_eq!(world.way(1, 0).unwrap(), [1, 2, 0]);
+    assert!(missing <= 2, "{missing} fiftieths of an interval in which some packets did not arrive");
+}
+
 /// A node that is close to all is a relay at once when it joins, but nobody sends to it before it relays.
 #[test]
 fn a_node_that_joins_takes_no_packet_from_others() {
