@@ -201,6 +201,17 @@ impl Conditions {
             || [self.reorder, self.duplicate, self.corrupt].iter().any(|share| *share != Probability::ZERO)
     }
 
+    /// Whether packets keep their order and the queue drops at its tail alone, so that what becomes of a packet is known when
+    /// it arrives.
+    pub fn is_foreseeable(&self) -> bool {
+        !self.may_overtake() && self.queue.discipline == Discipline::DropTail
+    }
+
+    /// Whether a packet may pass those before it.
+    pub fn may_overtake(&self) -> bool {
+        self.reorder != Probability::ZERO || self.jitter.as_ref().is_some_and(|jitter| jitter.overtake)
+    }
+
     /// Whether each packet must come through as itself. Otherwise the sender may hand over trains of 64 KB (TSO),
     /// which is many times faster, but then one loss draw or one queue drop kills a whole train.
     ///

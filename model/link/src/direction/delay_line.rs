@@ -38,6 +38,16 @@ impl<P> DelayLine<P> {
         self.free.push(Earliest { entry: self.entries, transit });
     }
 
+    /// Lets no packet that keeps its order go before an instant.
+    pub fn follow(&mut self, latest: u64) {
+        self.latest = self.latest.max(latest);
+    }
+
+    /// The release of the last packet.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
     /// When the next packet is released.
     pub fn next(&self) -> Option<u64> {
         match (self.ordered.front(), self.free.peek()) {

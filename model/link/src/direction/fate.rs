@@ -72,10 +72,16 @@ impl Fates {
         self.hits(conditions.duplicate, Stream::Duplicate, number)
     }
 
-    /// The number that chooses the bit to flip, if the packet is damaged.
+    /// Whether the packet is damaged, or its copy.
     #[inline]
-    pub fn corruption(&self, conditions: &Conditions, stream: Stream, number: u64) -> Option<u64> {
-        self.hits(conditions.corrupt, stream, number).then(|| self.draw(Stream::CorruptBit, number))
+    pub fn is_damaged(&self, conditions: &Conditions, stream: Stream, number: u64) -> bool {
+        self.hits(conditions.corrupt, stream, number)
+    }
+
+    /// The number that chooses the bit to flip of a packet that is damaged. It is drawn anew where it is asked for: simulated
+    /// networks have millions of packets, and eight bytes less for each.
+    pub fn bit(&self, number: u64) -> u64 {
+        self.draw(Stream::CorruptBit, number)
     }
 
     /// Whether the packet skips the delay.

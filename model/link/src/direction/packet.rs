@@ -1,5 +1,7 @@
 //! A packet as the link sees it: sizes and times, never its content.
 
+use super::fate::Fates;
+
 /// What the link must know of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketInfo {
@@ -54,10 +56,11 @@ pub(crate) struct Transit<P> {
     pub arrived: u64,
     /// When it enters the queue.
     pub release: u64,
+    /// When its last bit leaves, rounded up, once that is known.
+    pub finish: u64,
+    /// How long before that, in nanoseconds over the rate.
+    pub fraction: u64,
     pub number: u64,
-    /// Chooses the bit to flip, where it is damaged. Apart from that word, which would cost eight bytes in an `Option`:
-    /// simulated networks have millions of these.
-    pub damage: u64,
     /// Bytes on the wire.
     pub charge: u32,
     pub segments: u16,
@@ -76,7 +79,8 @@ impl<P> Transit<P> {
             arrived: now,
             release: now,
             number,
-            damage: 0,
+            finish: 0,
+            fraction: 0,
             charge: info.charge().min(u64::from(u32::MAX)) as u32,
             segments: info.segments,
             flags: if info.ecn_capable { ECN_CAPABLE } else { 0 },
@@ -88,22 +92,26 @@ impl<P> Transit<P> {
         Self { payload, ..*self }
     }
 
-    /// A random number that chooses the bit to flip, if the packet is to be damaged.
-    pub fn corrupt(&self) -> Option<u64> {
-        (self.flags & DAMAGED != 0).then_some(self.damage)
+    /// Leaves at the instant when its last bit does.
+    #[inline]
+    pub fn depart(self, fates: &Fates) -> Departure<P> {
+        let corrupt = (self.flags & DAMAGED != 0).then(|| fates.bit(self.number));
+        let mark = self.flags & MARKED != 0;
+        Departure { payload: self.payload, at: self.finish, arrived: self.arrived, corrupt, mark }
     }
 
-    pub fn set_corrupt(&mut self, corrupt: Option<u64>) {
-        self.flags = self.flags & !DAMAGED | if corrupt.is_some() { DAMAGED } else { 0 };
-        self.damage = corrupt.unwrap_or(0);
+    /// The wire when it has left: until when it was busy, and the fraction.
+    #[inline]
+    pub fn wire(&self) -> (u64, u64) {
+        (self.finish.saturating_sub(u64::from(self.fraction > 0)), self.fraction)
+    }
+
+    pub fn set_damaged(&mut self, is_damaged: bool) {
+        self.flags = self.flags & !DAMAGED | if is_damaged { DAMAGED } else { 0 };
     }
 
     pub fn is_ecn_capable(&self) -> bool {
         self.flags & ECN_CAPABLE != 0
-    }
-
-    pub fn is_marked(&self) -> bool {
-        self.flags & MARKED != 0
     }
 
     pub fn mark(&mut self) {

@@ -4,7 +4,7 @@ use crate::{Rate, RateTrace};
 
 /// Knows when the wire is free. Its end is kept as a fraction of a nanosecond, so that rounding never adds up: a busy
 /// second at any rate carries exactly that rate.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Serialiser {
     rate: Rate,
     /// When the rate trace began.
@@ -29,6 +29,23 @@ const NANOS: u64 = 1_000_000_000;
 impl Serialiser {
     pub fn new(rate: Rate, epoch: u64) -> Self {
         Self { rate, epoch, busy_until: 0, fraction: 0 }
+    }
+
+    /// Whether it takes time to send.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.rate != Rate::Unlimited
+    }
+
+    /// Until when the wire is busy, and the fraction.
+    #[inline]
+    pub fn state(&self) -> (u64, u64) {
+        (self.busy_until, self.fraction)
+    }
+
+    /// Goes back to a state that it had.
+    pub fn restore(&mut self, (busy_until, fraction): (u64, u64)) {
+        (self.busy_until, self.fraction) = (busy_until, fraction);
     }
 
     /// Sends `bits` from `start` on, or from when the wire is free.
