@@ -39,7 +39,7 @@ pub(crate) struct Partition {
 #[derive(Debug)]
 pub(crate) struct DirectionState {
     /// What is on it; nothing is kept of one that no packet ever came to.
-    pub direction: Option<Box<Direction<Packet>>>,
+    pub direction: Option<Box<Direction<Box<Packet>>>>,
     /// When it is looked at next; [`NEVER`] if nothing is on it. Events at other instants are of former plans.
     pub scheduled: u64,
     pub number: DirectionNumber,
@@ -61,7 +61,7 @@ impl DirectionState {
 
     /// What is on it, from now on.
     #[inline]
-    pub fn at_work(&mut self) -> &mut Direction<Packet> {
+    pub fn at_work(&mut self) -> &mut Direction<Box<Packet>> {
         let begin = || Box::new(Direction::new(Arc::clone(&self.conditions), self.seed, 0));
         self.direction.get_or_insert_with(begin)
     }
@@ -85,7 +85,7 @@ pub(crate) struct HostState {
 pub(crate) struct Crossing {
     pub at: u64,
     pub direction: DirectionNumber,
-    pub packet: Packet,
+    pub packet: Box<Packet>,
 }
 
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -179,12 +179,12 @@ impl Partition {
             Some(next) => self.queue.replace_first(next.max(now), number),
             None => self.queue.pop(),
         }
-        self.transmit(fabric, now, node, packet);
+        self.transmit(fabric, now, node, Box::new(packet));
     }
 
     /// A packet goes onto a link.
     #[inline]
-    pub fn depart(&mut self, fabric: &Fabric, now: u64, direction: DirectionNumber, packet: Packet) {
+    pub fn depart(&mut self, fabric: &Fabric, now: u64, direction: DirectionNumber, packet: Box<Packet>) {
         let place = fabric.directions[direction as usize];
         if place.partition != self.index {
             self.outboxes[place.partition as usize].push(Crossing { at: now, direction, packet });
@@ -195,7 +195,7 @@ impl Partition {
 
     /// A packet comes onto a link whose state is here.
     #[inline]
-    pub fn enter(&mut self, place: usize, now: u64, packet: Packet) {
+    pub fn enter(&mut self, place: usize, now: u64, packet: Box<Packet>) {
         let state = &mut self.directions[place];
         let info = PacketInfo {
             ecn_capable: packet.flags & crate::packet::flag::ECN_CAPABLE != 0,

@@ -26,7 +26,7 @@ impl Partition {
         self.drain_host(fabric, now, place, local);
     }
 
-    pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Packet) {
+    pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Box<Packet>) {
         let counters = &mut self.nodes[way.local as usize];
         let at = fabric.addresses.owner(packet.destination);
         let Some(&place) = fabric.listeners.get(&(at, packet.ports[1])) else {
@@ -50,7 +50,7 @@ impl Partition {
         while let Some(transmit) = self.hosts[local].host.poll_transmit() {
             let (node, port) = (self.hosts[local].node, self.hosts[local].port);
             match datagram(fabric, now, node, port, transmit) {
-                Some(packet) => self.transmit(fabric, now, node, packet),
+                Some(packet) => self.transmit(fabric, now, node, Box::new(packet)),
                 None => {
                     let counters = &mut self.nodes[fabric.nodes[node as usize].place.local as usize];
                     counters.sent += 1;

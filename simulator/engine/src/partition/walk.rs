@@ -13,7 +13,7 @@ use std::time::Duration;
 impl Partition {
     /// A node sends a packet of its own.
     #[inline]
-    pub fn transmit(&mut self, fabric: &Fabric, now: u64, node: u32, packet: Packet) {
+    pub fn transmit(&mut self, fabric: &Fabric, now: u64, node: u32, packet: Box<Packet>) {
         let way = &fabric.ways[node as usize];
         self.nodes[way.local as usize].sent += 1;
         self.pass(fabric, now, node, way, packet, false);
@@ -21,7 +21,7 @@ impl Partition {
 
     /// A packet comes to a node by a direction.
     #[inline]
-    pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Packet) {
+    pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Box<Packet>) {
         let way = &fabric.ways[at as usize];
         if fabric.captures {
             self.log.note(fabric, now, by ^ 1, &packet);
@@ -60,7 +60,7 @@ impl Partition {
         now: u64,
         at: u32,
         way: &Way,
-        mut packet: Packet,
+        mut packet: Box<Packet>,
         mut has_come: bool,
     ) {
         let counters = &mut self.nodes[way.local as usize];
@@ -129,7 +129,7 @@ impl Partition {
     }
 
     /// A switch passes a frame on to where its station is.
-    fn bridge(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Packet) {
+    fn bridge(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Box<Packet>) {
         let counters = &mut self.nodes[node.place.local as usize];
         let Some(&out) = node.stations.get(&packet.station) else {
             return counters.drop(Reason::NoStation);
@@ -146,7 +146,7 @@ impl Partition {
 
     /// A packet is where it was to go.
     #[inline]
-    fn deliver(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Packet) {
+    fn deliver(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Box<Packet>) {
         let counters = &mut self.nodes[way.local as usize];
         if packet.flags & flag::DAMAGED != 0 {
             return counters.drop(Reason::Damaged);
