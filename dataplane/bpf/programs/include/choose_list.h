@@ -96,9 +96,9 @@ inline bool is_held(const struct __sk_buff *skb, struct flow *known)
 		return false;
 	}
 	if (!holder || !holder->tap || now - known->holds > steering.longest_hold) {
-		/* Nobody lets them go: it moves all the same. */
+		/* Nobody lets them go: it moves all the same, as if it had been silent for long enough. */
 		known->holds = 0;
-		known->heard = 0;
+		known->heard = now - steering.spread - 1;
 		return false;
 	}
 	__sync_fetch_and_add(&known->held, segments_of(skb));
