@@ -55,7 +55,7 @@ pub(crate) struct DirectionState {
 
 impl DirectionState {
     pub fn new(conditions: Arc<Conditions>, seed: u64, number: DirectionNumber, to: u32) -> Self {
-        let may_overtake = may_overtake(&conditions);
+        let may_overtake = conditions.may_overtake();
         Self { direction: None, scheduled: NEVER, number, to, conditions, seed, may_overtake, failed: false }
     }
 
@@ -216,7 +216,7 @@ impl Partition {
     pub fn plan(&mut self, place: usize, now: u64) {
         let state = &mut self.directions[place];
         let Some(direction) = &state.direction else { return };
-        state.may_overtake = may_overtake(direction.conditions());
+        state.may_overtake = direction.conditions().may_overtake();
         let next = direction.next_departure().map_or(NEVER, |next| next.max(now));
         if next != state.scheduled {
             state.scheduled = next;
@@ -225,9 +225,4 @@ impl Partition {
             }
         }
     }
-}
-
-/// Whether a packet may pass those before it.
-fn may_overtake(conditions: &Conditions) -> bool {
-    conditions.reorder.value() > 0.0 || conditions.jitter.as_ref().is_some_and(|jitter| jitter.overtake)
 }

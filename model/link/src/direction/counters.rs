@@ -12,6 +12,10 @@ pub struct Counters {
     pub arrived: u64,
     /// Bytes handed to the link.
     pub arrived_bytes: u64,
+    /// Delivered.
+    pub departed: u64,
+    /// Bytes delivered.
+    pub departed_bytes: u64,
     /// Dropped because the link was down.
     pub failed: u64,
     /// Lost as the conditions ask.
@@ -28,10 +32,6 @@ pub struct Counters {
     pub aqm_dropped: u64,
     /// Marked by RED or CoDel instead of dropped.
     pub marked: u64,
-    /// Delivered.
-    pub departed: u64,
-    /// Bytes delivered.
-    pub departed_bytes: u64,
 }
 
 impl Counters {

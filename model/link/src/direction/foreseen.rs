@@ -5,104 +5,97 @@ use super::packet::{Departure, Transit};
 use super::serialiser::Serialiser;
 use super::stepwise::Stepwise;
 use super::{Common, Limit};
-use crate::Rate;
+use crate::{Conditions, Rate};
 use std::collections::VecDeque;
 
 /// Packets with the instants at which they leave.
 ///
 /// It does what [`Stepwise`] does, packet by packet, which a test holds, at a third of the cost: a packet is written once and
 /// read once. What was foreseen holds until conditions change; then the rest goes on step by step.
+///
+/// Fields that each packet needs stand together: a simulation has more of these than fit into a processor's near memory.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Foreseen<P> {
     /// In the order of their arrival, which is that of their release and of their finish.
     entries: VecDeque<Transit<P>>,
-    /// Packets that will find the queue full, each with how many were accepted before it. They are counted when their time
-    /// comes, and may be saved by a change before.
-    doomed: VecDeque<(u64, Transit<P>)>,
-    /// How many packets were ever accepted.
-    accepted: u64,
+    /// What all entries take of the queue's limit, in its unit: at least what is in the queue at any time.
+    held: u64,
     /// The release of the last packet.
     latest: u64,
+    /// Until when everything has happened.
+    clock: u64,
     /// The wire as it will be once all of them have left.
     wire: Serialiser,
     /// The wire when the last packet left: until when it was busy, and the fraction.
     left: (u64, u64),
-    /// Bytes and packets of all entries: at least what is in the queue at any time.
-    bytes: u64,
-    packets: u64,
-    /// How many of the entries will have left when the last packet to ask for room comes to the queue, and their bytes and
-    /// packets.
+    /// There once the limit was near.
+    crowd: Option<Box<Crowd<P>>>,
+}
+
+/// What is to be known where the queue may be full.
+#[derive(Debug)]
+struct Crowd<P> {
+    /// How many of the entries will have left when the last packet to ask for room comes to the queue, and what they take
+    /// of its limit.
     passed: usize,
-    passed_bytes: u64,
-    passed_packets: u64,
-    /// Until when everything has happened.
-    clock: u64,
+    passed_held: u64,
+    /// Packets that will find the queue full, each with how many entered before it since this began. They are counted when
+    /// their time comes, and may be saved by a change before.
+    doomed: VecDeque<(u64, Transit<P>)>,
+    /// How many entries have left since this began.
+    departed: u64,
 }
 
 impl<P> Foreseen<P> {
-    pub fn new(rate: Rate, now: u64) -> Self {
-        Self::following(Serialiser::new(rate, now), 0)
-    }
-
-    /// One whose wire was in use before, with nothing on it or before it.
-    pub fn following(wire: Serialiser, latest: u64) -> Self {
-        Self {
-            entries: VecDeque::new(),
-            doomed: VecDeque::new(),
-            accepted: 0,
-            latest,
-            left: wire.state(),
-            wire,
-            bytes: 0,
-            packets: 0,
-            passed: 0,
-            passed_bytes: 0,
-            passed_packets: 0,
-            clock: 0,
-        }
+    /// One with nothing on the wire or before it, on which nothing is released before `latest`.
+    pub fn new(wire: Serialiser, latest: u64) -> Self {
+        let left = wire.state();
+        Self { entries: VecDeque::new(), held: 0, latest, clock: 0, wire, left, crowd: None }
     }
 
     /// A packet sets out, behind all before it.
     #[inline]
-    pub fn start(&mut self, limit: Limit, mut transit: Transit<P>) {
+    pub fn start(&mut self, conditions: &Conditions, limit: Limit, mut transit: Transit<P>) {
         transit.release = transit.release.max(self.latest);
         self.latest = transit.release;
-        if self.wire.is_limited() && !self.has_room(limit, &transit) {
-            return self.doomed.push_back((self.accepted, transit));
+        let size = limit.counts(&transit);
+        let fits = self.held + size <= limit.most() || conditions.rate == Rate::Unlimited;
+        if !fits && !self.will_have_room(limit, size, transit.release) {
+            return self.doom(transit);
         }
-        let slot = self.wire.send(transit.release, u64::from(transit.charge) * 8);
+        let slot = self.wire.send(&conditions.rate, transit.release, u64::from(transit.charge) * 8);
         (transit.finish, transit.fraction) = (slot.finish, self.wire.state().1);
-        self.accepted += 1;
-        self.bytes += u64::from(transit.charge);
-        self.packets += u64::from(transit.segments);
+        self.held += size;
         self.entries.push_back(transit);
     }
 
-    /// Whether a packet fits into the queue when it comes to it.
-    #[inline]
-    fn has_room(&mut self, limit: Limit, transit: &Transit<P>) -> bool {
-        let (charge, segments) = (u64::from(transit.charge), u64::from(transit.segments));
-        if limit.holds(self.bytes + charge, self.packets + segments) {
-            return true;
-        }
+    /// Whether so much will fit into the queue at an instant, which is none before one that was asked for.
+    #[cold]
+    fn will_have_room(&mut self, limit: Limit, size: u64, release: u64) -> bool {
+        let crowd = self.crowd.get_or_insert_with(|| Box::new(Crowd::new()));
         // A packet that leaves makes room for one that comes at the same instant.
-        while let Some(entry) = self.entries.get(self.passed).filter(|entry| entry.finish <= transit.release)
-        {
-            self.passed_bytes += u64::from(entry.charge);
-            self.passed_packets += u64::from(entry.segments);
-            self.passed += 1;
+        while let Some(entry) = self.entries.get(crowd.passed).filter(|entry| entry.finish <= release) {
+            crowd.passed_held += limit.counts(entry);
+            crowd.passed += 1;
         }
-        limit.holds(self.bytes - self.passed_bytes + charge, self.packets - self.passed_packets + segments)
+        self.held - crowd.passed_held + size <= limit.most()
+    }
+
+    /// A packet will find the queue full.
+    #[cold]
+    fn doom(&mut self, transit: Transit<P>) {
+        if let Some(crowd) = &mut self.crowd {
+            crowd.doomed.push_back((crowd.departed + self.entries.len() as u64, transit));
+        }
     }
 
     /// When something happens next.
-    #[inline]
     pub fn next_event(&self) -> Option<u64> {
         let finish = self.next_departure();
-        match self.doomed.front() {
-            Some((_, transit)) => Some(finish.map_or(transit.release, |finish| finish.min(transit.release))),
-            None => finish,
-        }
+        let doomed = self.crowd.as_ref().and_then(|crowd| crowd.doomed.front());
+        let release = doomed.map(|(_, transit)| transit.release);
+        finish.map_or(release, |finish| Some(release.map_or(finish, |release| finish.min(release))))
     }
 
     /// When the next packet leaves.
@@ -115,30 +108,19 @@ impl<P> Foreseen<P> {
     #[inline]
     pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<P>> {
         self.clock = self.clock.max(now);
-        if !self.doomed.is_empty() {
-            self.drop_until(common, now);
+        if let Some(crowd) = &mut self.crowd {
+            crowd.drop_until(common, now);
         }
         self.entries.front().filter(|entry| entry.finish <= now)?;
         let entry = self.entries.pop_front()?;
-        let (charge, segments) = (u64::from(entry.charge), u64::from(entry.segments));
-        self.bytes -= charge;
-        self.packets -= segments;
-        if self.passed > 0 {
-            self.passed -= 1;
-            self.passed_bytes -= charge;
-            self.passed_packets -= segments;
+        let size = common.limit.counts(&entry);
+        self.held -= size;
+        if let Some(crowd) = &mut self.crowd {
+            crowd.depart(size);
         }
         self.left = entry.wire();
-        common.count_departure(entry.segments, charge);
+        common.count_departure(entry.segments, u64::from(entry.charge));
         Some(entry.depart(&common.fates))
-    }
-
-    /// Counts those that found the queue full.
-    fn drop_until(&mut self, common: &mut Common, now: u64) {
-        while let Some((_, transit)) = self.doomed.front().filter(|(_, transit)| transit.release <= now) {
-            common.counters.queue_dropped += u64::from(transit.segments);
-            self.doomed.pop_front();
-        }
     }
 
     /// Bytes in the queue, the packet being sent included.
@@ -148,17 +130,17 @@ impl<P> Foreseen<P> {
     }
 
     /// The same packets with nothing foreseen.
-    pub fn into_stepwise(mut self) -> Stepwise<P> {
+    pub fn into_stepwise(mut self, rate: &Rate) -> Stepwise<P> {
         self.wire.restore(self.left);
         let mut steps = Stepwise::new(self.wire, self.left.0 + u64::from(self.left.1 > 0));
-        let mut doomed = self.doomed.into_iter().peekable();
-        let first = self.accepted - self.entries.len() as u64;
-        for (number, entry) in (first..).zip(self.entries) {
-            while let Some((_, transit)) = doomed.next_if(|(accepted, _)| *accepted <= number) {
+        let Crowd { doomed, departed, .. } = self.crowd.map_or_else(Crowd::new, |crowd| *crowd);
+        let mut doomed = doomed.into_iter().peekable();
+        for (number, entry) in (departed..).zip(self.entries) {
+            while let Some((_, transit)) = doomed.next_if(|(before, _)| *before <= number) {
                 steps.start(transit, false);
             }
             if entry.release <= self.clock {
-                steps.stand(entry);
+                steps.stand(rate, entry);
             } else {
                 steps.start(entry, false);
             }
@@ -166,6 +148,29 @@ impl<P> Foreseen<P> {
         doomed.for_each(|(_, transit)| steps.start(transit, false));
         steps.follow(self.latest);
         steps
+    }
+}
+
+impl<P> Crowd<P> {
+    fn new() -> Self {
+        Self { passed: 0, passed_held: 0, doomed: VecDeque::new(), departed: 0 }
+    }
+
+    /// An entry leaves.
+    fn depart(&mut self, size: u64) {
+        self.departed += 1;
+        if self.passed > 0 {
+            self.passed -= 1;
+            self.passed_held -= size;
+        }
+    }
+
+    /// Counts those that found the queue full.
+    fn drop_until(&mut self, common: &mut Common, now: u64) {
+        while let Some((_, transit)) = self.doomed.front().filter(|(_, transit)| transit.release <= now) {
+            common.counters.queue_dropped += u64::from(transit.segments);
+            self.doomed.pop_front();
+        }
     }
 }
 
@@ -178,7 +183,7 @@ mod tests {
         /// The same with nothing foreseen until its conditions are changed.
         fn step_by_step(mut self) -> Self {
             self.common.is_foreseeable = false;
-            self.way.take_steps();
+            self.way.take_steps(&self.common.conditions);
             self
         }
     }

@@ -2,11 +2,10 @@
 
 use crate::{Rate, RateTrace};
 
-/// Knows when the wire is free. Its end is kept as a fraction of a nanosecond, so that rounding never adds up: a busy
+/// Knows when the wire is free; its rate is the link's. Its end is kept as a fraction of a nanosecond, so that rounding never adds up: a busy
 /// second at any rate carries exactly that rate.
 #[derive(Debug, Clone)]
 pub(crate) struct Serialiser {
-    rate: Rate,
     /// When the rate trace began.
     epoch: u64,
     /// The wire is busy until here, and `fraction / rate` nanoseconds more.
@@ -27,14 +26,8 @@ pub(crate) struct Slot {
 const NANOS: u64 = 1_000_000_000;
 
 impl Serialiser {
-    pub fn new(rate: Rate, epoch: u64) -> Self {
-        Self { rate, epoch, busy_until: 0, fraction: 0 }
-    }
-
-    /// Whether it takes time to send.
-    #[inline]
-    pub fn is_limited(&self) -> bool {
-        self.rate != Rate::Unlimited
+    pub fn new(epoch: u64) -> Self {
+        Self { epoch, busy_until: 0, fraction: 0 }
     }
 
     /// Until when the wire is busy, and the fraction.
@@ -50,25 +43,25 @@ impl Serialiser {
 
     /// Sends `bits` from `start` on, or from when the wire is free.
     #[inline]
-    pub fn send(&mut self, start: u64, bits: u64) -> Slot {
+    pub fn send(&mut self, rate: &Rate, start: u64, bits: u64) -> Slot {
         let begun = if start <= self.end() { self.busy_until } else { start };
-        (self.busy_until, self.fraction) = self.after(start, bits);
+        (self.busy_until, self.fraction) = self.after(rate, start, bits);
         Slot { begun, bits, finish: self.end() }
     }
 
     /// When `bits` that are sent from `start` on would have left, rounded up.
     #[inline]
-    pub fn finish_of(&self, start: u64, bits: u64) -> u64 {
-        let (end, fraction) = self.after(start, bits);
+    pub fn finish_of(&self, rate: &Rate, start: u64, bits: u64) -> u64 {
+        let (end, fraction) = self.after(rate, start, bits);
         end.saturating_add(u64::from(fraction > 0))
     }
 
     /// Until when the wire is busy, and the fraction, once `bits` were sent from `start` on.
     #[inline]
-    fn after(&self, start: u64, bits: u64) -> (u64, u64) {
+    fn after(&self, rate: &Rate, start: u64, bits: u64) -> (u64, u64) {
         let (begun, fraction) =
             if start <= self.end() { (self.busy_until, self.fraction) } else { (start, 0) };
-        match &self.rate {
+        match rate {
             Rate::Unlimited => (begun.saturating_add(u64::from(fraction > 0)), 0),
             Rate::Constant(rate) => {
                 let rate = rate.bits_per_second();
@@ -88,11 +81,12 @@ impl Serialiser {
     }
 
     /// Changes the rate at `now`, in the middle of what is being sent: the bits left go on at the new rate.
-    pub fn change(&mut self, rate: Rate, now: u64, sending: Option<&mut Slot>) {
-        let left = sending.map(|slot| (slot.bits.saturating_sub(self.bits_between(slot.begun, now)), slot));
-        *self = Self { rate, epoch: now, busy_until: now, fraction: 0 };
+    pub fn change(&mut self, [before, after]: [&Rate; 2], now: u64, sending: Option<&mut Slot>) {
+        let left =
+            sending.map(|slot| (slot.bits.saturating_sub(self.bits_between(before, slot.begun, now)), slot));
+        *self = Self { epoch: now, busy_until: now, fraction: 0 };
         if let Some((bits, slot)) = left {
-            *slot = self.send(now, bits);
+            *slot = self.send(after, now, bits);
         }
     }
 
@@ -102,9 +96,9 @@ impl Serialiser {
         self.busy_until.saturating_add(u64::from(self.fraction > 0))
     }
 
-    fn bits_between(&self, from: u64, to: u64) -> u64 {
+    fn bits_between(&self, rate: &Rate, from: u64, to: u64) -> u64 {
         let span = u128::from(to.saturating_sub(from));
-        match &self.rate {
+        match rate {
             Rate::Unlimited => u64::MAX,
             Rate::Constant(rate) => (span * u128::from(rate.bits_per_second()) / u128::from(NANOS)) as u64,
             Rate::Trace(trace) => {

@@ -1,14 +1,14 @@
 //! A link on which what becomes of a packet is decided when its time comes: packets overtake, or the queue's discipline
 //! looks at what stands in it.
 
-use super::Common;
 use super::codel::{CodelState, Parameters};
 use super::delay_line::DelayLine;
 use super::packet::{Departure, Transit};
 use super::red::{RedState, Verdict};
 use super::serialiser::{Serialiser, Slot};
+use super::{Common, Limit};
 use crate::draw::Stream;
-use crate::{Conditions, Discipline, QueueLimit};
+use crate::{Conditions, Discipline, QueueLimit, Rate};
 use std::collections::VecDeque;
 
 /// Delay ─► queue ─► wire, one step after the other.
@@ -63,12 +63,12 @@ impl<P> Stepwise<P> {
     }
 
     /// A packet that was in the queue.
-    pub fn stand(&mut self, transit: Transit<P>) {
+    pub fn stand(&mut self, rate: &Rate, transit: Transit<P>) {
         self.queued_bytes += u64::from(transit.charge);
         self.queued_packets += u64::from(transit.segments);
         if self.sending.is_none() {
             let start = transit.release;
-            self.send(transit, start);
+            self.send(rate, transit, start);
         } else {
             self.queue.push_back(transit);
         }
@@ -84,12 +84,12 @@ impl<P> Stepwise<P> {
     }
 
     /// The earliest instant at which a packet can leave.
-    pub fn next_departure(&self) -> Option<u64> {
+    pub fn next_departure(&self, rate: &Rate) -> Option<u64> {
         match &self.sending {
             Some(sending) => Some(sending.slot.finish),
             None => {
                 let first = self.delay_line.first()?;
-                Some(self.serialiser.finish_of(first.release, u64::from(first.charge) * 8))
+                Some(self.serialiser.finish_of(rate, first.release, u64::from(first.charge) * 8))
             }
         }
     }
@@ -121,7 +121,11 @@ impl<P> Stepwise<P> {
         }
         if after.rate != before.rate {
             let sending = self.sending.as_mut().filter(|sending| sending.slot.finish > now);
-            self.serialiser.change(after.rate.clone(), now, sending.map(|sending| &mut sending.slot));
+            self.serialiser.change(
+                [&before.rate, &after.rate],
+                now,
+                sending.map(|sending| &mut sending.slot),
+            );
         }
     }
 
@@ -149,8 +153,12 @@ impl<P> Stepwise<P> {
     fn enqueue(&mut self, common: &mut Common, mut transit: Transit<P>) {
         let segments = u64::from(transit.segments);
         let charge = u64::from(transit.charge);
-        let limited = self.serialiser.is_limited();
-        if limited && !common.limit.holds(self.queued_bytes + charge, self.queued_packets + segments) {
+        let limited = common.conditions.rate != Rate::Unlimited;
+        let full = match common.limit {
+            Limit::Bytes(limit) => self.queued_bytes + charge > limit,
+            Limit::Packets(limit) => self.queued_packets + segments > limit,
+        };
+        if limited && full {
             common.counters.queue_dropped += segments;
             return;
         }
@@ -167,7 +175,7 @@ impl<P> Stepwise<P> {
                 }
             }
         }
-        self.stand(transit);
+        self.stand(&common.conditions.rate, transit);
     }
 
     fn red_verdict(&mut self, common: &Common, transit: &Transit<P>) -> Verdict {
@@ -197,8 +205,8 @@ impl<P> Stepwise<P> {
         }
     }
 
-    fn send(&mut self, transit: Transit<P>, start: u64) {
-        let slot = self.serialiser.send(start, u64::from(transit.charge) * 8);
+    fn send(&mut self, rate: &Rate, transit: Transit<P>, start: u64) {
+        let slot = self.serialiser.send(rate, start, u64::from(transit.charge) * 8);
         self.sending = Some(Sending { transit, slot });
     }
 
@@ -207,7 +215,7 @@ impl<P> Stepwise<P> {
         self.leave_queue(&transit);
         common.count_departure(transit.segments, u64::from(transit.charge));
         match self.next_to_send(common, finish) {
-            Some(next) => self.send(next, finish),
+            Some(next) => self.send(&common.conditions.rate, next, finish),
             None => self.idle_since = finish,
         }
         transit.finish = finish;
