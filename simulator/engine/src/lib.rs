@@ -56,6 +56,6 @@ pub use host::{Datagram, Host, HostIndex, Transmit};
 pub use packet::headers;
 pub use queue::EventQueue;
 pub use reason::{NodeCounters, Reason, Totals};
-pub use selector::{Leaving, Selector, SelectorIndex};
+pub use selector::{Leaving, Selected, Selector, SelectorIndex};
 pub use simulation::{AddError, LinkState, Simulation};
 pub use sweep::sweep;

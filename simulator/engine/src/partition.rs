@@ -1,8 +1,10 @@
 //! A part of the network, and its events. One thread works on it at a time; all that it shares is read only.
 
+mod held;
 mod protocol;
 mod walk;
 
+use held::Held;
 pub(crate) use walk::inner_hash;
 
 use crate::capture::CaptureLog;
@@ -29,6 +31,8 @@ pub(crate) struct Partition {
     pub hosts: Vec<HostState>,
     /// By the direction out of their interfaces.
     pub selectors: HashMap<DirectionNumber, Box<dyn Selector>>,
+    /// Packets that selectors hold.
+    pub held: Held,
     /// Packets that went onto directions of other partitions, by partition.
     pub outboxes: Vec<Vec<Crossing>>,
     pub log: CaptureLog,
@@ -91,10 +95,11 @@ pub(crate) struct Crossing {
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// What an event's number means: its upper two bits, the rest is the place among its kind. Of what happens at one
-/// instant, links come first, then sources, then protocols.
+/// instant, links come first, then sources, then protocols, then packets that were held.
 pub(crate) mod event {
     pub const SOURCE: u32 = 1 << 30;
     pub const HOST: u32 = 2 << 30;
+    pub const HELD: u32 = 3 << 30;
     pub const PLACE: u32 = (1 << 30) - 1;
 }
 
@@ -109,6 +114,7 @@ impl Partition {
             sinks: Vec::new(),
             hosts: Vec::new(),
             selectors: HashMap::new(),
+            held: Held::default(),
             outboxes: (0..partitions).map(|_| Vec::new()).collect(),
             log: CaptureLog::default(),
             hops: 0,
@@ -130,6 +136,7 @@ impl Partition {
         match number & !event::PLACE {
             event::SOURCE => self.source_event(fabric, now, number),
             event::HOST => self.host_event(fabric, now, number),
+            event::HELD => self.held_event(fabric, now),
             _ => self.direction_event(fabric, now, number),
         }
     }

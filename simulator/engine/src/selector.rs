@@ -18,11 +18,20 @@ pub struct SelectorIndex(pub u32);
 ///
 /// It is `Any`, so that [`Simulation::selector`](crate::Simulation::selector) gives it back as what it is.
 pub trait Selector: Any + Send {
-    /// The relays of a packet; [`StackIndex::NONE`] lets it go as it is.
+    /// By which relays a packet goes, and when.
     ///
     /// # Errors
     /// Why it goes no further.
-    fn select(&mut self, now: Duration, packet: &Leaving) -> Result<StackIndex, Reason>;
+    fn select(&mut self, now: Duration, packet: &Leaving) -> Result<Selected, Reason>;
+}
+
+/// What becomes of a packet that is about to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selected {
+    /// Its relays; [`StackIndex::NONE`] lets it go as it is.
+    pub relays: StackIndex,
+    /// When it goes. Until a time to come it is held; of one instant those go first that were asked about first.
+    pub at: Duration,
 }
 
 /// A packet that is about to leave.

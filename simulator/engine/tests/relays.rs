@@ -50,6 +50,11 @@ impl Host for Caller {
 
 /// A sender and a receiver with one link between their routers, and two more routers on a way round it.
 fn detour() -> (Simulation, [NodeIndex; 6]) {
+    let (builder, nodes) = detour_builder();
+    (builder.build().unwrap(), nodes)
+}
+
+fn detour_builder() -> (Builder, [NodeIndex; 6]) {
     let mut builder = Builder::new(1);
     let wire = conditions(&[("delay", "1ms"), ("rate", "8Mbit")]);
     let nodes = [("a", Kind::Host), ("r", Kind::Router), ("s", Kind::Router), ("t", Kind::Router)]
@@ -63,7 +68,7 @@ fn detour() -> (Simulation, [NodeIndex; 6]) {
     builder.shortest_path_routes();
     builder.decapsulate(s, SHARED.parse().unwrap());
     builder.decapsulate(t, SHARED.parse().unwrap());
-    (builder.build().unwrap(), [a, r, s, t, u, b])
+    (builder, [a, r, s, t, u, b])
 }
 
 /// Bytes that went over each link away from the sender.
@@ -169,12 +174,12 @@ struct Chooser {
 }
 
 impl Selector for Chooser {
-    fn select(&mut self, _: Duration, packet: &Leaving) -> Result<StackIndex, Reason> {
+    fn select(&mut self, now: Duration, packet: &Leaving) -> Result<Selected, Reason> {
         self.asked.push(*packet);
         match packet.ports[1] {
-            PORT => Ok(self.list),
+            PORT => Ok(Selected { relays: self.list, at: now }),
             9 => Err(Reason::TooBig),
-            _ => Ok(StackIndex::NONE),
+            _ => Ok(Selected { relays: StackIndex::NONE, at: now }),
         }
     }
 }
@@ -214,4 +219,43 @@ fn a_selector_is_asked_of_what_its_node_sends_by_its_interface_and_of_nothing_el
     );
     assert_eq!(simulation.node_counters(a).dropped_for(Reason::TooBig), 3);
     assert!(simulation.totals().is_conserved());
+}
+
+/// Holds what is sent before an instant until then.
+struct Holder {
+    until: Duration,
+}
+
+impl Selector for Holder {
+    fn select(&mut self, now: Duration, _: &Leaving) -> Result<Selected, Reason> {
+        Ok(Selected { relays: StackIndex::NONE, at: now.max(self.until) })
+    }
+}
+
+#[test]
+fn what_a_selector_holds_leaves_in_order_before_what_is_sent_at_that_instant() {
+    for threads in [1, 2] {
+        let (builder, [a, _, _, _, _, b]) = detour_builder();
+        let mut simulation = builder.build_parallel(threads).unwrap();
+        // A datagram each millisecond, one of them at the very instant.
+        let until = Duration::from_millis(20);
+        simulation.add_selector(a, 0, Box::new(Holder { until }));
+        let rate = Bandwidth::from_bits_per_second(1_000_000);
+        let spec = FlowSpec {
+            size: Size::Constant(125 - 42),
+            ..FlowSpec::constant(address(a), address(b), [1, 2], rate)
+        };
+        let flow = simulation.add_flow(&spec).unwrap();
+        simulation.run_until(until);
+        assert_eq!(simulation.flow_counters(flow).received, 0);
+        let totals = simulation.totals();
+        assert!(totals.under_way >= 20 && totals.is_conserved(), "{totals:?}");
+        simulation.run_until(until * 2);
+        let FlowCounters { sent, received, reordered, .. } = simulation.flow_counters(flow);
+        assert!(
+            sent >= 40 && received + 4 >= sent && reordered == 0,
+            "{received} of {sent}, {reordered} late"
+        );
+        assert!(simulation.totals().is_conserved());
+    }
 }

@@ -186,7 +186,7 @@ fn flows_move_from_the_fullest_list_to_the_emptiest_in_their_gaps_and_never_reor
 }
 
 #[test]
-fn a_flow_that_is_never_silent_for_longer_than_the_spread_stays() {
+fn a_flow_without_gaps_moves_while_its_packets_are_held_and_none_is_lost_or_overtaken() {
     let mut spec = spec(&[&[UP], &[DOWN]], Encapsulation::Gre, Policy::FlowBased);
     spec.spread = Duration::from_millis(100);
     let mut world = world(&spec);
@@ -198,11 +198,14 @@ fn a_flow_that_is_never_silent_for_longer_than_the_spread_stays() {
     };
     let before = lists(&world);
     world.run_until(Duration::from_secs(6));
-    assert_eq!(lists(&world), before);
+    assert_ne!(lists(&world), before);
     let steered = world.steered("h1").unwrap();
-    assert!(steered[0].moved() > 0, "some are to move");
-    assert!(steered[0].flows().iter().any(|flow| flow.moves.is_some()), "and wait");
-    assert_eq!(counters(&world, &flows).reordered, 0);
+    assert!(steered[0].moved() > 0);
+    let counted = counters(&world, &flows);
+    // What was sent in the last tenth of a second may be held or under way.
+    assert!(counted.reordered == 0 && counted.received * 100 > counted.sent * 97, "{counted:?}");
+    let totals = world.totals();
+    assert!(totals.is_conserved() && totals.at_nodes == 0 && totals.at_links == 0, "{totals:?}");
 }
 
 #[test]

@@ -192,8 +192,8 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
         let frame = frame(&packet);
         let ran = programs.run(PathProgram::Steer, &frame).unwrap();
         match steer.transmit(&key, frame.len() as u32, MTU, now) {
-            Ok(stack) => {
-                let more = stack.map_or(0, |stack| steer.tables.stacks[&stack]) as usize;
+            Ok(steered) => {
+                let more = steered.stack.map_or(0, |stack| steer.tables.stacks[&stack]) as usize;
                 assert_eq!((ran.verdict, ran.packet.len()), (Verdict::Next, frame.len() + more), "{key:?}");
             }
             Err(reason) => {

@@ -16,4 +16,4 @@ pub use flow::{chosen, flow_label, flow_of, hash_of, source_port};
 pub use flows::Flows;
 pub use prefixes::Prefixes;
 pub use stack::{has_list, pushed, stride};
-pub use steer::{Steer, SteerTables};
+pub use steer::{Steer, SteerTables, Steered};

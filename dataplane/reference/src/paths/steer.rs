@@ -5,6 +5,9 @@
 //! ```
 //!
 //! Of packets it sees what decides: the flow, and how long they are. [`pushed`](super::pushed) writes the bytes.
+//!
+//! A flow that is to move and has no gap waits for one, and when it has waited for long enough its packets are held until what
+//! it sent before has arrived whichever way it went.
 
 use super::flows::Flows;
 use super::prefixes::Prefixes;
@@ -32,6 +35,8 @@ pub struct SteerTables {
 pub struct Steer {
     /// Nanoseconds that a flow must have been silent before it moves.
     pub spread: u64,
+    /// Nanoseconds that a flow waits for a gap before its packets are held; none where nobody holds packets.
+    pub patience: Option<u64>,
     /// What is written from outside.
     pub tables: Arc<SteerTables>,
     /// How many flows took their turn, by set.
@@ -46,11 +51,21 @@ pub struct Steer {
     pub drops: BTreeMap<PathDrop, u64>,
 }
 
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steered {
+    /// The stack that goes before it; none where it goes as it is.
+    pub stack: Option<u32>,
+    /// When it goes, in nanoseconds: now, or when those before it cannot be overtaken any more.
+    pub at: u64,
+}
+
 impl Steer {
     /// By these tables, with room for so many flows.
     pub fn new(spread: u64, flows: usize, tables: Arc<SteerTables>) -> Self {
         Self {
             spread,
+            patience: None,
             tables,
             turns: HashMap::new(),
             flows: Flows::new(flows),
@@ -60,24 +75,19 @@ impl Steer {
         }
     }
 
-    /// The stack that goes before a flow's packet, none where it goes as it is. The packet's bytes count from Ethernet's
-    /// header on; `most` is the device's MTU, `now` nanoseconds.
+    /// The stack that goes before a flow's packet, and when it goes. The packet's bytes count from Ethernet's header on;
+    /// `most` is the device's MTU, `now` nanoseconds.
     ///
     /// # Errors
     /// It is too long with its stack, and is counted as dropped.
-    pub fn transmit(
-        &mut self,
-        key: &FlowKey,
-        bytes: u32,
-        most: u32,
-        now: u64,
-    ) -> Result<Option<u32>, PathDrop> {
+    pub fn transmit(&mut self, key: &FlowKey, bytes: u32, most: u32, now: u64) -> Result<Steered, PathDrop> {
         let tables = Arc::clone(&self.tables);
-        let Some(slot) = tables.prefixes.longest(key.destination) else { return Ok(None) };
-        let Some(set) = tables.sets.get(&slot).filter(|set| set.count > 0) else { return Ok(None) };
-        let list = self.list_of(slot, set, key, now);
+        let plain = Steered { stack: None, at: now };
+        let Some(slot) = tables.prefixes.longest(key.destination) else { return Ok(plain) };
+        let Some(set) = tables.sets.get(&slot).filter(|set| set.count > 0) else { return Ok(plain) };
+        let (list, at) = self.list_of(slot, set, key, now);
         let stack = set.choices[list as usize].stack;
-        let Some(&length) = tables.stacks.get(&stack) else { return Ok(None) };
+        let Some(&length) = tables.stacks.get(&stack) else { return Ok(plain) };
         if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
             *self.drops.entry(PathDrop::TooBig).or_default() += 1;
             let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
@@ -87,8 +97,8 @@ impl Steer {
             }
             return Err(PathDrop::TooBig);
         }
-        self.count(key, bytes, slot, list, stack, now);
-        Ok((length > 0).then_some(stack))
+        self.count(key, bytes, slot, list, stack, at);
+        Ok(Steered { stack: (length > 0).then_some(stack), at })
     }
 
     /// Has a flow go by another list of a set, from its next gap on.
@@ -102,32 +112,30 @@ impl Steer {
         Some(*place as u32).filter(|list| *list != flow.list)
     }
 
-    /// The list of a flow. One that is known stays where it is, as long as its set does.
-    fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, now: u64) -> u32 {
-        let known = self.flows.get(key).filter(|flow| flow.set == slot);
+    /// The list of a flow, and when its packet goes. One that is known stays where it is, as long as its set does.
+    fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, now: u64) -> (u32, u64) {
+        let known = self.flows.get_mut(key).filter(|flow| flow.set == slot);
         match set.selector {
             selector::ROUND_ROBIN => {
                 if let Some(known) = known.filter(|known| known.list < set.count) {
-                    return known.list;
+                    return (known.list, now);
                 }
                 let turns = self.turns.entry(slot).or_insert(set.turns);
                 let turn = *turns;
                 *turns = turns.wrapping_add(1);
-                return turn % set.count;
+                return (turn % set.count, now);
             }
             selector::FLOW_BASED => {
                 let moved = self.moves.get(key).copied();
                 let is_valid = |place: &u64| *place >> 32 == u64::from(slot) && (*place as u32) < set.count;
                 if let Some(to) = moved.filter(is_valid).map(|place| place as u32) {
-                    // What it sent before must not be overtaken: it moves when it was silent for as long as paths differ.
-                    let may_move =
-                        |known: &Flow| known.list == to || now.saturating_sub(known.heard) > self.spread;
-                    return known.filter(|known| !may_move(known)).map_or(to, |known| known.list);
+                    return known
+                        .map_or((to, now), |known| moved_to(known, to, self.spread, self.patience, now));
                 }
             }
             _ => {}
         }
-        chosen(set, hash_of(key)) as u32
+        (chosen(set, hash_of(key)) as u32, now)
     }
 
     fn count(&mut self, key: &FlowKey, bytes: u32, set: u32, list: u32, stack: u32, now: u64) {
@@ -143,5 +151,30 @@ impl Steer {
             }
             None => self.flows.insert(*key, Flow::heard(1, bytes, now, set, list)),
         }
+    }
+}
+
+/// The list of a flow that is to go by another one, and when its packet goes. What it sent before must not be overtaken: it
+/// moves when it was silent for as long as paths differ, or when its packets were held for so long.
+fn moved_to(known: &mut Flow, to: u32, spread: u64, patience: Option<u64>, now: u64) -> (u32, u64) {
+    let until = known.holds.saturating_add(spread);
+    if known.holds > 0 && now < until {
+        // By the list that they were held for, though it may be to move again.
+        return (known.list, until);
+    }
+    known.holds = 0;
+    if known.list == to || now.saturating_sub(known.heard) > spread {
+        known.waits = 0;
+        return (to, now);
+    }
+    if known.waits == 0 {
+        known.waits = now;
+    }
+    match patience.filter(|patience| now - known.waits > *patience) {
+        Some(_) => {
+            (known.waits, known.holds) = (0, now);
+            (to, now.saturating_add(spread))
+        }
+        None => (known.list, now),
     }
 }

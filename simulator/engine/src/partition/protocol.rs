@@ -26,7 +26,7 @@ impl Partition {
         self.drain_host(fabric, now, place, local);
     }
 
-    pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Box<Packet>) {
+    pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: &Packet) {
         let counters = &mut self.nodes[way.local as usize];
         let at = fabric.addresses.owner(packet.destination);
         let Some(&place) = fabric.listeners.get(&(at, packet.ports[1])) else {

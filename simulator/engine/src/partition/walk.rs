@@ -6,7 +6,8 @@ use crate::fabric::{DirectionNumber, Fabric, Hop, Kind, Node, ON_LINK, Way};
 use crate::hash::{choose, flow_hash};
 use crate::packet::{NO_FLOW, Packet, flag};
 use crate::reason::Reason;
-use crate::selector::Leaving;
+use crate::selector::{Leaving, Selected};
+use crate::source::nanos;
 use plait_model_wire::number::protocol;
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ impl Partition {
                 break to;
             }
             if packet.stack == StackIndex::NONE {
-                return self.deliver(fabric, now, way, packet);
+                return self.deliver(fabric, now, way, &packet);
             }
             if !decapsulate(fabric, &fabric.nodes[at as usize], &mut packet) {
                 return counters.drop(Reason::NotDecapsulated);
@@ -97,35 +98,44 @@ impl Partition {
         if packet.frame > hop.largest {
             return counters.drop(Reason::TooBig);
         }
-        if !has_come
-            && !fabric.selectors.is_empty()
-            && let Err(reason) = self.select(fabric, now, hop, &mut packet)
-        {
-            return self.nodes[way.local as usize].drop(reason);
-        }
         packet.station = match hop.station {
             ON_LINK => fabric.stations[to.0 as usize],
             station => station,
         };
-        if fabric.captures {
-            self.log.note(fabric, now, hop.out, &packet);
+        if !has_come && !fabric.selectors.is_empty() {
+            match self.select(fabric, now, hop, &mut packet) {
+                Ok(at) if at > now => return self.hold(at, hop.out, packet),
+                Ok(_) => {}
+                Err(reason) => return self.nodes[way.local as usize].drop(reason),
+            }
         }
-        self.depart(fabric, now, hop.out, packet);
+        self.leave(fabric, now, hop.out, packet);
     }
 
-    /// Gives a packet that is about to leave by a next hop the relays that its interface's selector names.
-    fn select(&mut self, fabric: &Fabric, now: u64, hop: Hop, packet: &mut Packet) -> Result<(), Reason> {
-        let Some(selector) = self.selectors.get_mut(&hop.out) else { return Ok(()) };
-        if packet.stack != StackIndex::NONE {
-            return Ok(());
+    /// A packet leaves its node.
+    #[inline]
+    pub(super) fn leave(&mut self, fabric: &Fabric, now: u64, out: DirectionNumber, packet: Box<Packet>) {
+        if fabric.captures {
+            self.log.note(fabric, now, out, &packet);
         }
+        self.depart(fabric, now, out, packet);
+    }
+
+    /// Gives a packet that is about to leave by a next hop the relays that its interface's selector names. When it leaves.
+    fn select(&mut self, fabric: &Fabric, now: u64, hop: Hop, packet: &mut Packet) -> Result<u64, Reason> {
+        if packet.stack != StackIndex::NONE || !self.selectors.contains_key(&hop.out) {
+            return Ok(now);
+        }
+        // Those that were held until now go before it.
+        self.let_go(fabric, now);
+        let Some(selector) = self.selectors.get_mut(&hop.out) else { return Ok(now) };
         let [source, destination] =
             [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
         let (frame, mtu) = (packet.frame, hop.largest - ETHERNET);
         let leaving = Leaving { source, destination, ports: packet.ports, frame, mtu };
-        let stack = selector.select(Duration::from_nanos(now), &leaving)?;
-        wear(fabric, packet, stack).ok_or(Reason::NoRoute)?;
-        if packet.frame > hop.largest { Err(Reason::TooBig) } else { Ok(()) }
+        let Selected { relays, at } = selector.select(Duration::from_nanos(now), &leaving)?;
+        wear(fabric, packet, relays).ok_or(Reason::NoRoute)?;
+        if packet.frame > hop.largest { Err(Reason::TooBig) } else { Ok(nanos(at)) }
     }
 
     /// A switch passes a frame on to where its station is.
@@ -138,15 +148,12 @@ impl Partition {
             return counters.drop(Reason::TooBig);
         }
         counters.forwarded += 1;
-        if fabric.captures {
-            self.log.note(fabric, now, out, &packet);
-        }
-        self.depart(fabric, now, out, packet);
+        self.leave(fabric, now, out, packet);
     }
 
     /// A packet is where it was to go.
     #[inline]
-    fn deliver(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: Box<Packet>) {
+    fn deliver(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: &Packet) {
         let counters = &mut self.nodes[way.local as usize];
         if packet.flags & flag::DAMAGED != 0 {
             return counters.drop(Reason::Damaged);

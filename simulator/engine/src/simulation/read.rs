@@ -128,6 +128,7 @@ impl Simulation {
         let now = self.done.saturating_sub(1);
         for part in &mut self.partitions {
             totals.hops += part.hops;
+            totals.under_way += part.held.len() as u64;
             for node in &part.nodes {
                 totals.sent += node.sent;
                 totals.received += node.received;

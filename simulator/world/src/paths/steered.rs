@@ -7,9 +7,9 @@ use plait_dataplane_paths::{
     FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways as PrefixWays,
 };
 use plait_dataplane_reference::paths::tables::{Flow, ListCount, PrefixKey};
-use plait_dataplane_reference::paths::{Steer, SteerTables, mapped};
+use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, mapped};
 use plait_model_wire::number::protocol;
-use plait_simulator_engine::{Leaving, Reason, Selector, StackIndex};
+use plait_simulator_engine::{Leaving, Reason, Selected, Selector, StackIndex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,8 @@ pub struct SteeredInterface {
 impl SteeredInterface {
     pub(super) fn new(ways: Arc<Ways>, spread: Duration, now: Duration) -> Self {
         let spread = spread.as_nanos().try_into().unwrap_or(u64::MAX);
-        let steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
+        let mut steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
+        steer.patience = Rearrangement::default().patience.as_nanos().try_into().ok();
         let is_moved = ways.prefixes.iter().any(|prefix| prefix.is_rearranged);
         let next = is_moved.then(|| now + Rearrangement::default().period);
         Self { ways, steer, rearranger: Rearranger::default(), next, moved: 0 }
@@ -153,14 +154,16 @@ impl SteeredInterface {
 }
 
 impl Selector for SteeredInterface {
-    fn select(&mut self, now: Duration, packet: &Leaving) -> Result<StackIndex, Reason> {
+    fn select(&mut self, now: Duration, packet: &Leaving) -> Result<Selected, Reason> {
         self.catch_up(now);
         let [[a, b], [c, d]] = packet.ports.map(u16::to_be_bytes);
         let (source, destination) = (mapped(packet.source), mapped(packet.destination));
         let key = FlowKey { source, destination, ports: [a, b, c, d], protocol: protocol::UDP.into() };
         match self.steer.transmit(&key, packet.frame, packet.mtu, now.as_nanos() as u64) {
-            Ok(Some(stack)) => Ok(self.ways.relays[stack as usize]),
-            Ok(None) => Ok(StackIndex::NONE),
+            Ok(Steered { stack, at }) => {
+                let relays = stack.map_or(StackIndex::NONE, |stack| self.ways.relays[stack as usize]);
+                Ok(Selected { relays, at: Duration::from_nanos(at) })
+            }
             // Choice: a testbed's kernel hears how long a packet may be and cuts those that follow; nothing is cut here.
             Err(_) => Err(Reason::TooBig),
         }
