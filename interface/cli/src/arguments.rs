@@ -13,6 +13,7 @@ mod run;
 mod shell;
 mod subflows;
 mod testbed;
+mod traffic;
 
 pub use controller::{
     App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments,
@@ -29,12 +30,15 @@ pub use overlay::{
 };
 pub use pack::{PackArguments, UnpackArguments};
 pub use paths::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};
-pub use run::{CompareArguments, ReportArguments, RunArguments, TrafficArguments, WorldArgument};
+pub use run::{CompareArguments, ReportArguments, RunArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use subflows::SubflowsArguments;
 pub use testbed::{
     CaptureArguments, Choice, DownArguments, ExecArguments, FileArguments, InspectArguments, ShellArguments,
     UpArguments,
+};
+pub use traffic::{
+    ListenArguments, PlanArguments, RatesArgument, SendArguments, TrafficArguments, TrafficCommand,
 };
 
 /// Virtual networks made real on ordinary Linux.
@@ -153,8 +157,7 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     /// Start a testbed in the place of a program that has threads
     #[command(hide = true)]
     Supervise,
-    /// Carry a node's share of a run's traffic; `plait run` starts it
-    #[command(hide = true)]
+    /// Send many UDP flows, count what comes of them, and see which a pattern makes
     Traffic(TrafficArguments),
     /// Unpack a results folder that `plait pack` packed; safe with files of strangers
     #[command(

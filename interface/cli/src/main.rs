@@ -60,7 +60,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Shell(arguments) => commands::exec::shell(arguments, output),
         Command::Subflows(arguments) => commands::subflows::subflows(&arguments, output),
         Command::Supervise => commands::supervise::supervise(),
-        Command::Traffic(arguments) => commands::traffic::traffic(&arguments),
+        Command::Traffic(arguments) => commands::traffic::traffic(arguments, output),
         Command::Unpack(arguments) => commands::pack::unpack(arguments, output),
         Command::Up(arguments) => commands::up::up(arguments, output),
         Command::Validate(arguments) => commands::validate::validate(arguments, output),

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// Who sends to whom, of `n` hosts. Nobody sends to itself.
 ///
-/// Written `random`, `stride(4)`, `permutation`, `incast(0)`, `all_to_all`, `pair(0,5)`.
+/// Written `random`, `stride(4)`, `permutation`, `incast(0)`, `one_to_all(0)`, `all_to_all`, `pair(0,5)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -22,6 +22,8 @@ pub enum Pattern {
     Permutation,
     /// All others to one host.
     Incast(usize),
+    /// One host to all others: many flows of one sender to many hosts.
+    OneToAll(usize),
     /// Every host to every other.
     AllToAll,
     /// One host to another: flowgen's many flows between two.
@@ -33,7 +35,8 @@ pub enum Pattern {
 pub enum BadPattern {
     /// A text that is none.
     #[error(
-        "`{0}` is no pattern: write `random`, `stride(4)`, `permutation`, `incast(0)`, `all_to_all` or `pair(0,1)`"
+        "`{0}` is no pattern: write `random`, `stride(4)`, `permutation`, `incast(0)`, `one_to_all(0)`, \
+         `all_to_all` or `pair(0,1)`"
     )]
     Unknown(String),
     /// Fewer than two hosts.
@@ -58,8 +61,9 @@ pub enum BadPattern {
 }
 
 impl Pattern {
-    /// The pairs of sender and receiver of one round of the pattern: `n` of them, `n - 1` for incast, `n (n - 1)` for
-    /// all-to-all, one for a pair. More flows go round again; of [`Pattern::Random`] each round is drawn anew.
+    /// The pairs of sender and receiver of one round of the pattern: `n` of them, `n - 1` for incast and one-to-all,
+    /// `n (n - 1)` for all-to-all, one for a pair. More flows go round again; of [`Pattern::Random`] each round is drawn
+    /// anew.
     ///
     /// # Errors
     /// What cannot be with so many hosts.
@@ -92,6 +96,10 @@ impl Pattern {
                 let to = known(to)?;
                 (0..hosts).filter(|from| *from != to).map(|from| (from, to)).collect()
             }
+            Self::OneToAll(from) => {
+                let from = known(from)?;
+                (0..hosts).filter(|to| *to != from).map(|to| (from, to)).collect()
+            }
             Self::AllToAll => (0..hosts)
                 .flat_map(|from| (0..hosts).filter(move |to| *to != from).map(move |to| (from, to)))
                 .collect(),
@@ -111,6 +119,7 @@ impl fmt::Display for Pattern {
             Self::Stride(step) => write!(f, "stride({step})"),
             Self::Permutation => f.write_str("permutation"),
             Self::Incast(to) => write!(f, "incast({to})"),
+            Self::OneToAll(from) => write!(f, "one_to_all({from})"),
             Self::AllToAll => f.write_str("all_to_all"),
             Self::Pair(from, to) => write!(f, "pair({from},{to})"),
         }
@@ -136,6 +145,7 @@ impl FromStr for Pattern {
             ("stride", [step]) => Ok(Self::Stride(*step)),
             ("permutation", []) => Ok(Self::Permutation),
             ("incast", [to]) => Ok(Self::Incast(*to)),
+            ("one_to_all" | "one-to-all", [from]) => Ok(Self::OneToAll(*from)),
             ("all_to_all" | "all-to-all", []) => Ok(Self::AllToAll),
             ("pair", [from, to]) => Ok(Self::Pair(*from, *to)),
             _ => Err(bad()),

@@ -37,8 +37,9 @@ fn a_permutation_gives_each_host_one_sender_and_one_receiver() {
 }
 
 #[test]
-fn incast_all_to_all_and_pairs_are_what_they_say() {
+fn incast_one_to_all_all_to_all_and_pairs_are_what_they_say() {
     assert_eq!(pairs(&spec("incast(1)").flows(4, 1).unwrap()), [(0, 1), (2, 1), (3, 1)]);
+    assert_eq!(pairs(&spec("one_to_all(1)").flows(4, 1).unwrap()), [(1, 0), (1, 2), (1, 3)]);
     let all = spec("all_to_all").flows(5, 1).unwrap();
     assert_eq!(pairs(&all).into_iter().collect::<HashSet<_>>().len(), 20);
     let mut many = spec("pair(0,3)");
@@ -93,6 +94,7 @@ fn what_cannot_be_is_refused_with_what_to_write_instead() {
     };
     assert_eq!(refusal("random", 1), BadPattern::TooFew(1));
     assert_eq!(refusal("incast(4)", 4), BadPattern::NoHost { host: 4, count: 4 });
+    assert_eq!(refusal("one_to_all(4)", 4), BadPattern::NoHost { host: 4, count: 4 });
     assert!(matches!(refusal("stride(8)", 4), BadPattern::Itself { .. }));
     assert!(matches!(refusal("pair(2,2)", 4), BadPattern::Itself { .. }));
     assert!(matches!("strides".parse::<Pattern>(), Err(BadPattern::Unknown(_))));
@@ -123,7 +125,7 @@ proptest! {
 
     #[test]
     fn nobody_sends_to_itself_and_every_flow_is_told_apart(
-        kind in 0usize..6, number: usize, hosts in 2usize..40, count in prop::option::of(1usize..300), seed: u64,
+        kind in 0usize..7, number: usize, hosts in 2usize..40, count in prop::option::of(1usize..300), seed: u64,
     ) {
         let number = number % hosts;
         let pattern = [
@@ -131,6 +133,7 @@ proptest! {
             Pattern::Stride(number.max(1)),
             Pattern::Permutation,
             Pattern::Incast(number),
+            Pattern::OneToAll(number),
             Pattern::AllToAll,
             Pattern::Pair(number, (number + 1) % hosts),
         ][kind];

@@ -395,4 +395,54 @@ proptest! {
         beyond[3] = beyond[4] + 2;
         prop_assert!(segment_routing::Packet::parse(&beyond).is_err());
     }
+
+    #[test]
+    fn no_bytes_changed_in_a_list_or_a_stack_make_a_parser_panic(
+        relays in proptest::collection::vec(any::<u128>(), 1..17), is_ipv6: bool, left: u8, inside in payload(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), 0u8..), 0..6),
+        cut in proptest::option::of(any::<prop::sample::Index>()),
+    ) {
+        let segments: Vec<_> = relays.iter().map(|relay| Ipv6Addr::from(*relay)).collect();
+        let four = |relay: &u128| IpAddr::from(Ipv4Addr::from(*relay as u32));
+        let list: Vec<IpAddr> = match is_ipv6 {
+            true => segments.iter().map(|segment| IpAddr::from(*segment)).collect(),
+            false => relays.iter().map(four).collect(),
+        };
+        let left = left % (relays.len() as u8 + 1);
+        let label = mpls::Repr { label: 5, traffic_class: 0, is_bottom: true, ttl: 3 };
+        let written = [
+            packet(&relay_list::Repr { left, relays: list, next: number::protocol::IPV6 }, &inside),
+            packet(&segment_routing::Repr { next: number::protocol::IPV6, left, segments }, &inside),
+            packet(&gre::Repr { protocol: 0x8847, key: Some(7), ..gre::Repr::default() }, &packet(&label, &inside)),
+            packet(&gue::Repr::Header { protocol: number::protocol::IPV6 }, &inside),
+        ];
+        for mut bytes in written {
+            // What decides stands in front.
+            for (at, byte) in &changes {
+                let at = at.index(bytes.len().min(40));
+                bytes[at] = *byte;
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len() + 1));
+            }
+            if let Ok(parsed) = relay_list::Packet::parse(&bytes) {
+                let repr = relay_list::Repr::of(&parsed);
+                prop_assert!(usize::from(repr.left) <= repr.relays.len());
+                prop_assert_eq!(repr.relays.len(), usize::from(bytes[1]));
+                prop_assert!(bytes.ends_with(parsed.payload()));
+            }
+            if let Ok(parsed) = segment_routing::Packet::parse(&bytes) {
+                let repr = segment_routing::Repr::of(&parsed);
+                prop_assert!(usize::from(repr.left) <= repr.segments.len());
+                prop_assert_eq!(parsed.payload().len(), bytes.len() - 8 - usize::from(bytes[1]) * 8);
+            }
+            if let Ok(parsed) = gre::Packet::parse(&bytes) {
+                let _ = (gre::Repr::of(&parsed), nvgre::Repr::of(&parsed), mpls::Label::parse(parsed.payload()).is_ok());
+            }
+            if let Ok(parsed) = gue::Packet::parse(&bytes) {
+                let _ = (gue::Repr::of(&parsed), parsed.fields());
+                prop_assert!(bytes.ends_with(parsed.payload()));
+            }
+        }
+    }
 }

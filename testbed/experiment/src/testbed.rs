@@ -1,6 +1,5 @@
 //! A running testbed as a [`World`].
 
-pub mod generator;
 mod judgement;
 mod loggers;
 mod traffic;

@@ -66,7 +66,8 @@ impl Parcel {
 /// where a host is not told (RFC 1122 section 3.2.2, RFC 4443 section 2.4).
 pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u32) -> Option<Sent> {
     let mtu = match payload {
-        Payload::Ethernet => room - ethernet::Header::LENGTH as u32,
+        // Where not even a frame's header fits, there is no MTU to tell of.
+        Payload::Ethernet => room.checked_sub(ethernet::Header::LENGTH as u32)?,
         _ => room,
     };
     let sent = Frame::parse(bytes).ok()?;

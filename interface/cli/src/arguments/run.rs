@@ -58,12 +58,6 @@ pub enum WorldArgument {
 }
 
 #[derive(Args)]
-pub struct TrafficArguments {
-    /// What to send and where to listen, as JSON
-    pub share: String,
-}
-
-#[derive(Args)]
 pub struct ReportArguments {
     /// A results folder
     pub folder: PathBuf,
@@ -80,7 +74,7 @@ pub struct CompareArguments {
     pub output: Option<PathBuf>,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("write a number from 1".to_owned()),
         Ok(number) => Ok(number),

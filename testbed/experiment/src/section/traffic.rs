@@ -19,7 +19,8 @@ use std::collections::HashMap;
 pub(super) struct TrafficFile {
     /// What to call it in the results; `traffic` and its place from 1 when not given.
     pub name: Option<Spanned<String>>,
-    /// Who sends to whom of `hosts`: `random`, `stride(4)`, `permutation`, `incast(0)`, `all_to_all`, `pair(0,1)`.
+    /// Who sends to whom of `hosts`: `random`, `stride(4)`, `permutation`, `incast(0)`, `one_to_all(0)`,
+    /// `all_to_all`, `pair(0,1)`.
     pub pattern: Option<Spanned<Pattern>>,
     /// The nodes of the pattern, which count from 0 in this order; all hosts in the order of the file when not given.
     pub hosts: Option<Spanned<Names>>,

@@ -1,9 +1,9 @@
-//! Traffic on a testbed: `plait traffic` in every node that sends or receives.
+//! Traffic on a testbed: `plait traffic share` in every node that sends or receives.
 
-use super::generator::{Send, Share, Told};
 use super::{error, millis};
 use crate::section::Traffic;
 use crate::world::{FlowLogger, FlowRow, WorldError};
+use plait_dataplane_traffic::{Share, Source, Told};
 use plait_testbed_runtime::control::{ExecRequest, Exited, Running, Testbed};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use std::collections::{BTreeMap, HashMap};
@@ -19,8 +19,6 @@ const LEAD: Duration = Duration::from_millis(300);
 const LEAD_PER_NODE: Duration = Duration::from_millis(15);
 /// Choice: how long sinks listen after the last source's end, which is more than links delay.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Bytes of a datagram's frame beside its payload: Ethernet, IP, UDP.
-const HEADERS: [u64; 2] = [14 + 20 + 8, 14 + 40 + 8];
 
 /// The programs of a run, and the flows that they carry.
 pub(super) struct Flows {
@@ -51,18 +49,11 @@ impl Flows {
                 let to = *addresses
                     .get(names[1])
                     .ok_or_else(|| error(format!("`{}` has no address to send to", names[1])))?;
-                let frame = flow.size.bytes() + HEADERS[usize::from(to.is_ipv6())];
-                let every =
-                    u128::from(frame) * 8_000_000_000 / u128::from(flow.rate.bits_per_second().max(1));
-                shares.entry(names[0]).or_default().sends.push(Send {
-                    flow: u32::try_from(rows.len()).map_err(error)?,
-                    to: SocketAddr::new(to, flow.destination_port),
-                    source_port: flow.source_port,
-                    size: u16::try_from(flow.size.bytes()).map_err(error)?,
-                    every: u64::try_from(every).unwrap_or(u64::MAX / 4),
-                    start: at(traffic.start.into()),
-                    stop: at(traffic.stop.into()),
-                });
+                let number = u32::try_from(rows.len()).map_err(error)?;
+                let to = SocketAddr::new(to, flow.destination_port);
+                let instants = [traffic.start, traffic.stop].map(|time| at(time.into()));
+                let source = Source::of(number, flow, to, instants);
+                shares.entry(names[0]).or_default().sends.push(source);
                 let sink = shares.entry(names[1]).or_default();
                 if !sink.receives.contains(&flow.destination_port) {
                     sink.receives.push(flow.destination_port);
@@ -71,10 +62,9 @@ impl Flows {
             }
         }
         let last = traffic.iter().map(|traffic| at(traffic.stop.into())).max().unwrap_or_default();
-        let six = addresses.values().any(IpAddr::is_ipv6);
         let mut programs = Vec::new();
         for (node, mut share) in shares {
-            (share.until, share.six) = (last + DRAIN.as_nanos() as u64, six);
+            share.until = last + DRAIN.as_nanos() as u64;
             programs.push(program(testbed, node, &share)?);
         }
         Ok((Self { rows, programs, last }, begin))
@@ -97,9 +87,14 @@ fn program(
     let (out, err) = (out.map_err(error)?, err.map_err(error)?);
     let share_text = serde_json::to_string(share).map_err(error)?;
     let left = Duration::from_nanos(share.until.saturating_sub(monotonic_nanos())) + Duration::from_secs(10);
+    // A kernel takes words of 128 KiB, and more of them (MAX_ARG_STRLEN).
+    let pieces =
+        share_text.as_bytes().chunks(100_000).map(|piece| String::from_utf8_lossy(piece).into_owned());
+    let command =
+        ["/proc/self/fd/0", "traffic", "share"].map(str::to_owned).into_iter().chain(pieces).collect();
     let request = ExecRequest {
         node: node.to_owned(),
-        command: ["/proc/self/fd/0", "traffic", &share_text].map(str::to_owned).to_vec(),
+        command,
         timeout_ms: Some(millis(left) as u64),
         ..ExecRequest::default()
     };
