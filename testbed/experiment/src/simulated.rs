@@ -105,6 +105,7 @@ fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
         interval: Duration::from_millis(plane.interval),
         neighbours: plane.neighbours,
         group: overlay.config.group,
+        is_recorded: false,
         data_plane: Some(DataPlane { vni: overlay.config.vni, encapsulation: overlay.config.encapsulation }),
     })
 }

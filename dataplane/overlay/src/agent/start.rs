@@ -20,7 +20,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// Bytes of a recording, unless others are asked for. Choice: a member of ten writes some 10 MB an hour at a probe a second.
+/// Bytes of a recording, unless others are asked for. Choice: a member of ten that probes each second writes some 50 MB an hour.
 pub const RECORDING_LIMIT: u64 = 64 << 20;
 
 /// How an agent is started.

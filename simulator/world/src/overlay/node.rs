@@ -1,6 +1,7 @@
 //! A member on a simulated node.
 
 use super::forwarding::Forwarding;
+use plait_control_overlay::record::{Entry, Recorded};
 use plait_control_overlay::{Config, Member, Plane};
 use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Event, Overlay, Tables};
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// A member of an overlay: what the agent is on a real node. It feeds `control/overlay` and does what it decides.
 #[derive(Debug)]
 pub struct OverlayNode {
-    member: Member,
+    member: Recorded,
     application: Application,
     overlay: Overlay,
     forwarding: Option<Forwarding>,
@@ -22,6 +23,8 @@ pub struct OverlayNode {
     plane: Option<Plane>,
     transmits: VecDeque<Transmit>,
     counters: OverlayCounters,
+    /// What the member was told and did, if it is written down.
+    recording: Vec<Entry>,
 }
 
 /// What a member counted.
@@ -51,11 +54,12 @@ impl OverlayNode {
         now: Duration,
         draw: impl FnMut() -> u64 + Send + 'static,
         forwarding: Option<Forwarding>,
+        is_recorded: bool,
     ) -> Self {
         let application = config.application;
         let mut overlay = Overlay::default();
         let (own, locators) = (config.own, config.locators.clone());
-        let member = Member::new(config, now, draw);
+        let member = Recorded::new(config, now, is_recorded, draw);
         let mut node = Self {
             member,
             application,
@@ -65,6 +69,7 @@ impl OverlayNode {
             plane: None,
             transmits: VecDeque::new(),
             counters: OverlayCounters::default(),
+            recording: Vec::new(),
         };
         let mut events = Vec::new();
         let identity = plait_model_overlay::Operation::NodeIdSet { application, node: own };
@@ -85,7 +90,12 @@ impl OverlayNode {
 
     /// What control decides by.
     pub fn control(&self) -> &Member {
-        &self.member
+        self.member.member()
+    }
+
+    /// What its member was told and did since it began; nothing unless its overlay is recorded.
+    pub fn recording(&self) -> &[Entry] {
+        &self.recording
     }
 
     /// Its tables as they are in force.
@@ -138,6 +148,7 @@ impl OverlayNode {
                 relays: StackIndex::NONE,
             });
         }
+        self.recording.extend(std::iter::from_fn(|| self.member.poll_entry()));
     }
 
     fn compile(&mut self, now: Duration, events: &[Event]) {
