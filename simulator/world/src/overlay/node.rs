@@ -11,6 +11,10 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// From one decision to the next, where no data plane follows. Choice: nobody meets its tables then, and who hears of a
+/// thousand members one by one decides once for many of them, as an agent does that is busy.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A member of an overlay: what the agent is on a real node. It feeds `control/overlay` and does what it decides.
 #[derive(Debug)]
 pub struct OverlayNode {
@@ -22,6 +26,9 @@ pub struct OverlayNode {
     frames: Vec<Vec<u8>>,
     plane: Option<Plane>,
     transmits: VecDeque<Transmit>,
+    /// When LIB and RIB were decided last, and when they are to be if something happened since.
+    decided: Duration,
+    decides: Option<Duration>,
     counters: OverlayCounters,
     /// What the member was told and did, if it is written down.
     recording: Vec<Entry>,
@@ -68,6 +75,8 @@ impl OverlayNode {
             frames: Vec::new(),
             plane: None,
             transmits: VecDeque::new(),
+            decided: now,
+            decides: None,
             counters: OverlayCounters::default(),
             recording: Vec::new(),
         };
@@ -84,6 +93,7 @@ impl OverlayNode {
         }
         node.overlay = overlay;
         node.compile(now, &events);
+        node.decide(now);
         node.collect(now);
         node
     }
@@ -123,8 +133,19 @@ impl OverlayNode {
         self.frames.push(frame);
     }
 
-    /// Takes what the member has to send and to change.
-    fn collect(&mut self, now: Duration) {
+    /// Has LIB and RIB decided, now or soon.
+    fn decide_soon(&mut self, now: Duration) {
+        let due = self.decided + PAUSE;
+        if self.forwarding.is_some() || now >= due {
+            self.decide(now);
+        } else {
+            self.decides = Some(due);
+        }
+    }
+
+    /// Takes what the member has to change.
+    fn decide(&mut self, now: Duration) {
+        (self.decided, self.decides) = (now, None);
         let mut events: Vec<Event> = Vec::new();
         while let Some(operation) = self.member.poll_operation() {
             self.counters.operations += 1;
@@ -133,9 +154,14 @@ impl OverlayNode {
                 events.extend(event);
             }
         }
+        self.compile(now, &events);
+    }
+
+    /// Takes what the member has to send.
+    fn collect(&mut self, now: Duration) {
+        self.decide_soon(now);
         // Nobody asks anything here.
         while self.member.poll_inquiry().is_some() {}
-        self.compile(now, &events);
         while let Some((to, payload)) = self.member.poll_transmit() {
             self.counters.messages += 1;
             self.counters.message_bytes += payload.len() as u64;
@@ -207,6 +233,7 @@ impl Host for OverlayNode {
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
-        Some(self.member.poll_timeout())
+        let due = self.member.poll_timeout();
+        Some(self.decides.map_or(due, |decides| decides.min(due)))
     }
 }
