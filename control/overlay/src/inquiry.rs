@@ -5,6 +5,7 @@
 //! end nearer. What is asked and said is the driver's business.
 
 use plait_model_overlay::NodeId;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ pub(crate) const LONGEST: usize = 61;
 const RATE: u32 = 64;
 
 /// A question or an answer on its way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Inquiry {
     /// The asker's business; it comes back with the answer.
     pub token: u64,
@@ -25,7 +27,8 @@ pub struct Inquiry {
 }
 
 /// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// A question, on its way to the last.
     Question,

@@ -18,8 +18,8 @@
 //! 3. [`Member`] – a node that takes part: joins by seeds, measures, reports, notices who is gone, and keeps LIB and RIB
 //!    as its [`Plane`] wants them. The plane can be changed at any time.
 //! 4. [`Inquiry`] – what one node asks another by those between them, where both cannot reach each other straight.
-//!
-//! 5. [`evpn`] – tables that an existing control plane fills: a speaker of BGP EVPN.
+//! 5. [`record`] – what went into a member and what came of it, written down, and the same again.
+//! 6. [`evpn`] – tables that an existing control plane fills: a speaker of BGP EVPN.
 //!
 //! [`Member`] has four kinds of methods, to be called in this order whenever something happened: `handle_*` for what
 //! arrived and for time that passed, then `poll_inquiry`, `poll_transmit` and `poll_operation` until they give nothing, then
@@ -33,6 +33,7 @@ mod matrix;
 mod member;
 mod mesh;
 mod message;
+pub mod record;
 mod routes;
 mod session;
 

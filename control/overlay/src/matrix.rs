@@ -50,12 +50,6 @@ impl DelayMatrix {
         self.of(node).into_iter().flat_map(BTreeMap::keys).copied()
     }
 
-    /// Whether both ends have measured the way between them, so that each knows the other.
-    fn is_told_by_both(&self, a: NodeId, b: NodeId) -> bool {
-        let tells = |from, to| self.of(from).is_some_and(|delays| delays.contains_key(to));
-        tells(a, &b) && tells(b, &a)
-    }
-
     /// Everyone who reported.
     pub fn nodes(&self) -> BTreeSet<NodeId> {
         self.reports.keys().copied().collect()
@@ -64,10 +58,19 @@ impl DelayMatrix {
     /// Those that a node can reach, by whatever relays; itself among them, and those that it measured though they have
     /// told nothing yet: others who hear of that may send packets to them through it.
     pub fn reachable(&self, own: NodeId) -> BTreeSet<NodeId> {
-        let (nodes, graph) = self.graph();
-        let Some(source) = nodes.iter().position(|node| *node == own) else { return BTreeSet::new() };
-        let paths = graph.shortest_paths(source);
-        paths.reached().map(|vertex| nodes[vertex]).chain(self.told_by(own)).collect()
+        // Asked with each change, so that no graph is built for it: nodes that one end has told of are of one set.
+        let (nodes, told) = self.told();
+        let Ok(source) = nodes.binary_search(&own) else { return BTreeSet::new() };
+        let mut sets: Vec<usize> = (0..nodes.len()).collect();
+        for (a, b, _) in told {
+            let (a, b) = (root(&mut sets, a), root(&mut sets, b));
+            sets[a.max(b)] = a.min(b);
+        }
+        let source = root(&mut sets, source);
+        let reached =
+            (0..nodes.len()).filter(|node| root(&mut sets, *node) == source).map(|node| nodes[node]);
+        let reached: Vec<NodeId> = reached.collect();
+        reached.into_iter().chain(self.told_by(own)).collect()
     }
 
     /// The paths of least delay from a node, and the tree of least delay for a group: vRON, section 4.2.3 of the paper.
@@ -106,26 +109,51 @@ impl DelayMatrix {
         routes
     }
 
-    /// The nodes by identity, and the graph of those positions.
-    fn graph(&self) -> (Vec<NodeId>, Graph) {
+    /// The nodes by identity, and what each told of another that has reported as well: their positions, the lower one first,
+    /// and the delay.
+    fn told(&self) -> (Vec<NodeId>, Vec<(usize, usize, Duration)>) {
         let nodes: Vec<NodeId> = self.reports.keys().copied().collect();
         // Only pairs of which one measured the other: in a large overlay few of all.
-        let place = |node: &NodeId| nodes.binary_search(node).ok();
-        let told = nodes.iter().enumerate().flat_map(|(a, node)| {
-            self.told_by(*node).filter_map(move |other| place(&other)).map(move |b| (a.min(b), a.max(b)))
-        });
-        let mut pairs: Vec<(usize, usize)> = told.filter(|(a, b)| a != b).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let edges = pairs.into_iter().filter_map(|(a, b)| {
-            let delay = self.delay(nodes[a], nodes[b])?;
+        let mut told = Vec::with_capacity(self.reports.values().map(BTreeMap::len).sum());
+        for (a, said) in self.reports.values().enumerate() {
+            for (other, delay) in said {
+                if let Ok(b) = nodes.binary_search(other)
+                    && a != b
+                {
+                    told.push((a.min(b), a.max(b), *delay));
+                }
+            }
+        }
+        (nodes, told)
+    }
+
+    /// The nodes by identity, and the graph of those positions: an edge where [`delay`](Self::delay) has one.
+    fn graph(&self) -> (Vec<NodeId>, Graph) {
+        let (nodes, mut told) = self.told();
+        told.sort_unstable();
+        let edges = told.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)).map(|pair| {
+            let (a, b, first) = pair[0];
+            // Each end tells of the other once.
+            let (delay, is_told_by_both) = match pair.get(1) {
+                Some((.., second)) => ((first + *second) / 2, true),
+                None => (first, false),
+            };
             // A hop costs something, or packets could circle between nodes that are equally far.
             let cost = u32::try_from(delay.as_micros()).unwrap_or(u32::MAX).clamp(1, HALF_A_WAY - 1);
-            Some((a, b, if self.is_told_by_both(nodes[a], nodes[b]) { cost } else { HALF_A_WAY + cost }))
+            (a, b, if is_told_by_both { cost } else { HALF_A_WAY + cost })
         });
-        let graph = Graph::undirected(nodes.len(), edges.collect::<Vec<_>>());
+        let graph = Graph::undirected(nodes.len(), edges);
         (nodes, graph)
     }
+}
+
+/// Who stands for the set that a node is in; those on the way are made to point to him sooner.
+fn root(sets: &mut [usize], mut node: usize) -> usize {
+    while sets[node] != node {
+        sets[node] = sets[sets[node]];
+        node = sets[node];
+    }
+    node
 }
 
 #[cfg(test)]
@@ -182,6 +210,34 @@ mod tests {
     }
 
     proptest! {
+        /// Some tell of others who have not told of them, or nothing at all.
+        #[test]
+        fn whoever_has_a_delay_to_somebody_reached_is_reached(
+            told in proptest::collection::vec((0usize..12, 0usize..14, 1u64..5), 0..30),
+        ) {
+            let mut said: BTreeMap<NodeId, BTreeMap<NodeId, Duration>> = BTreeMap::new();
+            for (from, to, delay) in told.into_iter().filter(|(from, to, _)| from != to) {
+                said.entry(id(from)).or_default().insert(id(to), Duration::from_millis(delay));
+            }
+            let mut matrix = DelayMatrix::default();
+            said.into_iter().for_each(|(node, delays)| matrix.report(node, delays));
+            for own in matrix.nodes() {
+                let mut reached = BTreeSet::from([own]);
+                loop {
+                    let more = |node: &NodeId| reached.iter().any(|known| matrix.delay(*known, *node).is_some());
+                    let next: BTreeSet<NodeId> = matrix.nodes().into_iter().filter(more).collect();
+                    if next.is_subset(&reached) {
+                        break;
+                    }
+                    reached.extend(next);
+                }
+                reached.extend(matrix.of(own).into_iter().flat_map(BTreeMap::keys));
+                prop_assert_eq!(matrix.reachable(own), reached.clone());
+                prop_assert_eq!(matrix.routes(own, None).len() + 1, reached.len());
+            }
+            prop_assert_eq!(matrix.reachable(id(40)), BTreeSet::new());
+        }
+
         #[test]
         fn packets_arrive_by_every_nodes_own_choice(delays in delays()) {
             let matrix = matrix(&delays);

@@ -52,7 +52,8 @@ pub struct Config {
 }
 
 /// How routes are decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Plane {
     /// Everyone straight to everyone: [`mesh`].
     Mesh,

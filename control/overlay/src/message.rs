@@ -163,6 +163,14 @@ impl Sealed {
         bytes
     }
 
+    /// Which life of its sender said some bytes, and as the how manieth message: together they are those of one message alone.
+    /// None of bytes that are too short to say.
+    pub fn number_of(bytes: &[u8]) -> Option<(u64, u64)> {
+        let (incarnation, rest) = bytes.get(8..)?.split_first_chunk()?;
+        let sequence = rest.first_chunk()?;
+        Some((u64::from_be_bytes(*incarnation), u64::from_be_bytes(*sequence)))
+    }
+
     /// The application that some bytes say they are of, to choose whose key they are opened with.
     pub fn application_of(bytes: &[u8]) -> Option<Application> {
         bytes.get(2).copied().map(Application)
@@ -191,6 +199,17 @@ impl Sealed {
         };
         read(&mut reader).ok_or(Refused::Malformed)
     }
+}
+
+/// A datagram without its seal, which is all that depends on the key.
+pub(crate) fn unsealed(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().saturating_sub(SEAL)]
+}
+
+/// The same with the seal of a key.
+pub(crate) fn sealed_again(said: &[u8], key: &Key) -> Vec<u8> {
+    let seal = key.seal(said).finalize().into_bytes();
+    [said, &seal[..SEAL]].concat()
 }
 
 impl Message {

@@ -30,7 +30,7 @@ pub use overlay::{
 };
 pub use pack::{PackArguments, UnpackArguments};
 pub use paths::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};
-pub use run::{CompareArguments, ReportArguments, RunArguments, WorldArgument};
+pub use run::{CompareArguments, ReplayArguments, ReportArguments, RunArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use subflows::SubflowsArguments;
 pub use testbed::{
@@ -138,6 +138,13 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     /// Print what `up` or `apply` would do, without doing it
     #[command(after_help = "Example:\n  plait plan net.yaml")]
     Plan(FileArguments),
+    /// Replay what control planes of overlays recorded in a run: in virtual time, decision by decision, and say when which
+    /// members had no way to each other, and why. Exits with 0 if they always had, with 1 if not, with 2 if it cannot be
+    /// replayed
+    #[command(
+        after_help = "Examples:\n  plait replay results/overlay-1\n  plait replay results/overlay-1 --verbose      with all that members decided"
+    )]
+    Replay(ReplayArguments),
     /// Make the report of a results folder anew
     #[command(after_help = "Example:\n  plait report results/quickstart-1")]
     Report(ReportArguments),

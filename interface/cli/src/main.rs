@@ -54,6 +54,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Paths(arguments) => commands::paths::paths(arguments, output),
         Command::Pack(arguments) => commands::pack::pack(arguments, output),
         Command::Plan(arguments) => commands::apply::plan(arguments, output),
+        Command::Replay(arguments) => commands::replay::replay(arguments, output),
         Command::Report(arguments) => commands::run::report(arguments, output),
         Command::Run(arguments) => commands::run::run(arguments, output),
         Command::Schema => commands::complete::schema(),

@@ -94,6 +94,7 @@ impl Up {
             desired: network.buildable(&wishes, None, &starter)?,
             leased: !self.keep,
             live: self.live,
+            record: network.script().is_ok_and(|script| script.collect.control),
         };
         Ok(Ready { starter, options })
     }

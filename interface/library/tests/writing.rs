@@ -50,7 +50,7 @@ lans:
   office: {members: [b, c], prefix: 192.168.8.0/24}
 duration: 30s
 warmup: 2s
-collect: {tcp: 50ms, files: [{node: [a, b], path: /var/log}], capture: ['a:eth0'], ping: [{from: a, to: b}]}
+collect: {tcp: 50ms, files: [{node: [a, b], path: /var/log}], capture: ['a:eth0'], ping: [{from: a, to: b}], control: true}
 metrics:
   answer: {ping: a to b, take: p99}
   rtt: {tcp: srtt_ms, on: a, take: p95}
@@ -90,7 +90,9 @@ run:
         .lan_with("office", ["b", "c"], |lan| lan.prefix("192.168.8.0/24"))
         .duration("30s")
         .warmup("2s")
-        .collect(|collect| collect.tcp("50ms").file(["a", "b"], "/var/log").capture("a:eth0").ping("a", "b"))
+        .collect(|collect| {
+            collect.tcp("50ms").file(["a", "b"], "/var/log").capture("a:eth0").ping("a", "b").control()
+        })
         .metric("answer", |metric| metric.ping("a to b").take("p99"))
         .metric("rtt", |metric| metric.tcp("srtt_ms").on("a").take("p95"))
         .assert("rtt < 100ms")

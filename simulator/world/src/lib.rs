@@ -15,7 +15,8 @@
 //!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles;
 //! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
 //!    `control/paths` which flow moves, as they do in a testbed;
-//! 5. [`LinkRow`] – a sample of one direction of a link.
+//! 5. [`LinkRow`] – a sample of one direction of a link;
+//! 6. [`replay`] – what control planes of a testbed recorded, once more, and what was wrong between them.
 //!
 //! # How a run drives it
 //!
@@ -31,6 +32,7 @@ mod change;
 mod overlay;
 mod paths;
 mod portable;
+pub mod replay;
 mod sample;
 mod world;
 

@@ -5,13 +5,16 @@ mod node;
 
 pub use node::{OverlayCounters, OverlayNode};
 
+use crate::replay::Recording;
 use crate::world::{World, WorldError};
+use plait_control_overlay::record::Entry;
 use plait_control_overlay::{Config, Key, Plane};
 use plait_dataplane_overlay::Encapsulation;
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::random::SplitMix64;
 use plait_model_wire::number::port;
-use plait_simulator_engine::HostIndex;
+use plait_simulator_engine::{HostIndex, NodeIndex};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -32,6 +35,8 @@ pub struct OverlaySpec {
     pub group: Option<NodeId>,
     /// What moves tenants' frames; nothing does if not said, and the overlay is its control plane alone.
     pub data_plane: Option<DataPlane>,
+    /// Whether what members are told and do is kept: [`OverlayNode::recording`].
+    pub is_recorded: bool,
 }
 
 /// A member to be.
@@ -66,6 +71,7 @@ impl OverlaySpec {
             neighbours: None,
             group: Some(GROUP),
             data_plane: None,
+            is_recorded: false,
         }
     }
 }
@@ -80,9 +86,9 @@ const SEEDS: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OverlayIndex(pub usize);
 
-/// The overlays of a world: their members' hosts.
+/// The overlays of a world: their members' nodes and hosts.
 #[derive(Debug, Default)]
-pub(crate) struct Overlays(Vec<Vec<HostIndex>>);
+pub(crate) struct Overlays(Vec<Vec<(NodeIndex, HostIndex)>>);
 
 impl World {
     /// Adds an overlay, whose members begin to join each other now.
@@ -130,12 +136,12 @@ impl World {
             };
             let mut draws = SplitMix64::new(random.draw());
             let forwarding = spec.data_plane.map(|plane| forwarding::Forwarding::new(&config, plane, most));
-            let member = OverlayNode::new(config, now, move || draws.draw(), forwarding);
+            let member = OverlayNode::new(config, now, move || draws.draw(), forwarding, spec.is_recorded);
             let host = self.simulation.add_host(node, port::OVERLAY_CONTROL, Box::new(member))?;
             if let Some(plane) = spec.data_plane {
                 self.simulation.listen(host, forwarding::port_of(plane.encapsulation)?)?;
             }
-            hosts.push(host);
+            hosts.push((node, host));
         }
         self.overlays.0.push(hosts);
         Ok(index)
@@ -143,7 +149,7 @@ impl World {
 
     /// A member of an overlay, by its place in the list that was given.
     pub fn member(&self, overlay: OverlayIndex, place: usize) -> Option<&OverlayNode> {
-        self.simulation.host(*self.overlays.0.get(overlay.0)?.get(place)?)
+        self.simulation.host(self.overlays.0.get(overlay.0)?.get(place)?.1)
     }
 
     /// Changes a member, and wakes it: its plane, a frame to send.
@@ -153,7 +159,23 @@ impl World {
         place: usize,
         change: impl FnOnce(&mut OverlayNode) -> R,
     ) -> Option<R> {
-        let host = *self.overlays.0.get(overlay.0)?.get(place)?;
+        let (_, host) = *self.overlays.0.get(overlay.0)?.get(place)?;
         self.simulation.with_host(host, change)
+    }
+
+    /// What members of recorded overlays were told and did until now: a recording for each node with any.
+    pub fn recordings(&self) -> Vec<Recording> {
+        let mut entries: BTreeMap<NodeIndex, Vec<Entry>> = BTreeMap::new();
+        for (node, host) in self.overlays.0.iter().flatten() {
+            let member: Option<&OverlayNode> = self.simulation.host(*host);
+            let recorded = member.map(OverlayNode::recording).filter(|recorded| !recorded.is_empty());
+            entries.entry(*node).or_default().extend(recorded.unwrap_or_default().iter().cloned());
+        }
+        let recorded = entries.into_iter().filter(|(_, entries)| !entries.is_empty());
+        let recording = |(node, mut entries): (NodeIndex, Vec<Entry>)| {
+            entries.sort_by_key(|entry| entry.at);
+            Recording::of(self.network.nodes[node.0 as usize].name.as_str(), entries)
+        };
+        recorded.map(recording).collect()
     }
 }

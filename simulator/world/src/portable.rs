@@ -66,12 +66,14 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                 }
             }
             ("collect", Value::Map(collect)) => {
-                let asked = |wanted: &&Entry| wanted.key != "links" && !is_nothing(&wanted.value);
+                let asked = |wanted: &&Entry| {
+                    !["links", "control"].contains(&&*wanted.key) && !is_nothing(&wanted.value)
+                };
                 for wanted in collect.entries.iter().filter(asked) {
                     name(
                         wanted.key_span,
                         &format!("`collect: {}`", wanted.key),
-                        "only `links` is sampled there",
+                        "only `links` and `control` are kept there",
                     );
                 }
             }

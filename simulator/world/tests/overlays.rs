@@ -115,3 +115,44 @@ fn frames_for_all_reach_every_member_once_on_any_number_of_threads() {
         assert_eq!(run(1), run(2), "{plane:?}");
     }
 }
+
+/// A star of routers with hosts behind each, on links that differ in their delays.
+fn star(hosts: usize) -> Network {
+    let (routers, mut text) = (hosts.div_ceil(10), "plait: 1\nnodes:\n  hub: router\n".to_owned());
+    (0..routers).for_each(|router| text += &format!("  r{router}: router\n"));
+    (0..hosts).for_each(|host| text += &format!("  h{host}: host\n"));
+    text += "links:\n";
+    for router in 0..routers {
+        text += &format!("  - {{endpoints: [hub, r{router}], rate: 1Gbit, delay: {}ms}}\n", 1 + router % 7);
+    }
+    for host in 0..hosts {
+        text += &format!("  - {{endpoints: [r{}, h{host}], rate: 1Gbit, delay: 1ms}}\n", host / 10);
+    }
+    let source = Source::new("star.yaml", text);
+    parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap()
+}
+
+#[test]
+fn a_hundred_members_that_probe_eight_others_each_have_a_way_to_all() {
+    const MEMBERS: usize = 100;
+    let network = star(MEMBERS);
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let mut world = World::build(&network, Options::default()).unwrap();
+        let members = (0..MEMBERS).map(|host| format!("h{host}"));
+        let spec = OverlaySpec { neighbours: Some(8), ..OverlaySpec::new(members, plane) };
+        let overlay = world.add_overlay(&spec).unwrap();
+        world.run_until(Duration::from_secs(12));
+        for from in 0..MEMBERS {
+            for to in (0..MEMBERS).filter(|to| *to != from) {
+                let (mut at, mut hops) = (from, 0);
+                while at != to {
+                    let next = next_hop(&world, overlay, at, to as u32 + 1);
+                    at = next.unwrap_or_else(|| panic!("{plane:?}: {at} has no way to {to}")) as usize - 1;
+                    hops += 1;
+                    assert!(hops <= MEMBERS, "{plane:?}: from {from} to {to} packets go round");
+                }
+            }
+        }
+        assert!(world.totals().is_conserved());
+    }
+}

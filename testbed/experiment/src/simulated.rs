@@ -6,7 +6,7 @@
 mod flows;
 mod samples;
 
-use crate::section::Traffic;
+use crate::section::{Script, Traffic};
 use crate::world::{
     Deliver, Description, Direction, Fates, FlowLogger, Launch, Logger, Running, Sampling, Stop, Verdict,
     Verification, World, WorldError,
@@ -26,6 +26,7 @@ use plait_testbed_runtime::section::{Overlays, Paths};
 use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,10 +56,12 @@ impl SimulatedNetwork {
             Some(paths) => Simulated::build_with_paths(network, &paths, Options::default())?,
             None => Simulated::build(network, Options::default())?,
         };
+        let is_recorded = Script::of(network)?.collect.control;
         let written: Option<Overlays> =
             section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
         for overlay in written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default() {
-            let Some(spec) = spec_of(&overlay, network) else { continue };
+            let Some(mut spec) = spec_of(&overlay, network) else { continue };
+            spec.is_recorded = is_recorded;
             let span = overlay.members.first().map(|member| member.span).unwrap_or_default();
             world.add_overlay(&spec).map_err(|error| {
                 vec![Diagnostic::new(span, format!("overlay `{}`: {error}", overlay.name))]
@@ -105,6 +108,7 @@ fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
         interval: Duration::from_millis(plane.interval),
         neighbours: plane.neighbours,
         group: overlay.config.group,
+        is_recorded: false,
         data_plane: Some(DataPlane { vni: overlay.config.vni, encapsulation: overlay.config.encapsulation }),
     })
 }
@@ -191,6 +195,15 @@ impl World for SimulatedNetwork {
             [] => Ok(()),
             _ => Err(error(format!("{node} has no files in the simulator: {}", paths.join(", ")))),
         }
+    }
+
+    fn recordings(&self, into: &Path) -> Result<(), WorldError> {
+        for recording in self.state().world.recordings() {
+            let place = into.join(format!("{}.jsonl", recording.name));
+            let written = fs::write(&place, recording.text());
+            written.map_err(|why| error(format!("{}: {why}", place.display())))?;
+        }
+        Ok(())
     }
 
     fn verification(&self) -> Vec<Verification> {

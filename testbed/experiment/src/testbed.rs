@@ -16,11 +16,14 @@ use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
 use plait_testbed_runtime::control::{ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
+use plait_testbed_runtime::overlay::RECORDING;
+use plait_testbed_runtime::plan::NodeState;
 use plait_testbed_runtime::sandbox::NODE_FOLDER;
 use serde_json::Value;
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::net::Shutdown;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -225,6 +228,24 @@ impl World for RunningTestbed {
         let own = one(NODE_FOLDER, into);
         let asked = paths.iter().map(|path| one(path, &into.join(path.trim_start_matches('/'))));
         let failed: Vec<String> = std::iter::once(own).chain(asked).filter_map(Result::err).collect();
+        if failed.is_empty() { Ok(()) } else { Err(error(failed.join("; "))) }
+    }
+
+    fn recordings(&self, into: &Path) -> Result<(), WorldError> {
+        let state = self.testbed.state().map_err(error)?;
+        let is_driven = |node: &NodeState| node.overlays.values().any(|overlay| overlay.control.is_some());
+        let mut failed = Vec::new();
+        for (node, _) in state.nodes.iter().filter(|(_, state)| is_driven(state)) {
+            let place = into.join(format!("{node}.jsonl"));
+            let copied =
+                self.testbed.open(node, RECORDING).map_err(|error| error.to_string()).and_then(|opened| {
+                    copy_tree(opened, &place).map_err(|error| error.to_string())?;
+                    // As it was in the node.
+                    fs::set_permissions(&place, Permissions::from_mode(0o600))
+                        .map_err(|error| error.to_string())
+                });
+            failed.extend(copied.err().map(|why| format!("{node}: {why}")));
+        }
         if failed.is_empty() { Ok(()) } else { Err(error(failed.join("; "))) }
     }
 

@@ -67,6 +67,13 @@ pub trait World: Sync {
     /// of this machine that exists. A path keeps its place: `/var/log/x` becomes `into/var/log/x`.
     fn collect(&self, node: &str, paths: &[String], into: &Path) -> Result<(), WorldError>;
 
+    /// Copies what control planes of overlays wrote down, where they were told to, into a folder of this machine that exists:
+    /// `NODE.jsonl` for each node that has any. Its instants are on the world's clock.
+    fn recordings(&self, into: &Path) -> Result<(), WorldError> {
+        let _ = into;
+        Ok(())
+    }
+
     /// What link measurements at the start found; empty when none was asked for.
     fn verification(&self) -> Vec<Verification>;
 

@@ -1,8 +1,10 @@
 //! Control planes, driven: sockets and time for `control/overlay`.
 
 use super::AgentError;
+use super::recording::Recording;
 use crate::config::Control;
-use plait_control_overlay::{Config, Direction, Inquiry, Key, Member, Routes, Sealed};
+use plait_control_overlay::record::Recorded;
+use plait_control_overlay::{Config, Direction, Inquiry, Key, Routes, Sealed};
 use plait_model_overlay::{Application, Locators, NodeId, Operation, Tables};
 use plait_model_wire::number::port::OVERLAY_CONTROL;
 use std::collections::BTreeMap;
@@ -17,19 +19,25 @@ use std::time::Duration;
 const MOST_AT_ONCE: usize = 256;
 
 /// The control planes of a node.
-#[derive(Default)]
 pub(super) struct Members {
     members: BTreeMap<Application, Driven>,
+    /// What they are told and do, if that is written down.
+    recording: Option<Recording>,
     /// A socket for each own locator.
     pub sockets: BTreeMap<IpAddr, UdpSocket>,
 }
 
 struct Driven {
     control: Control,
-    member: Member,
+    member: Recorded,
 }
 
 impl Members {
+    /// None yet.
+    pub fn new(recording: Option<Recording>) -> Self {
+        Self { members: BTreeMap::new(), recording, sockets: BTreeMap::new() }
+    }
+
     /// Starts, changes or ends the control plane of an application, whose tables are as given.
     pub fn set(
         &mut self,
@@ -43,6 +51,7 @@ impl Members {
             if let Some(mut driven) = self.members.remove(&application) {
                 driven.member.leave();
                 send(&mut driven.member, &self.sockets);
+                note(&mut self.recording, &mut driven.member);
             }
             return Ok(());
         };
@@ -67,12 +76,16 @@ impl Members {
             interval: control.interval(),
             neighbours: control.neighbours,
         };
-        let mut member = Member::new(config, now, random()?);
+        let mut member = Recorded::new(config, now, self.recording.is_some(), random()?);
         if !tables.nodes.is_empty() || !tables.routes.is_empty() {
             let routes: Routes = tables.routes.clone();
             member.adopt(now, tables.nodes.clone(), routes);
         }
-        self.members.insert(application, Driven { control: control.clone(), member });
+        if let Some(mut former) =
+            self.members.insert(application, Driven { control: control.clone(), member })
+        {
+            note(&mut self.recording, &mut former.member);
+        }
         Ok(())
     }
 
@@ -128,6 +141,7 @@ impl Members {
                 driven.member.handle_timeout(now);
             }
             operations.extend(std::iter::from_fn(|| driven.member.poll_operation()));
+            note(&mut self.recording, &mut driven.member);
         }
         operations
     }
@@ -156,6 +170,7 @@ impl Members {
     pub fn transmit(&mut self) {
         for driven in self.members.values_mut() {
             send(&mut driven.member, &self.sockets);
+            note(&mut self.recording, &mut driven.member);
         }
     }
 
@@ -166,7 +181,7 @@ impl Members {
 }
 
 /// Sends what a member has to send.
-fn send(member: &mut Member, sockets: &BTreeMap<IpAddr, UdpSocket>) {
+fn send(member: &mut Recorded, sockets: &BTreeMap<IpAddr, UdpSocket>) {
     while let Some((to, bytes)) = member.poll_transmit() {
         let socket = sockets.iter().find(|(own, _)| own.is_ipv4() == to.is_ipv4());
         if let Some((_, socket)) = socket
@@ -174,6 +189,13 @@ fn send(member: &mut Member, sockets: &BTreeMap<IpAddr, UdpSocket>) {
         {
             tracing::debug!(%to, %error, "a datagram was not sent");
         }
+    }
+}
+
+/// Writes down what a member was told and did.
+fn note(recording: &mut Option<Recording>, member: &mut Recorded) {
+    if let Some(recording) = recording {
+        recording.add(std::iter::from_fn(|| member.poll_entry()));
     }
 }
 

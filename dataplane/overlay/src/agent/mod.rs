@@ -12,6 +12,7 @@ mod feeds;
 mod journal;
 mod members;
 mod places;
+mod recording;
 mod report;
 mod serve;
 mod start;
@@ -23,7 +24,7 @@ mod underlay;
 pub(crate) use devices::makes_device;
 pub use error::AgentError;
 pub use places::{LAYOUT, Places};
-pub use start::{AgentOptions, remove};
+pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
 use crate::Identifier;
 use crate::compile::{Compiler, Full, Neighbour, QUIET, Write};

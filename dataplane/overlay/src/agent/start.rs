@@ -5,6 +5,7 @@ use super::feeds::Feeds;
 use super::journal::{Journal, Line};
 use super::members::Members;
 use super::places::{Places, forget_names, lock, look_for_bpffs, make_folder, namespace, refuse_others};
+use super::recording::Recording;
 use super::tables::Tables;
 use super::underlay::{self, Underlay};
 use super::{Agent, AgentError, devices, now};
@@ -17,6 +18,10 @@ use plait_model_overlay::{Application, Event, NodeId, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Bytes of a recording, unless others are asked for. Choice: a member of ten that probes each second writes some 50 MB an hour.
+pub const RECORDING_LIMIT: u64 = 64 << 20;
 
 /// How an agent is started.
 #[derive(Debug, Clone)]
@@ -27,13 +32,15 @@ pub struct AgentOptions {
     pub identifiers: u32,
     /// How many nodes and groups.
     pub nodes: u32,
+    /// Where control planes write down what they are told and do, and how many bytes at most.
+    pub record: Option<(PathBuf, u64)>,
 }
 
 impl AgentOptions {
     /// Those of the agent of a name, with tables of the default sizes.
     pub fn new(places: Places) -> Self {
         let Sizes { identifiers, nodes } = Sizes::default();
-        Self { places, identifiers, nodes }
+        Self { places, identifiers, nodes, record: None }
     }
 }
 
@@ -43,7 +50,7 @@ impl Agent {
     /// # Errors
     /// No permission; another agent is there; tables of another layout.
     pub fn start(options: AgentOptions) -> Result<Self, AgentError> {
-        let AgentOptions { places, identifiers, nodes } = options;
+        let AgentOptions { places, identifiers, nodes, record } = options;
         if !rustix::process::geteuid().is_root() {
             return Err(AgentError::NotRoot);
         }
@@ -59,6 +66,10 @@ impl Agent {
             forget_names(&places)?;
         }
         make_folder(&places.layout())?;
+        let recording = match &record {
+            Some((path, limit)) => Some(Recording::open(path, *limit).map_err(at(path))?),
+            None => None,
+        };
         let journal = Journal::open(&places.journal()).map_err(at(&places.journal()))?;
         let sizes = Sizes { identifiers, nodes };
         let room = Room {
@@ -82,7 +93,7 @@ impl Agent {
             devices: BTreeMap::new(),
             starting: None,
             on_underlay: BTreeMap::new(),
-            members: Members::default(),
+            members: Members::new(recording),
             feeds: Feeds::default(),
             journal,
             is_whole: false,

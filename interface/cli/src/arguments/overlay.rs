@@ -1,9 +1,11 @@
 //! Commands on the overlay of this host.
 
 use clap::{Args, Subcommand, ValueEnum};
+use plait_dataplane_overlay::agent::RECORDING_LIMIT;
 use plait_dataplane_overlay::trace::LARGEST_PACKET;
 use plait_dataplane_overlay::{Carries, ControlKind, Encapsulation, Identifier};
 use plait_model_overlay::{Application, NodeId, Weight};
+use plait_model_quantity::ByteCount;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -125,6 +127,12 @@ pub struct AgentArguments {
     /// A folder of a BPF file system for programs and tables
     #[arg(long, value_name = "FOLDER")]
     pub pins: Option<PathBuf>,
+    /// Write down what control planes are told and do, in this file, without their keys; `plait replay` reads it
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// The most that is written there
+    #[arg(long, value_name = "SIZE", default_value_t = ByteCount::new(RECORDING_LIMIT), requires = "record")]
+    pub record_limit: ByteCount,
     /// Take away all that agents left: programs, devices, tables
     #[arg(long)]
     pub remove: bool,

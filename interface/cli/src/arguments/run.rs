@@ -58,6 +58,15 @@ pub enum WorldArgument {
 }
 
 #[derive(Args)]
+pub struct ReplayArguments {
+    /// The results folder of a run whose file says `collect: {control: true}`, or a folder of recordings
+    pub folder: PathBuf,
+    /// Say what each member decided, and when
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+#[derive(Args)]
 pub struct ReportArguments {
     /// A results folder
     pub folder: PathBuf,

@@ -22,6 +22,7 @@ pub mod pack;
 pub mod paths;
 pub mod perform;
 pub mod profile;
+pub mod replay;
 pub mod run;
 pub mod subflows;
 pub mod supervise;

@@ -77,7 +77,8 @@ pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode,
 }
 
 fn agent(arguments: AgentArguments, places: Places, output: &Output) -> Result<ExitCode, Failure> {
-    let AgentArguments { identifiers, nodes, run, pins, remove: is_removed } = arguments;
+    let AgentArguments { identifiers, nodes, run, pins, record, record_limit, remove: is_removed } =
+        arguments;
     let places = Places { run: run.unwrap_or(places.run), pins: pins.unwrap_or(places.pins) };
     let failed = |error: plait_dataplane_overlay::agent::AgentError| Failure::new(error.to_string());
     if is_removed {
@@ -85,7 +86,8 @@ fn agent(arguments: AgentArguments, places: Places, output: &Output) -> Result<E
         output.result(&json!({ "removed": places.run }), || "nothing of the overlay is left\n".to_owned())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let agent = Agent::start(AgentOptions { places, identifiers, nodes }).map_err(failed)?;
+    let record = record.map(|file| (file, record_limit.bytes()));
+    let agent = Agent::start(AgentOptions { places, identifiers, nodes, record }).map_err(failed)?;
     agent.serve().map_err(failed)?;
     Ok(ExitCode::SUCCESS)
 }

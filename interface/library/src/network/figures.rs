@@ -72,6 +72,14 @@ impl Collect {
         self
     }
 
+    /// Keeps what control planes of overlays are told and do, for `plait replay`.
+    #[must_use]
+    #[track_caller]
+    pub fn control(mut self) -> Self {
+        self.0.set("control", true, Place::here());
+        self
+    }
+
     /// Collects round trips from a node to another, ten a second; `key("ping", …)` says of each how often.
     #[must_use]
     #[track_caller]

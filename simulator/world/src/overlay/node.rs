@@ -1,6 +1,7 @@
 //! A member on a simulated node.
 
 use super::forwarding::Forwarding;
+use plait_control_overlay::record::{Entry, Recorded};
 use plait_control_overlay::{Config, Member, Plane};
 use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Event, Overlay, Tables};
@@ -10,10 +11,14 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// From one decision to the next, where no data plane follows. Choice: nobody meets its tables then, and who hears of a
+/// thousand members one by one decides once for many of them, as an agent does that is busy.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A member of an overlay: what the agent is on a real node. It feeds `control/overlay` and does what it decides.
 #[derive(Debug)]
 pub struct OverlayNode {
-    member: Member,
+    member: Recorded,
     application: Application,
     overlay: Overlay,
     forwarding: Option<Forwarding>,
@@ -21,7 +26,12 @@ pub struct OverlayNode {
     frames: Vec<Vec<u8>>,
     plane: Option<Plane>,
     transmits: VecDeque<Transmit>,
+    /// When LIB and RIB were decided last, and when they are to be if something happened since.
+    decided: Duration,
+    decides: Option<Duration>,
     counters: OverlayCounters,
+    /// What the member was told and did, if it is written down.
+    recording: Vec<Entry>,
 }
 
 /// What a member counted.
@@ -51,11 +61,12 @@ impl OverlayNode {
         now: Duration,
         draw: impl FnMut() -> u64 + Send + 'static,
         forwarding: Option<Forwarding>,
+        is_recorded: bool,
     ) -> Self {
         let application = config.application;
         let mut overlay = Overlay::default();
         let (own, locators) = (config.own, config.locators.clone());
-        let member = Member::new(config, now, draw);
+        let member = Recorded::new(config, now, is_recorded, draw);
         let mut node = Self {
             member,
             application,
@@ -64,7 +75,10 @@ impl OverlayNode {
             frames: Vec::new(),
             plane: None,
             transmits: VecDeque::new(),
+            decided: now,
+            decides: None,
             counters: OverlayCounters::default(),
+            recording: Vec::new(),
         };
         let mut events = Vec::new();
         let identity = plait_model_overlay::Operation::NodeIdSet { application, node: own };
@@ -79,13 +93,19 @@ impl OverlayNode {
         }
         node.overlay = overlay;
         node.compile(now, &events);
+        node.decide(now);
         node.collect(now);
         node
     }
 
     /// What control decides by.
     pub fn control(&self) -> &Member {
-        &self.member
+        self.member.member()
+    }
+
+    /// What its member was told and did since it began; nothing unless its overlay is recorded.
+    pub fn recording(&self) -> &[Entry] {
+        &self.recording
     }
 
     /// Its tables as they are in force.
@@ -113,8 +133,19 @@ impl OverlayNode {
         self.frames.push(frame);
     }
 
-    /// Takes what the member has to send and to change.
-    fn collect(&mut self, now: Duration) {
+    /// Has LIB and RIB decided, now or soon.
+    fn decide_soon(&mut self, now: Duration) {
+        let due = self.decided + PAUSE;
+        if self.forwarding.is_some() || now >= due {
+            self.decide(now);
+        } else {
+            self.decides = Some(due);
+        }
+    }
+
+    /// Takes what the member has to change.
+    fn decide(&mut self, now: Duration) {
+        (self.decided, self.decides) = (now, None);
         let mut events: Vec<Event> = Vec::new();
         while let Some(operation) = self.member.poll_operation() {
             self.counters.operations += 1;
@@ -123,9 +154,14 @@ impl OverlayNode {
                 events.extend(event);
             }
         }
+        self.compile(now, &events);
+    }
+
+    /// Takes what the member has to send.
+    fn collect(&mut self, now: Duration) {
+        self.decide_soon(now);
         // Nobody asks anything here.
         while self.member.poll_inquiry().is_some() {}
-        self.compile(now, &events);
         while let Some((to, payload)) = self.member.poll_transmit() {
             self.counters.messages += 1;
             self.counters.message_bytes += payload.len() as u64;
@@ -138,6 +174,7 @@ impl OverlayNode {
                 relays: StackIndex::NONE,
             });
         }
+        self.recording.extend(std::iter::from_fn(|| self.member.poll_entry()));
     }
 
     fn compile(&mut self, now: Duration, events: &[Event]) {
@@ -196,6 +233,7 @@ impl Host for OverlayNode {
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
-        Some(self.member.poll_timeout())
+        let due = self.member.poll_timeout();
+        Some(self.decides.map_or(due, |decides| decides.min(due)))
     }
 }

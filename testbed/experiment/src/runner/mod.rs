@@ -194,7 +194,7 @@ fn perform(
     rows.missed += missed;
     failures.extend(more);
     progress.moment(stage.elapsed(), Moment::Collecting);
-    failures.extend(provenance::collect(world, input.network, &script.collect, staging)?);
+    failures.extend(provenance::collect(world, input.network, &script.collect, start, staging)?);
 
     progress.moment(stage.elapsed(), Moment::Writing);
     let interrupted = stop.is_asked();

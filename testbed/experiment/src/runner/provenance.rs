@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
+use std::time::Duration;
+
+/// Where recordings of control planes stand in results.
+const CONTROL: &str = "control";
 
 /// The network and the file it was read from.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +74,7 @@ fn is_ours(path: &str) -> bool {
             | "commands"
             | "nodes"
             | "captures"
+            | "control"
             | "experiment.json"
             | "summary.json"
             | "runs.csv"
@@ -95,9 +100,20 @@ pub(super) fn collect(
     world: &dyn World,
     network: &Network,
     collect: &Collect,
+    start: Duration,
     staging: &Staging,
 ) -> Result<Vec<String>, ResultsError> {
     let mut failures = Vec::new();
+    if collect.control {
+        let into = staging.subfolder(CONTROL)?;
+        if let Err(error) = world.recordings(&into) {
+            failures.push(format!("recordings of control planes: {error}"));
+        }
+        // Their clock is the world's, and so whoever replays them can say instants of the run.
+        let began = u64::try_from(start.as_nanos()).unwrap_or(u64::MAX);
+        let clock = serde_json::json!({ "run_began_ns": began });
+        staging.write(&format!("{CONTROL}/clock.json"), clock.to_string().as_bytes())?;
+    }
     for node in &network.nodes {
         let wanted = collect.files.iter().filter(|request| request.node == node.name);
         let paths: Vec<String> = wanted.map(|request| request.path.clone()).collect();

@@ -36,6 +36,8 @@ pub struct Collect {
     pub pings: Vec<Ping>,
     /// Names of commands that print lines of JSON.
     pub json: Vec<String>,
+    /// Whether control planes of overlays write down what they are told and do.
+    pub control: bool,
 }
 
 /// A file or folder that a node has at the end.
@@ -68,6 +70,7 @@ impl Default for Collect {
             captures: Vec::new(),
             pings: Vec::new(),
             json: Vec::new(),
+            control: false,
         }
     }
 }
@@ -92,6 +95,8 @@ pub(super) struct CollectFile {
     ping: Vec<Spanned<PingFile>>,
     /// Names of commands that print lines of JSON, whose numbers become samples at the instants they are printed.
     pub(super) json: Vec<Spanned<String>>,
+    /// Whether control planes of overlays write down what they are told and do, for `plait replay`.
+    control: bool,
 }
 
 /// Round trips from one node to another.
@@ -221,7 +226,7 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
         }
     }
     let json = file.json.iter().map(|name| name.value.clone()).collect();
-    let collect = Collect { tcp, links, interfaces, files, captures, pings, json };
+    let collect = Collect { tcp, links, interfaces, files, captures, pings, json, control: file.control };
     if faults.is_empty() { Ok(collect) } else { Err(faults) }
 }
 

@@ -129,6 +129,7 @@ impl Script {
             captures: Vec::new(),
             pings: Vec::new(),
             json: Vec::new(),
+            control: self.collect.control,
         };
         self.metrics.retain(|metric| matches!(metric.source, Source::Link { .. }));
         let is_known =

@@ -105,6 +105,8 @@ pub struct Means {
     pub gate: Option<Gate>,
     /// The program that this process runs, where it can be found.
     pub program: Option<OwnedFd>,
+    /// Whether control planes of overlays write down what they are told and do.
+    pub record: bool,
 }
 
 impl Builder {
@@ -113,7 +115,7 @@ impl Builder {
     /// # Errors
     /// When no netlink socket can be had.
     pub fn new(means: Means) -> io::Result<Self> {
-        let Means { root, home, name, groups, children, gate, program } = means;
+        let Means { root, home, name, groups, children, gate, program, record } = means;
         let state = State { version: crate::plan::STATE_VERSION, ..State::default() };
         nodes::prepare();
         Ok(Self {
@@ -130,7 +132,7 @@ impl Builder {
             children,
             gate,
             ipv6: HashSet::new(),
-            overlays: crate::overlay::Means::new(program),
+            overlays: crate::overlay::Means::new(program, record),
         })
     }
 

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 const AGENT: &str = "default";
 /// Where keys of control planes are, for the node's agent alone.
 const KEYS: &str = "/run/plait-overlay";
+/// Where a node's control planes write down what they are told and do, if the testbed was started so: a path in the node.
+/// It stays when the node is no member any more.
+pub const RECORDING: &str = "/run/plait-overlay/control.jsonl";
 /// What agents say, in the node's own folder.
 const SAID: &str = "log/overlay.log";
 /// How long members may take to find each other before others go on. Those that never will are no fault of the file:
@@ -29,11 +32,13 @@ pub(crate) struct Means {
     program: Option<OwnedFd>,
     /// Keys of control planes, by overlay: in no state, no log and no answer.
     keys: BTreeMap<String, String>,
+    /// Whether control planes write down what they are told and do.
+    record: bool,
 }
 
 impl Means {
-    pub fn new(program: Option<OwnedFd>) -> Self {
-        Self { program, keys: BTreeMap::new() }
+    pub fn new(program: Option<OwnedFd>, record: bool) -> Self {
+        Self { program, keys: BTreeMap::new(), record }
     }
 
     /// The program that agents and controllers are.
@@ -116,7 +121,9 @@ impl Builder {
     fn start_agents(&mut self, nodes: &[&str]) -> io::Result<()> {
         let mut started = Vec::new();
         for &node in nodes {
-            let words = ["overlay", "--agent", AGENT, "agent"].map(str::to_owned);
+            let recorded: &[&str] = if self.overlays.record { &["--record", RECORDING] } else { &[] };
+            let words = [&["overlay", "--agent", AGENT, "agent"], recorded].concat();
+            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             let pid = self
                 .start_agent(node, &words, SAID)
                 .doing(|| format!("start the overlay agent of {node}"))?;

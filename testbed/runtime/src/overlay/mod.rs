@@ -18,6 +18,7 @@ pub(crate) mod program;
 mod resolve;
 
 pub(crate) use agents::Means;
+pub use agents::RECORDING;
 pub(crate) use desired::put_in;
 pub(crate) use program::{PROGRAMS, own_program};
 pub use resolve::{Device, Member, Plane, Resolved, resolve};

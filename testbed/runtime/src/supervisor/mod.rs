@@ -57,6 +57,9 @@ pub struct StartOptions {
     pub leased: bool,
     /// Whether every link may change while it is up.
     pub live: bool,
+    /// Whether control planes of overlays write down what they are told and do.
+    #[serde(default)]
+    pub record: bool,
 }
 
 /// Starts a testbed: forks its supervisor, waits until all is built, and returns the line that a leased testbed
@@ -159,6 +162,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
             children: children.clone(),
             gate,
             program,
+            record: options.record,
         })
     };
     let builder = match prepared() {
