@@ -75,6 +75,10 @@ pub struct Builder {
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
     pub(crate) overlays: crate::overlay::Means,
+    /// Which ways links are cut, by their names.
+    pub(crate) cuts: HashMap<String, [bool; 2]>,
+    /// Who decides routes while the testbed is up.
+    pub(crate) rerouting: Option<crate::routing::Rerouting>,
 }
 
 /// The link engine and the network namespace that holds its ends of the links.
@@ -131,6 +135,8 @@ impl Builder {
             gate,
             ipv6: HashSet::new(),
             overlays: crate::overlay::Means::new(program),
+            cuts: HashMap::new(),
+            rerouting: None,
         })
     }
 
@@ -173,6 +179,7 @@ impl Builder {
                         | Step::OpenFlow { .. }
                         | Step::Overlays { .. }
                         | Step::Paths { .. }
+                        | Step::Control(..)
                         | Step::Commands { .. }
                 )
             );
@@ -215,6 +222,7 @@ impl Builder {
                         Step::Condition { name, link } => self.condition(name, link),
                         Step::Sysctls { node, set } => self.set_sysctls(node, set),
                         Step::Files { node, files } => self.change_files(node, files),
+                        Step::Control(control) => self.control(control.as_deref()),
                         Step::Hosts(hosts, _) => crate::sandbox::write_hosts(hosts),
                         Step::Commands { .. } => unreachable!("run without the builder"),
                         Step::AddNode { .. }
