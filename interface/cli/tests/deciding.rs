@@ -36,14 +36,14 @@ links:
     )
 }
 
-const RUN: &str = "duration: 3s
+const RUN: &str = "duration: 6s
 collect: {links: 100ms, tcp: off, interfaces: off}
 traffic:
-  - {name: there, from: h1, to: h2, rate: 2Mbit, stop: 2900ms}
-  - {name: back, from: h2, to: h1, rate: 1Mbit, stop: 2900ms}
+  - {name: there, from: h1, to: h2, rate: 2Mbit, stop: 5900ms}
+  - {name: back, from: h2, to: h1, rate: 1Mbit, stop: 5900ms}
 run:
-  - {at: 1s, link: up-s2, fail: true}
-  - {at: 2s, link: up-s2, recover: true}
+  - {at: 2s, link: up-s2, fail: true}
+  - {at: 4s, link: up-s2, recover: true}
 ";
 
 /// The example in C as a component, and its manifest, for who types `plait`.
@@ -101,13 +101,13 @@ fn traffic_goes_the_other_way_after_a_link_failed_and_back_in_both_worlds() {
                 person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
                 let folder = person.work().join(world);
                 let of = |link, from, to| passed(&folder, link, to) - passed(&folder, link, from);
-                let seen: Vec<[i64; 2]> = [(0.2, 0.9), (1.2, 1.9), (2.2, 2.8)]
+                let seen: Vec<[i64; 2]> = [(0.5, 1.9), (3.4, 3.9), (5.3, 5.8)]
                     .map(|(from, to)| [of("s1-up", from, to), of("s1-down", from, to)])
                     .into();
                 // Some 250 datagrams a second, and what kernels ask their neighbours.
                 for (at, [up, down]) in seen.iter().enumerate() {
                     let (used, idle) = if at == 1 { (down, up) } else { (up, down) };
-                    assert!(*used > 100 && *idle < 10, "{control} in {world}: {seen:?}");
+                    assert!(*used > 60 && *idle < 10, "{control} in {world}: {seen:?}");
                 }
                 flows(&folder)
             };
@@ -115,10 +115,10 @@ fn traffic_goes_the_other_way_after_a_link_failed_and_back_in_both_worlds() {
             for ((name, sent, received), (same, asked, came)) in real.iter().zip(&simulated) {
                 assert_eq!(name, same);
                 assert!((sent - asked).abs() <= 1, "{name}: {sent} and {asked} sent");
-                // Virtual time loses what is on the link that fails; a testbed what comes until its nodes know: so many
-                // milliseconds on a machine that has others to serve.
+                // Virtual time loses what is on the link that fails; a testbed what comes until its nodes have other routes,
+                // which the kernel may keep waiting for a second while it takes somebody else's namespaces down.
                 assert!((0..=2).contains(&(asked - came)), "{name}: {came} of {asked} came");
-                assert!((0..=sent / 20).contains(&(sent - received)), "{name}: {received} of {sent} came");
+                assert!((0..=sent / 4).contains(&(sent - received)), "{name}: {received} of {sent} came");
             }
             person.plait(&["compare", "testbed", "simulated"]).fine();
             for world in ["testbed", "simulated"] {
@@ -200,7 +200,7 @@ fn what_is_wrong_with_control_is_told_with_its_line_and_remedy() {
         ("control: [{application: text.wasm, manifest: manifest.json}]\n", &["it is no component"]),
         (
             "control: [{application: least-delay.wasm, manifest: other.json}]\n",
-            &["which its manifest does not say"],
+            &["writes best@1, which its code does not"],
         ),
     ] {
         let file = person.file("wrong.yaml", diamond(control));

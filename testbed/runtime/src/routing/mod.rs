@@ -6,8 +6,9 @@
 //!  a link fails, heals, changes ─► Supervisor ─ wakes ─► the thread that decides ───────┘
 //! ```
 //!
-//! The applications run in the supervisor, which knows the state of all links and may write into all nodes. They reach
-//! neither: a component reaches nothing but its views, and they run on a thread that holds nothing meanwhile.
+//! Choice: the applications run in the supervisor rather than in an agent of their own. It knows the state of all links
+//! first and may write into all nodes, which an agent would have to be told and allowed. They reach neither: a component
+//! reaches nothing but its views, and after the first time they run on a thread that holds nothing meanwhile.
 
 mod decided;
 mod install;
