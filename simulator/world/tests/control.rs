@@ -68,12 +68,13 @@ fn a_link_that_fails_costs_what_is_on_it_and_all_else_goes_the_other_way_at_once
     let fail = |world: &mut World| world.set_link_up("up-s2", Side::Both, false).unwrap();
     let heal = |world: &mut World| world.set_link_up("up-s2", Side::Both, true).unwrap();
     let (flow, mut world) = run(1, &[&fail, &heal]);
-    // A packet a millisecond: one or two were on the link that failed, or on their way to it by the node before.
+    // About a packet a millisecond: one or two were on the link that failed, or on their way to it by the node before.
     let lost = flow.sent - flow.received;
     assert!((1..=3).contains(&lost), "{lost} of {} lost", flow.sent);
     let (up, down) = (forwarded(&mut world, "up"), forwarded(&mut world, "down"));
-    assert!((95..=105).contains(&down), "{down} went by the other way in 100 ms");
-    assert!(up > 890, "{up}");
+    let in_a_tenth = flow.sent / 10;
+    assert!(down.abs_diff(in_a_tenth) <= 5, "{down} of {} went by the other way in 100 ms", flow.sent);
+    assert!(up.abs_diff(9 * in_a_tenth) <= 8, "{up} of {}", flow.sent);
     // The longest way is the one that was taken meanwhile.
     assert!(flow.delay_most >= 8_000_000 && flow.delay_least < 5_000_000, "{flow:?}");
     assert_eq!(world.control_report().unwrap().runs, 3);
@@ -92,7 +93,9 @@ fn a_node_that_fails_is_gone_round_and_a_delay_that_grows_turns_the_way() {
     // What was on the two links of the node, and nothing else.
     assert!((1..=4).contains(&(flow.sent - flow.received)), "{flow:?}");
     let by = (forwarded(&mut world, "up"), forwarded(&mut world, "down"));
-    assert!((195..=205).contains(&by.0) && (795..=805).contains(&by.1), "{by:?}");
+    let in_a_tenth = flow.sent / 10;
+    let expected = (2 * in_a_tenth, 8 * in_a_tenth);
+    assert!(by.0.abs_diff(expected.0) <= 8 && by.1.abs_diff(expected.1) <= 8, "{by:?} and not {expected:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use plait_dataplane_links::Engine;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nodes::FORWARDING;
@@ -79,6 +79,8 @@ pub struct Builder {
     pub(crate) cuts: HashMap<String, [bool; 2]>,
     /// Who decides routes while the testbed is up.
     pub(crate) rerouting: Option<crate::routing::Rerouting>,
+    /// Held while routes that were decided are written, which is begun with the builder and ended without it.
+    pub(crate) writing: Arc<Mutex<()>>,
 }
 
 /// The link engine and the network namespace that holds its ends of the links.
@@ -137,6 +139,7 @@ impl Builder {
             overlays: crate::overlay::Means::new(program),
             cuts: HashMap::new(),
             rerouting: None,
+            writing: Arc::default(),
         })
     }
 

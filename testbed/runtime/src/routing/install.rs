@@ -9,6 +9,7 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use plait_control_routing::{Crossing, Decider, Way};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -56,8 +57,38 @@ pub(super) fn decide(decider: &Mutex<Decider>, delays: &LinkDelays, now: Duratio
 }
 
 /// A run that panicked is contained by the runtime; what else there is stands between two calls.
-fn lock(decider: &Mutex<Decider>) -> MutexGuard<'_, Decider> {
-    decider.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Of nodes by name: their namespaces, routes that go and routes that come.
+#[derive(Default)]
+pub(super) struct Messages(Vec<(String, Arc<OwnedFd>, Batch, Batch)>);
+
+impl Messages {
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// The first that the kernel refused; the others were written.
+    pub fn send(self) -> io::Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        namespace::on_thread(|| {
+            let mut outcome = Ok(());
+            for (name, network, mut gone, mut new) in self.0 {
+                namespace::enter(&*network, Kind::Network)?;
+                let netlink = Netlink::open()?;
+                // A route may have gone with its device.
+                drop(netlink.send(&mut gone)?);
+                if let Some(refused) = netlink.send(&mut new)?.into_iter().next() {
+                    let text = format!("a route of {name}: {}", refused.error);
+                    outcome = outcome.and(Err(io::Error::other(text)));
+                }
+            }
+            outcome
+        })
+    }
 }
 
 impl Builder {
@@ -70,8 +101,10 @@ impl Builder {
         let before = std::mem::replace(&mut self.rerouting, next).map(|before| before.installed);
         let Some(rerouting) = &mut self.rerouting else {
             let all = before.unwrap_or_default();
-            return self
-                .give(&all, &all.keys().map(|node| (node.clone(), BTreeSet::new())).collect::<Vec<_>>());
+            let none: Decided = all.keys().map(|node| (node.clone(), BTreeSet::new())).collect();
+            let messages = self.messages(&all, &none);
+            let _writing = lock(&self.writing);
+            return messages.send();
         };
         rerouting.installed = before.unwrap_or_default();
         let decider = rerouting.decider.clone();
@@ -81,7 +114,9 @@ impl Builder {
         let rest: Vec<String> = self.rerouting.iter().flat_map(|own| own.installed.keys().cloned()).collect();
         let rest: Vec<String> = rest.into_iter().filter(|node| !known.contains(node.as_str())).collect();
         decided.extend(rest.into_iter().map(|node| (node, BTreeSet::new())));
-        self.reroute(&decider, &decided)
+        let messages = self.reroute(&decider, &decided);
+        let _writing = lock(&self.writing);
+        messages.send()
     }
 
     /// How many routes a node has of what was decided.
@@ -94,21 +129,21 @@ impl Builder {
         Some((self.rerouting.as_ref()?.decider.clone(), self.link_delays()))
     }
 
-    /// Gives nodes what was decided, unless somebody else decides meanwhile.
-    pub(super) fn reroute(&mut self, by: &Arc<Mutex<Decider>>, decided: &Decided) -> io::Result<()> {
+    /// What nodes are to be told of what was decided; nothing if somebody else decides meanwhile.
+    pub(super) fn reroute(&mut self, by: &Arc<Mutex<Decider>>, decided: &Decided) -> Messages {
         let Some(rerouting) = self.rerouting.as_mut().filter(|own| Arc::ptr_eq(&own.decider, by)) else {
-            return Ok(());
+            return Messages::default();
         };
         let before = rerouting.installed.clone();
         for (node, ways) in decided {
             rerouting.installed.insert(node.clone(), ways.clone());
         }
-        self.give(&before, decided)
+        self.messages(&before, decided)
     }
 
-    /// Writes routes in nodes. All that a node is to have is written, because the kernel may have forgotten some with a device
-    /// that was down.
-    fn give(&self, before: &BTreeMap<String, BTreeSet<Way>>, decided: &Decided) -> io::Result<()> {
+    /// Routes of nodes as messages. All that a node is to have is written, because the kernel may have forgotten some with a
+    /// device that was down.
+    fn messages(&self, before: &BTreeMap<String, BTreeSet<Way>>, decided: &Decided) -> Messages {
         let mut batches = Vec::new();
         for (name, ways) in decided {
             let Some(node) = self.node(name) else { continue };
@@ -125,23 +160,9 @@ impl Builder {
                 }
             }
             ways.iter().for_each(|way| new.push(message(way, true), NLM_F_CREATE | NLM_F_REPLACE));
-            batches.push((name, node.network.clone(), gone, new));
+            batches.push((name.clone(), node.network.clone(), gone, new));
         }
-        if batches.is_empty() {
-            return Ok(());
-        }
-        namespace::on_thread(|| {
-            for (name, network, mut gone, mut new) in batches {
-                namespace::enter(&*network, Kind::Network)?;
-                let netlink = Netlink::open()?;
-                // A route may have gone with its device.
-                drop(netlink.send(&mut gone)?);
-                if let Some(refused) = netlink.send(&mut new)?.into_iter().next() {
-                    return Err(io::Error::other(format!("a route of {name}: {}", refused.error)));
-                }
-            }
-            Ok(())
-        })
+        Messages(batches)
     }
 
     /// How long links take as they are now.

@@ -1,7 +1,7 @@
 //! The thread that decides: woken when links have changed, it runs applications without holding anything that others
 //! wait for.
 
-use super::install::decide;
+use super::install::{decide, lock};
 use crate::supervisor::Supervisor;
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,15 @@ pub(crate) fn start(supervisor: &Arc<Supervisor>, woken: Receiver<()>) -> io::Re
             let Some(supervisor) = supervisor.upgrade() else { return };
             let Some((decider, delays)) = supervisor.builder().asked() else { continue };
             let decided = decide(&decider, &delays, supervisor.up_for());
-            if let Err(error) = supervisor.builder().reroute(&decider, &decided) {
+            // Others need not wait while the kernel does: it changes no route while it takes somebody's namespaces down.
+            let mut builder = supervisor.builder();
+            let writing = builder.writing.clone();
+            let writing = lock(&writing);
+            let messages = builder.reroute(&decider, &decided);
+            drop(builder);
+            let sent = messages.send();
+            drop(writing);
+            if let Err(error) = sent {
                 tracing::error!(%error, "routes that were decided are not there");
             }
         }
