@@ -21,9 +21,12 @@ pub struct DaemonConfig {
 }
 
 impl DaemonConfig {
+    /// The pause that most have: a tenth of a second.
+    pub const PAUSE: Duration = Duration::from_millis(100);
+
     /// For a host behind a switch: eight sure paths to each other one, planned ten times a second at most.
     pub fn new(access: Ipv4Addr) -> Self {
-        Self { access, settings: Settings::default(), pause: Duration::from_millis(100) }
+        Self { access, settings: Settings::default(), pause: Self::PAUSE }
     }
 }
 
@@ -31,7 +34,7 @@ impl DaemonConfig {
 ///
 /// `handle_*` for what was learnt and for time that passed, then [`poll_operation`](Self::poll_operation) until it gives
 /// nothing, then [`poll_timeout`](Self::poll_timeout).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Daemon {
     config: DaemonConfig,
     plan: Option<Plan>,
@@ -117,6 +120,11 @@ impl Daemon {
     /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing waits.
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.waiting.as_ref().map(|_| self.next)
+    }
+
+    /// The host is behind another switch by the time of the next fabric, which is about to come.
+    pub(crate) fn move_to(&mut self, access: Ipv4Addr) {
+        self.config.access = access;
     }
 
     fn learn(&mut self, fabric: Fabric, now: Duration) {

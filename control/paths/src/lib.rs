@@ -20,8 +20,10 @@
 //!    - [`FatTree`], where one relay is enough;
 //! 3. [`Table`] – of each prefix its relay lists, as a sender looks them up;
 //! 4. [`Daemon`] – iplbd without its sockets: keeps a table true to a fabric that changes;
-//! 5. [`ospf`] – how a fabric is learnt;
-//! 6. [`select`] – which of a prefix's lists a packet goes by.
+//! 5. [`iplbd()`], [`Iplbd`] – the same as an application of the control runtime, which can be recorded, replayed and
+//!    asked what would be;
+//! 6. [`ospf`] – how a fabric is learnt;
+//! 7. [`select`] – which of a prefix's lists a packet goes by.
 //!
 //! Paths begin at the switch that a host is behind. A packet goes to its first relay by the switches' own routing, from one
 //! relay to the next likewise, and from the last one to where it is for.
@@ -31,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+mod application;
 mod daemon;
 mod fabric;
 mod fat_tree;
@@ -41,6 +44,7 @@ pub mod select;
 mod table;
 mod tree;
 
+pub use application::{AccessSwitch, FabricDriver, Iplbd, Learnt, Planned, iplbd};
 pub use daemon::{Daemon, DaemonConfig};
 pub use fabric::{Fabric, Link, Switch};
 pub use fat_tree::{FatTree, Layer};

@@ -92,6 +92,14 @@ impl Plan {
         self.source
     }
 
+    /// The last whole fat-tree, where the method looks for one and it was recognised.
+    pub(crate) fn tree(&self) -> Option<&FatTree> {
+        match &self.settings.method {
+            Method::FatTree(tree) => tree.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Paths to a switch, the best first.
     pub fn paths(&self, to: usize) -> &[PlannedPath] {
         &self.to[to]

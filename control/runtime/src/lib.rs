@@ -14,7 +14,7 @@
 //! 1. [`Type`], [`Value`], [`Wit`]: what views hold, in the types of WIT, and how Rust's types are theirs.
 //! 2. [`View`], [`Content`], [`ViewId`]: a named part of the network's state, or a stream of batches.
 //! 3. [`Application`], [`Manifest`], [`native()`]: a control function with declared inputs and outputs.
-//! 4. [`Dag`]: applications composed, what sets them off, and how they are run.
+//! 4. [`Dag`], [`Set`]: applications composed, what sets them off, and how they are run.
 //! 5. [`Environment`], [`Snapshot`]: where the state is, and how it was when a run began.
 //! 6. [`Admission`]: who may run beside whom; nobody starves.
 //! 7. [`Runtime`], [`Task`], [`Executor`], [`Driver`]: all of it together.
@@ -48,6 +48,7 @@ mod record;
 mod replay;
 mod runtime;
 mod schema;
+mod set;
 mod task;
 mod timing;
 mod value;
@@ -69,6 +70,7 @@ pub use record::{Entry, Event};
 pub use replay::{Divergence, replay};
 pub use runtime::{Action, Config, Isolation, NotTaken, Push, Refused, Report, Runtime, ViewUse};
 pub use schema::{Mismatch, Type};
+pub use set::Set;
 pub use task::{Executor, Finished, InPlace, RunId, Task};
 pub use timing::Timing;
 pub use value::Value;

@@ -4,7 +4,7 @@ use crate::{Mismatch, Name, Type, Value};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 ///
 /// Maps are `list<tuple<key, value>>`, sets lists, a [`Duration`] its nanoseconds in a `u64` (which holds 584 years; a
 /// longer one becomes that), an IPv4 address a `u32` and an IPv6 address a tuple of two `u64`, the more significant
-/// first.
+/// first, and an address of either a variant of both.
 ///
 /// Choice: a trait and a `macro_rules!` over a type's fields, which finds their types by inference, instead of a
 /// derive: it adds no crate of macros to build.
@@ -192,6 +192,8 @@ by! {
     Ipv6Addr as (u64, u64): |address| ((address.to_bits() >> 64) as u64, address.to_bits() as u64),
         |(high, low)| Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
 }
+
+wit!(variant IpAddr { V4(_), V6(_) });
 
 impl Wit for f32 {
     fn schema() -> Type {

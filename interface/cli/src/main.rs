@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod component;
 mod load;
 mod output;
 mod stop;
@@ -13,11 +14,13 @@ mod stop;
 use arguments::{Cli, Command};
 use clap::Parser;
 use output::{Failure, Output};
+use plait_testbed_runtime::routing::set_component_loader;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.json);
+    set_component_loader(component::load);
     // A command that forks a supervisor begins to log afterwards: the supervisor's log is its own.
     if !matches!(cli.command, Command::Up(_) | Command::Run(_) | Command::Supervise) {
         logging();

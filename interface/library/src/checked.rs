@@ -15,7 +15,8 @@ use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Action, Experiment, Script};
 use plait_testbed_runtime::control::Traces;
 use plait_testbed_runtime::obstacle::{obstacles, prohibitions};
-use plait_testbed_runtime::plan::{State, Wishes, desired};
+use plait_testbed_runtime::plan::{Deciding, State, Wishes, desired};
+use plait_testbed_runtime::routing::decided;
 use std::path::PathBuf;
 
 /// A network without a fault.
@@ -134,6 +135,7 @@ impl Checked {
         let assignment = assign(&self.network, previous).map_err(|faults| self.faulty(faults))?;
         let mut wishes = wishes.clone();
         wishes.dynamic.extend(self.changing()?);
+        wishes.control = self.deciding()?;
         desired(&self.network, &assignment, &wishes, &|name| self.named.read(name))
             .map_err(|faults| self.faulty(faults))
     }
@@ -161,6 +163,11 @@ impl Checked {
         let state = self.desired(wishes, previous)?;
         let obstacles = obstacles(&self.network, &state, &|| starter.netem());
         if obstacles.is_empty() { Ok(state) } else { Err(self.faulty(obstacles)) }
+    }
+
+    /// The control applications that decide its routes.
+    pub(crate) fn deciding(&self) -> Result<Vec<Deciding>, Error> {
+        decided(&self.network, &|name| self.named.bytes(name)).map_err(|faults| self.faulty(faults))
     }
 
     /// The links that events change, which must be made so that they can.

@@ -62,6 +62,17 @@ impl Named {
         Ok(text)
     }
 
+    /// Reads one of them that need not be text.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        let path = self.folder.join(name);
+        let bytes = read_bytes(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        self.known().insert(name.to_owned(), bytes.clone());
+        Ok(bytes)
+    }
+
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }

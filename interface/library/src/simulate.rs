@@ -7,6 +7,7 @@ use crate::run::Course;
 use plait_simulator_world::unportable;
 use plait_testbed_experiment::runner::{Progress, RunOutcome, run};
 use plait_testbed_experiment::simulated::SimulatedNetwork;
+use plait_testbed_runtime::routing::loaded;
 
 /// # In virtual time
 impl Checked {
@@ -31,7 +32,9 @@ impl Checked {
             told.collect::<Vec<_>>()
         });
         script.keep_portable();
-        let world = SimulatedNetwork::build(self.network(), traces, left_out.unwrap_or_default())
+        let control: Result<_, String> = self.deciding()?.iter().map(loaded).collect();
+        let control = control.map_err(Error::Misused)?;
+        let world = SimulatedNetwork::build(self.network(), control, traces, left_out.unwrap_or_default())
             .map_err(|faults| self.faulty(faults))?;
         let named = self.named();
         Ok(run(&world, &self.input(&named), &script, place, stop, progress)?)

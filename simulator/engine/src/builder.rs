@@ -27,6 +27,7 @@ pub struct Builder {
     /// The interface that an address is behind, by the direction out of it.
     interfaces: HashMap<IpAddr, DirectionNumber>,
     borders: HashSet<(DirectionNumber, IpAddr)>,
+    keeps_routes: bool,
     fault: Option<BuildError>,
 }
 
@@ -143,6 +144,7 @@ impl Builder {
             addresses: AddressBook::default(),
             interfaces: HashMap::new(),
             borders: HashSet::new(),
+            keeps_routes: false,
             fault: None,
         }
     }
@@ -214,6 +216,12 @@ impl Builder {
             }
         }
         draft.routes.push((prefix, hops));
+    }
+
+    /// Keeps all routes beside the tables that are made of them, so that
+    /// [`Simulation::set_routes`](crate::Simulation::set_routes) can change them. It costs their memory once more.
+    pub fn keep_routes(&mut self) {
+        self.keeps_routes = true;
     }
 
     /// Makes a node take off tunnel headers from an outer source.
@@ -322,7 +330,8 @@ impl Builder {
             captures: false,
         };
         let seeds = self.links.iter().map(|link| link.seeds);
-        Ok(Simulation::new(fabric, conditions, seeds.collect(), sizes.len()))
+        let kept = self.keeps_routes.then_some(routes);
+        Ok(Simulation::new(fabric, conditions, seeds.collect(), sizes.len(), kept))
     }
 
     /// A node's routes as directions and stations.

@@ -3,7 +3,8 @@
 //! ```text
 //!  Builder ─► Simulation ─┬─ add_flow, add_host, add_selector, …       what takes part
 //!                         ├─ run_until                                 what happens
-//!                         ├─ set_conditions, set_link_up, set_node_up  what changes
+//!                         ├─ set_conditions, set_link_up, set_node_up,
+//!                         │  set_routes                                what changes
 //!                         └─ link_state, flow_counters, totals, …      what is seen
 //! ```
 //!
@@ -57,5 +58,5 @@ pub use packet::headers;
 pub use queue::EventQueue;
 pub use reason::{NodeCounters, Reason, Totals};
 pub use selector::{Leaving, Selected, Selector, SelectorIndex};
-pub use simulation::{AddError, LinkState, Simulation};
+pub use simulation::{AddError, LinkState, RouteError, Simulation};
 pub use sweep::sweep;

@@ -2,8 +2,10 @@
 
 mod parallel;
 mod read;
+mod reroute;
 
 pub use read::LinkState;
+pub use reroute::RouteError;
 
 use crate::address::NOBODY;
 use crate::capture::CaptureIndex;
@@ -14,6 +16,7 @@ use crate::hash::mix;
 use crate::host::{Host, HostIndex};
 use crate::packet::{Packet, TTL, flag};
 use crate::partition::{DirectionState, HostState, Partition, event, inner_hash};
+use crate::routes::Routes;
 use crate::selector::{Selector, SelectorIndex};
 use crate::source::{Source, nanos};
 use plait_model_link::Conditions;
@@ -42,6 +45,8 @@ pub struct Simulation {
     pub(crate) captures: Vec<(NodeIndex, usize)>,
     /// Lists of relays that have a place.
     lists: HashMap<Relays, StackIndex>,
+    /// All nodes' routes, where they may change.
+    routes: Option<Vec<Routes>>,
 }
 
 /// Why something cannot be added.
@@ -75,6 +80,7 @@ impl Simulation {
         conditions: Vec<[Arc<Conditions>; 2]>,
         seeds: Vec<[u64; 2]>,
         partitions: usize,
+        routes: Option<Vec<Routes>>,
     ) -> Self {
         let mut parts: Vec<Partition> =
             (0..partitions).map(|index| Partition::new(index as u32, partitions)).collect();
@@ -92,7 +98,15 @@ impl Simulation {
             }
         }
         let nodes_down = vec![false; fabric.nodes.len()];
-        Self { fabric, partitions: parts, done: 0, nodes_down, captures: Vec::new(), lists: HashMap::new() }
+        Self {
+            fabric,
+            partitions: parts,
+            done: 0,
+            nodes_down,
+            captures: Vec::new(),
+            lists: HashMap::new(),
+            routes,
+        }
     }
 
     /// Lets everything happen that is due before an instant.

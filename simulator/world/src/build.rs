@@ -75,6 +75,10 @@ pub(crate) fn build(
     if let Some(paths) = paths {
         lay(&mut builder, paths, network, &assignment, &cables);
     }
+    if network.routing == Routing::None {
+        // What nobody decides beforehand may be decided later; of routes that are only connected there are few to keep.
+        builder.keep_routes();
+    }
     let fault = |error: String| vec![Diagnostic::new(Span { start: 0, end: 1 }, error)];
     let simulation = builder.build_parallel(options.threads).map_err(|error| fault(error.to_string()))?;
     let mut world = World {
@@ -85,6 +89,7 @@ pub(crate) fn build(
         interfaces: cables.interfaces,
         overlays: Overlays::default(),
         steered: Steered::default(),
+        control: None,
     };
     if let Some(paths) = paths {
         world.steer(paths).map_err(|error| fault(error.to_string()))?;

@@ -36,7 +36,7 @@ impl World {
             known.conditions[end] = Arc::clone(&conditions);
             self.simulation.set_conditions(known.index, end, conditions);
         }
-        Ok(())
+        self.decide()
     }
 
     /// Makes a link or LAN fail (it passes nothing, what is on it is lost) or recover.
@@ -51,7 +51,7 @@ impl World {
                 self.simulation.set_link_up(self.links[at].index, end, up);
             }
         }
-        Ok(())
+        self.decide()
     }
 
     /// Makes a node fail (its links pass nothing, its protocols go on) or recover; a link that failed itself stays down.
@@ -61,7 +61,7 @@ impl World {
     pub fn set_node_up(&mut self, node: &str, up: bool) -> Result<(), WorldError> {
         let node = self.node(node)?;
         self.simulation.set_node_up(node, up);
-        Ok(())
+        self.decide()
     }
 
     /// The links that a name means, and whether it names them the other way round.

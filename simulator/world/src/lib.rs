@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Network ─► unportable: what cannot run here, line by line
-//!          ─► World::build ─┬─ add_traffic, add_overlay              what runs
+//!          ─► World::build ─┬─ add_traffic, add_overlay, decide_by   what runs
 //!                           ├─ run_until                             time
 //!                           ├─ set_link, set_link_up, set_node_up    events
 //!                           └─ link_rows, flow, overlay, …           samples
@@ -15,8 +15,9 @@
 //!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles;
 //! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
 //!    `control/paths` which flow moves, as they do in a testbed;
-//! 5. [`LinkRow`] – a sample of one direction of a link;
-//! 6. [`replay`] – what control planes of a testbed recorded, once more, and what was wrong between them.
+//! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`;
+//! 6. [`LinkRow`] – a sample of one direction of a link;
+//! 7. [`replay`] – what control planes of a testbed recorded, once more, and what was wrong between them.
 //!
 //! # How a run drives it
 //!
@@ -29,6 +30,7 @@
 
 mod build;
 mod change;
+mod control;
 mod overlay;
 mod paths;
 mod portable;
@@ -36,6 +38,7 @@ pub mod replay;
 mod sample;
 mod world;
 
+pub use control::ControlReport;
 pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
 pub use paths::{PathsSpec, SteeredInterface};
 pub use plait_simulator_engine as engine;

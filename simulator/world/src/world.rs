@@ -1,5 +1,6 @@
 //! A network that is up in virtual time.
 
+use crate::control::Control;
 use crate::overlay::Overlays;
 use crate::paths::{PathsSpec, Steered};
 use plait_model_link::{Conditions, ConditionsSpec};
@@ -44,6 +45,7 @@ pub struct World {
     pub(crate) interfaces: Vec<Vec<usize>>,
     pub(crate) overlays: Overlays,
     pub(crate) steered: Steered,
+    pub(crate) control: Option<Control>,
 }
 
 /// A link as a run knows it.

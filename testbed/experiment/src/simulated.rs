@@ -12,6 +12,7 @@ use crate::world::{
     Verification, World, WorldError,
 };
 use flows::Flows;
+use plait_control_routing::Applications;
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
@@ -46,12 +47,17 @@ struct State {
 }
 
 impl SimulatedNetwork {
-    /// Builds a network, its overlays and the paths that its hosts choose, and takes the traces that events name. `left_out`
-    /// is what of the file cannot run here, in words: the results keep it.
+    /// Builds a network, its overlays and the paths that its hosts choose, has `control` decide its routes if that is any,
+    /// and takes the traces that events name. `left_out` is what of the file cannot run here, in words: the results keep it.
     ///
     /// # Errors
-    /// Addresses that clash or run out, overlays that cannot be.
-    pub fn build(network: &Network, traces: Traces, left_out: Vec<String>) -> Result<Self, Vec<Diagnostic>> {
+    /// Addresses that clash or run out, overlays that cannot be, applications that the control runtime refuses.
+    pub fn build(
+        network: &Network,
+        control: Applications,
+        traces: Traces,
+        left_out: Vec<String>,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let mut world = match paths_of(network)? {
             Some(paths) => Simulated::build_with_paths(network, &paths, Options::default())?,
             None => Simulated::build(network, Options::default())?,
@@ -66,6 +72,10 @@ impl SimulatedNetwork {
             world.add_overlay(&spec).map_err(|error| {
                 vec![Diagnostic::new(span, format!("overlay `{}`: {error}", overlay.name))]
             })?;
+        }
+        if !control.is_empty() {
+            let span = network.sections.get("control").map(|value| value.span()).unwrap_or_default();
+            world.decide_by(control).map_err(|error| vec![Diagnostic::new(span, error.to_string())])?;
         }
         let state = Arc::new(Mutex::new(State { world, sampler: None }));
         Ok(Self { state, traces, left_out })
@@ -232,7 +242,12 @@ impl World for SimulatedNetwork {
     }
 
     fn link_report(&self) -> Value {
-        serde_json::to_value(self.state().world.totals()).unwrap_or_default()
+        let mut state = self.state();
+        let mut report = serde_json::to_value(state.world.totals()).unwrap_or_default();
+        if let (Some(control), Value::Object(report)) = (state.world.control_report(), &mut report) {
+            report.insert("control".to_owned(), serde_json::to_value(control).unwrap_or_default());
+        }
+        report
     }
 }
 

@@ -13,8 +13,9 @@
 //! 6. [`capture`] and [`collect`] – packets and files brought out of nodes;
 //! 7. [`section`] – the keys of a network file that this room gives meaning to;
 //! 8. [`overlay`] – overlays between nodes, and the agents that keep them; `openflow` – switches and controllers in nodes;
-//! 9. [`doctor`] – what this machine can do, and [`obstacle`] – what it lacks for a network;
-//! 10. [`kernel`] – namespaces, mounts, capabilities, netlink.
+//! 9. [`routing`] – control applications that decide routes;
+//! 10. [`doctor`] – what this machine can do, and [`obstacle`] – what it lacks for a network;
+//! 11. [`kernel`] – namespaces, mounts, capabilities, netlink.
 #![allow(
     unsafe_code,
     reason = "namespaces, capabilities and processes are system calls without a safe form; each block in `kernel` and `build::messages` says why it holds"
@@ -35,6 +36,7 @@ mod openflow;
 pub mod overlay;
 pub mod paths;
 pub mod plan;
+pub mod routing;
 pub mod sample;
 pub mod sandbox;
 pub mod section;

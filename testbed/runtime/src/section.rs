@@ -1,9 +1,11 @@
 //! The keys of a network file that this room gives meaning to.
 
+mod control;
 mod openflow;
 mod overlay;
 mod paths;
 
+pub use control::{ComponentFiles, Control, ControlApplication};
 pub use openflow::{
     CONTROLLER, ControllerApp, ControllerChoice, FailMode, OpenFlowVersion, SWITCH as OPENFLOW_SWITCH,
 };
@@ -45,6 +47,7 @@ pub fn register(vocabulary: &mut Vocabulary) {
         .checked_key::<Overlays>(Place::File, "overlays", |overlays, network| {
             crate::overlay::resolve(overlays, network).err().unwrap_or_default()
         })
+        .checked_key::<Control>(Place::File, "control", crate::routing::check)
         .checked_key::<Paths>(Place::File, "paths", |paths, network| {
             crate::paths::resolve(paths, network).err().unwrap_or_default()
         });

@@ -205,7 +205,7 @@ fn touches(step: &Step) -> Vec<&str> {
         | Step::Paths { node, .. }
         | Step::Routes { node, .. }
         | Step::Sysctls { node, .. } => vec![node],
-        Step::Condition { .. } | Step::Hosts(..) | Step::RemoveLink { .. } => Vec::new(),
+        Step::Condition { .. } | Step::Control(..) | Step::Hosts(..) | Step::RemoveLink { .. } => Vec::new(),
     }
 }
 

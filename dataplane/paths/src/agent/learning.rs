@@ -1,7 +1,7 @@
 //! iplbd: lists that follow from what is learnt of the fabric.
 
 use ipnet::IpNet;
-use plait_control_paths::{Daemon, DaemonConfig, Operation, RelayList, Settings, Table};
+use plait_control_paths::{DaemonConfig, Iplbd, Operation, RelayList, Settings, Table};
 use plait_dataplane_ospf::{Feed, Source};
 use rustix::event::PollFlags;
 use std::net::Ipv4Addr;
@@ -22,10 +22,11 @@ pub struct LearningOptions {
 /// iplbd.
 pub struct Learning {
     feeds: Vec<(String, Feed)>,
-    daemon: Option<Daemon>,
+    /// As an application of the control runtime. Choice: the runtime costs a copy of the last plan with each change of the
+    /// fabric, and gives in return what it gives every application.
+    iplbd: Iplbd,
     access: Option<Ipv4Addr>,
     is_given: bool,
-    settings: Settings,
     /// Which feed was listened to last.
     from: Option<usize>,
     /// Of a former life, until the fabric is known.
@@ -43,10 +44,9 @@ impl Learning {
         };
         Self {
             feeds: options.sources.into_iter().map(|source| (name(&source), Feed::new(source))).collect(),
-            daemon: None,
+            iplbd: Iplbd::new(options.settings, DaemonConfig::PAUSE, false),
             is_given: options.access.is_some(),
             access: options.access,
-            settings: options.settings,
             from: None,
             inherited: Some(table),
         }
@@ -64,8 +64,7 @@ impl Learning {
 
     /// Switches and links of the last plan.
     pub fn fabric(&self) -> Option<(usize, usize)> {
-        let fabric = self.daemon.as_ref()?.plan()?.fabric();
-        Some((fabric.switches().len(), fabric.links().len()))
+        self.iplbd.size()
     }
 
     /// The sockets, and what of them is waited for.
@@ -76,8 +75,7 @@ impl Learning {
     /// When [`run`](Self::run) has something to do at the latest.
     pub fn timeout(&self) -> Option<Duration> {
         let feeds = self.feeds.iter().filter_map(|(_, feed)| feed.timeout()).min();
-        let daemon = self.daemon.as_ref().and_then(Daemon::poll_timeout);
-        feeds.into_iter().chain(daemon).min()
+        feeds.into_iter().chain(self.iplbd.poll_timeout()).min()
     }
 
     /// Takes what came, and says what is to be changed.
@@ -92,29 +90,26 @@ impl Learning {
             let access = stays.or_else(|| feed.neighbors().min());
             if let (Some(lsdb), Some(access)) = (feed.lsdb(), access) {
                 let is_new = self.from.replace(index) != Some(index);
-                let moved = self.access.replace(access) != Some(access);
-                let settings = &self.settings;
-                let daemon = self.daemon.get_or_insert_with(|| {
-                    let config = DaemonConfig { settings: settings.clone(), ..DaemonConfig::new(access) };
-                    Daemon::new(config)
-                });
-                if moved {
-                    daemon.handle_access(access, now);
-                }
+                self.access = Some(access);
+                self.iplbd.handle_access(access, now);
                 match is_new {
-                    true => daemon.handle_fabric(lsdb.fabric(), now),
-                    false => daemon.handle_lsdb(lsdb, now),
+                    true => self.iplbd.handle_fabric(lsdb.fabric(), now),
+                    false => self.iplbd.handle_lsdb(lsdb, now),
                 }
             }
         }
-        let Some(daemon) = &mut self.daemon else { return Vec::new() };
-        daemon.handle_timeout(now);
-        let mut operations: Vec<_> = std::iter::from_fn(|| daemon.poll_operation()).collect();
-        if daemon.plan().is_some()
+        if self.iplbd.poll_timeout().is_some_and(|due| now >= due) {
+            self.iplbd.handle_timeout(now);
+        }
+        while let Some(failure) = self.iplbd.poll_failure() {
+            tracing::error!(%failure, "the fabric changed, and the lists did not follow");
+        }
+        let mut operations: Vec<_> = std::iter::from_fn(|| self.iplbd.poll_operation()).collect();
+        if self.iplbd.size().is_some()
             && let Some(inherited) = self.inherited.take()
         {
             // From what the former life left to what is, not from nothing.
-            operations = inherited.operations(daemon.table());
+            operations = inherited.operations(&self.iplbd.table());
         }
         operations
     }

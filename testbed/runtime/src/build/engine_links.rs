@@ -215,6 +215,12 @@ impl Builder {
     /// when a fibre breaks beyond the next switch; a bare link loses its carrier, and its nodes their routes over it
     /// until it heals.
     pub(crate) fn cut(&mut self, name: &str, cut: [bool; 2]) -> io::Result<()> {
+        self.cut_or_heal(name, cut)?;
+        self.cuts.insert(name.to_owned(), cut);
+        Ok(())
+    }
+
+    fn cut_or_heal(&mut self, name: &str, cut: [bool; 2]) -> io::Result<()> {
         let link = self.state.links[name].clone();
         let Some(known) = self.engine.as_mut().and_then(|room| room.links.get_mut(name)) else {
             return match cut {

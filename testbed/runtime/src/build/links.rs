@@ -221,6 +221,7 @@ impl Builder {
     /// Removes a link's devices.
     pub(super) fn remove_link(&mut self, name: &str) -> io::Result<()> {
         let Some(link) = self.state.links.get(name) else { return Ok(()) };
+        self.cuts.remove(name);
         if let Some(room) = &mut self.engine
             && let Some(known) = room.links.remove(name)
             && known.mover == Mover::Engine

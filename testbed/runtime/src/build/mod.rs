@@ -22,7 +22,7 @@ use plait_dataplane_links::Engine;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nodes::FORWARDING;
@@ -75,6 +75,12 @@ pub struct Builder {
     /// Interfaces that the plan at hand gives IPv6 addresses.
     ipv6: HashSet<(String, String)>,
     pub(crate) overlays: crate::overlay::Means,
+    /// Which ways links are cut, by their names.
+    pub(crate) cuts: HashMap<String, [bool; 2]>,
+    /// Who decides routes while the testbed is up.
+    pub(crate) rerouting: Option<crate::routing::Rerouting>,
+    /// Held while routes that were decided are written, which is begun with the builder and ended without it.
+    pub(crate) writing: Arc<Mutex<()>>,
 }
 
 /// The link engine and the network namespace that holds its ends of the links.
@@ -133,6 +139,9 @@ impl Builder {
             gate,
             ipv6: HashSet::new(),
             overlays: crate::overlay::Means::new(program, record),
+            cuts: HashMap::new(),
+            rerouting: None,
+            writing: Arc::default(),
         })
     }
 
@@ -175,6 +184,7 @@ impl Builder {
                         | Step::OpenFlow { .. }
                         | Step::Overlays { .. }
                         | Step::Paths { .. }
+                        | Step::Control(..)
                         | Step::Commands { .. }
                 )
             );
@@ -217,6 +227,7 @@ impl Builder {
                         Step::Condition { name, link } => self.condition(name, link),
                         Step::Sysctls { node, set } => self.set_sysctls(node, set),
                         Step::Files { node, files } => self.change_files(node, files),
+                        Step::Control(control) => self.control(control.as_deref()),
                         Step::Hosts(hosts, _) => crate::sandbox::write_hosts(hosts),
                         Step::Commands { .. } => unreachable!("run without the builder"),
                         Step::AddNode { .. }

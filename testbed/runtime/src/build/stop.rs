@@ -33,6 +33,9 @@ impl Builder {
                 end_connections(&[(name.to_owned(), node.network.as_fd())]);
             }
         }
+        if let Some(rerouting) = &mut self.rerouting {
+            rerouting.forget(name);
+        }
         let _ = std::fs::remove_dir_all(crate::sandbox::node_folder(name));
         Ok(())
     }

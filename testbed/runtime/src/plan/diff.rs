@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// is the same in both is not touched.
 ///
 /// The order is that in which the kernel can follow: links go before nodes, nodes come before links, addresses before
-/// routes, daemons, overlays, paths and commands last.
+/// routes, daemons, overlays, paths, control and commands last.
 pub fn plan(desired: &State, observed: &State) -> Vec<Step> {
     let mut plan = Planner { now: observed.clone(), steps: Vec::new() };
     let rebuilt: Vec<&String> = observed
@@ -77,6 +77,18 @@ pub fn plan(desired: &State, observed: &State) -> Vec<Step> {
         if plan.now.nodes[name].paths != node.paths {
             plan.step(Step::Paths { node: name.clone(), paths: node.paths.clone() });
         }
+    }
+    // Routes that applications decided went with the nodes and devices that had them.
+    let loses_routes = |step: &Step| {
+        matches!(
+            step,
+            Step::AddNode { .. } | Step::AddLink { .. } | Step::RemoveLink { .. } | Step::Addresses { .. }
+        )
+    };
+    if plan.now.control != desired.control
+        || (desired.control.is_some() && plan.steps.iter().any(loses_routes))
+    {
+        plan.step(Step::Control(desired.control.clone().map(Box::new)));
     }
     for (name, node) in &desired.nodes {
         let known = &plan.now.nodes[name].commands;

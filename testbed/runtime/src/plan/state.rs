@@ -1,5 +1,6 @@
 //! What a testbed consists of, as a value that can be compared, stored and sent.
 
+use super::ControlState;
 use crate::section::OPENFLOW_SWITCH;
 use indexmap::IndexMap;
 use ipnet::IpNet;
@@ -27,6 +28,9 @@ pub struct State {
     pub links: IndexMap<String, LinkState>,
     /// What every node finds in `/etc/hosts`.
     pub hosts: Vec<(IpAddr, String)>,
+    /// Control applications that decide all routes, where the file has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlState>,
     /// The addresses by segment, from which the next version of the file is numbered. Not part of what is built.
     pub assignment: Option<serde_json::Value>,
 }

@@ -1,6 +1,8 @@
 //! The steps a plan is made of.
 
-use super::{FrrState, LinkState, NodeState, OpenFlowState, OverlayState, PathsState, RouteState, State};
+use super::{
+    ControlState, FrrState, LinkState, NodeState, OpenFlowState, OverlayState, PathsState, RouteState, State,
+};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +54,8 @@ pub enum Step {
         /// What it becomes.
         link: Box<LinkState>,
     },
+    /// Have control applications decide all routes, or nobody any more.
+    Control(Option<Box<ControlState>>),
     /// Start, restart or stop routing daemons.
     Daemons {
         /// The node.
@@ -126,6 +130,7 @@ impl Step {
             Self::Addresses { .. } => "addresses",
             Self::Commands { .. } => "commands",
             Self::Condition { .. } => "condition",
+            Self::Control(..) => "control",
             Self::Daemons { .. } => "daemons",
             Self::Files { .. } => "files",
             Self::Hosts(..) => "hosts",
@@ -188,6 +193,7 @@ impl Step {
                     *known = (**link).clone();
                 }
             }
+            Self::Control(control) => state.control = control.as_deref().cloned(),
             Self::Daemons { node, frr } => {
                 if let Some(node) = state.nodes.get_mut(node) {
                     node.frr = frr.clone();
@@ -271,6 +277,11 @@ impl fmt::Display for Step {
             Self::Commands { node, run, .. } => write!(f, "~ run on {node}  {} commands", run.len()),
             Self::Condition { name, link } => {
                 write!(f, "~ link {name}  {} | {}", link.conditions[0], link.conditions[1])
+            }
+            Self::Control(None) => write!(f, "~ control  nobody"),
+            Self::Control(Some(control)) => {
+                write!(f, "~ control ")?;
+                control.applications.iter().try_for_each(|known| write!(f, " {}", known.manifest.name))
             }
             Self::Daemons { node, frr: Some(frr) } => {
                 write!(f, "~ daemons {node}  {}", frr.daemons.join(" "))

@@ -40,6 +40,7 @@ impl Supervisor {
         })
         .map_err(|error| io::Error::other(format!("{error}; correct the cause and apply again")))?;
         self.fail_anew(&steps)?;
+        self.reroute();
         tracing::info!(steps = steps.len(), "applied");
         Ok(json!({ "steps": steps }))
     }
@@ -137,6 +138,7 @@ impl Supervisor {
         }
         let step = crate::plan::Step::Condition { name: name.clone(), link: Box::new(link) };
         builder.execute(&[step], &mut |_, _| {}).map_err(io::Error::other)?;
+        self.reroute();
         let link = &builder.state.links[&name];
         tracing::info!(link = name, forward = %link.conditions[0], reverse = %link.conditions[1], "conditions changed");
         Ok(

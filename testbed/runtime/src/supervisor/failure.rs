@@ -95,6 +95,7 @@ impl Supervisor {
             }
         }
         *known = wanted;
+        self.reroute();
         Ok(())
     }
 

@@ -37,8 +37,9 @@ use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use deputy::{serve as serve_as_deputy, start_by};
 
@@ -102,6 +103,8 @@ pub(crate) struct Supervisor {
     /// Held while a link is measured.
     checking: Mutex<()>,
     children: Children,
+    /// Wakes who decides routes.
+    rerouting: Sender<()>,
     ready: AtomicBool,
     ending: AtomicBool,
 }
@@ -110,6 +113,16 @@ impl Supervisor {
     /// The builder; a thread that panicked while it held it left nothing half-recorded, because state follows effect.
     pub fn builder(&self) -> MutexGuard<'_, Builder> {
         self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets control applications, if any decide, look at links again, which are others now. Does not wait for them.
+    fn reroute(&self) {
+        let _ = self.rerouting.send(());
+    }
+
+    /// How long it has been there.
+    pub fn up_for(&self) -> Duration {
+        self.started.elapsed()
     }
 
     fn status(&self) -> &'static str {
@@ -177,6 +190,7 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
     tracing::info!(pid = host_pid, root, version = options.version, "supervisor started");
     let leased = options.leased;
     let desired = options.desired.clone();
+    let (rerouting, woken) = channel();
     let supervisor = Arc::new(Supervisor {
         options,
         birth_pid: host_pid,
@@ -186,9 +200,13 @@ fn run(birth: Birth, directory: &Directory, groups: Groups, options: StartOption
         changing: Mutex::new(()),
         checking: Mutex::new(()),
         children,
+        rerouting,
         ready: AtomicBool::new(false),
         ending: AtomicBool::new(false),
     });
+    if let Err(error) = crate::routing::start(&supervisor, woken) {
+        return refuse(error);
+    }
     let served = serve_until_end(&supervisor, listener, signals, &parent, desired, leased);
     // Before the caller hears of a failure: when it ends, nothing shall be left.
     drop(own_socket);

@@ -28,7 +28,7 @@ impl Supervisor {
                         .map(|device| (device.config.name.clone(), device.addresses.clone())),
                 )
                 .collect(),
-            routes: node.routes.len(),
+            routes: node.routes.len() + builder.as_ref().map_or(0, |builder| builder.decided_routes(name)),
             daemons: node
                 .frr
                 .iter()

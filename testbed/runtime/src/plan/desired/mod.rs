@@ -8,8 +8,8 @@ mod routes;
 pub use link::{auxiliary, choose};
 pub(crate) use node::switch;
 
-use super::{InterfaceState, LinkState, STATE_VERSION, State};
-use crate::{openflow, overlay, paths};
+use super::{Deciding, InterfaceState, LinkState, STATE_VERSION, State};
+use crate::{openflow, overlay, paths, routing};
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::Map;
@@ -25,6 +25,9 @@ pub struct Wishes {
     pub live: bool,
     /// Links that a timed event changes, by name.
     pub dynamic: HashSet<String>,
+    /// The applications that decide routes, where the file has a section `control`: what
+    /// [`decided`](crate::routing::decided) gives.
+    pub control: Vec<Deciding>,
 }
 
 /// The state that realises a network. Routes of half the nodes each are computed on two threads.
@@ -48,7 +51,8 @@ pub fn desired(
             Err(fault) => faults.push(fault),
         }
     }
-    if network.routing == Routing::Static && routes::longest_path(network) >= routes::USUAL_TTL {
+    let is_decided = network.routing == Routing::Static || !wishes.control.is_empty();
+    if is_decided && routes::longest_path(network) >= routes::USUAL_TTL {
         for node in state.nodes.values_mut().filter(|node| node.role != Role::Switch) {
             node.sysctls.entry("net.ipv4.ip_default_ttl".to_owned()).or_insert("255".to_owned());
         }
@@ -99,6 +103,8 @@ pub fn desired(
     faults.extend(overlay::put_in(&mut state, network, assignment).err().unwrap_or_default());
     faults.extend(paths::put_in(&mut state, network, assignment).err().unwrap_or_default());
     faults.extend(openflow::put_in(&mut state, network, assignment));
+    let control = routing::put_in(&mut state, network, assignment, &wishes.control);
+    faults.extend(control.err().unwrap_or_default());
     state.assignment = serde_json::to_value(assignment).ok();
     if faults.is_empty() { Ok(state) } else { Err(faults) }
 }

@@ -1,6 +1,6 @@
 //! Applications that belong together, and the DAGs that run them.
 
-use plait_control_runtime::{Application, Dag, Manifest, Refused, Runtime};
+use crate::{Application, Dag, Manifest, Refused, Runtime};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ pub struct Set {
 
 impl Set {
     /// With one application more.
-    pub(crate) fn with(mut self, manifest: Manifest, application: Arc<dyn Application>) -> Self {
+    pub fn with(mut self, manifest: Manifest, application: Arc<dyn Application>) -> Self {
         self.applications.push((manifest, application));
         self
     }
 
     /// With one DAG more.
-    pub(crate) fn dag(mut self, dag: Dag) -> Self {
+    pub fn dag(mut self, dag: Dag) -> Self {
         self.dags.push(dag);
         self
     }
