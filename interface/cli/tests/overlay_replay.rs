@@ -121,8 +121,8 @@ fn bring(testbed: &Testbed<'_>, folder: &Path, node: &str) -> String {
 fn agent(testbed: &Testbed<'_>, node: &str) -> u64 {
     let log = testbed.person.plait(&["inspect", "--log", &testbed.name]).fine();
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let started = lines.filter(|line| line["message"] == "overlay agent started" && line["node"] == node);
-    started.last().unwrap()["pid"].as_u64().unwrap()
+    let mut started = lines.filter(|line| line["message"] == "overlay agent started" && line["node"] == node);
+    started.next_back().unwrap()["pid"].as_u64().unwrap()
 }
 
 #[test]
