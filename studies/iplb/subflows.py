@@ -29,7 +29,11 @@ def measure(plait, folder, small):
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         runs = {(seed, method): pool.submit(received, seed, method)
                 for seed in range(1, graphs + 1) for method in methods}
-        sums = {method: [runs[seed, method].result() for seed in range(1, graphs + 1)] for method in methods}
+        try:
+            sums = {method: [runs[seed, method].result() for seed in range(1, graphs + 1)] for method in methods}
+        except SystemExit:
+            pool.shutdown(cancel_futures=True)
+            raise
     return sums, f"E9           {graphs} graphs, {seconds} s each"
 
 
