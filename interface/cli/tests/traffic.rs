@@ -33,7 +33,10 @@ impl<'a> Listener<'a> {
             let sockets = testbed.exec(node, &["cat", "/proc/net/udp6"]).fine();
             sockets.contains(&format!(":{port:04X} "))
         };
-        assert!(eventually(listens), "nobody listens on {port}");
+        if !eventually(listens) {
+            running.signal(Signal::TERM);
+            panic!("nobody listens on {port}: {:?}", running.wait());
+        }
         Self { testbed, node: node.to_owned(), running }
     }
 
@@ -315,7 +318,7 @@ fn what_cannot_be_sent_heard_or_planned_is_refused_with_its_remedy() {
     let held = Listener::start(&testbed, "a", "--port 20003");
     self::send(&testbed, "a", "b --flows 9 --rate 1Mbit")
         .fails_saying(1, &["UDP port 20003 is taken", "--source-port"]);
-    self::send(&testbed, "a", "b --rate 1Mbit --size 1473B")
+    self::send(&testbed, "a", "b -4 --rate 1Mbit --size 1473B")
         .fails_saying(2, &["`--size 1473B` does not fit", "1472B or less"]);
     self::send(&testbed, "a", "b -6 --rate 1Mbit --size 1472B").fails_saying(2, &["1452B or less"]);
     self::send(&testbed, "a", "192.0.2.1 --rate 1Mbit").fails_saying(1, &["ip route get 192.0.2.1"]);
