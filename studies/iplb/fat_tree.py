@@ -28,7 +28,7 @@ metrics:
 
 def measure(plait, folder, small):
     """Shares of what was sent that arrived, by pattern and method: a share a run."""
-    patterns, repeats, seconds = (PATTERNS[-1:], 1, 6) if small else (PATTERNS, 5, 20)
+    patterns, repeats, seconds = (PATTERNS[-1:], 1, 6) if small else (PATTERNS, 3, 16)
     network = stacks.printed(plait, "generate", "fat-tree", "--k", "4")
     load = LOAD.format(patterns=", ".join(patterns), repeats=repeats, seconds=seconds, warmup=seconds // 2, rate=1000 * OFFERED)
     access = re.findall(r"\bedge\w+-host\w+", network)
