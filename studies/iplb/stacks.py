@@ -30,15 +30,15 @@ def run(plait, name, text, folder, jobs=1):
 
 
 def run_valid(plait, name, text, folder):
-    """Runs a network file until its links were as asked, three times at most; the folder of the results."""
-    for attempt in range(1, 4):
+    """Runs a network file until its links were as asked, six times at most; the folder of the results."""
+    for attempt in range(1, 7):
         output = run(plait, f"{name}-{attempt}", text, folder)
         said = results(output)
         if not said["passed"]:
             raise SystemExit(f"{output} failed: {said['failures']}")
         if said["verdict"]["word"] == "valid":
             return output
-    raise SystemExit(f"links did not keep what {name} asks of them in three runs: try a machine that has less to do")
+    raise SystemExit(f"links did not keep what {name} asks of them in six runs: try a machine that has less to do")
 
 
 def printed(plait, *words):
