@@ -193,6 +193,23 @@ fn a_recording_whose_clock_went_back_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_recording_that_death_cut_in_its_first_line_has_nobody_in_it() {
+    let mut world = world();
+    world.run_until(seconds(8.0));
+    let recordings = world.recordings();
+    let text = recordings[1].text();
+    let first = text.find('\n').unwrap();
+    for length in [0, 1, first] {
+        let cut = Recording::read("b", &text.as_bytes()[..length]).unwrap();
+        assert!(cut.is_cut && cut.entries.is_empty(), "{length}");
+        let replayed = replay(&[recordings[0].clone(), cut, recordings[2].clone()]).unwrap();
+        assert_eq!(replayed.members.len(), 2);
+    }
+    assert!(Recording::read("b", b"{\"reco").is_ok_and(|cut| cut.is_cut));
+    assert!(Recording::read("b", b"{\"else").is_err());
+}
+
+#[test]
 fn a_recording_that_was_full_ends_the_replay_there_and_blames_nobody() {
     let mut world = world();
     world.run_until(seconds(30.0));
