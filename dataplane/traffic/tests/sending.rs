@@ -2,7 +2,7 @@
 
 use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_links::tbf;
-use plait_dataplane_traffic::{Sender, Source, now};
+use plait_dataplane_traffic::{Sender, Share, Source, carry, now};
 use plait_model_link::{MTU_FRAME, tbf_burst};
 use plait_model_quantity::{Bandwidth, ByteCount};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -48,4 +48,22 @@ fn what_a_slow_device_does_not_take_is_refused_and_keeps_no_other_flow_waiting()
     assert_eq!(slow.why, Some(rustix::io::Errno::AGAIN.raw_os_error()));
     // All 1000 but on a machine so busy that this thread did not run at the end.
     assert!(fast.datagrams > 500 && fast.refused == 0, "{sent:?}");
+}
+
+#[test]
+fn what_others_send_to_a_port_of_a_run_is_not_counted_for_it() {
+    let Ok(host) = Namespace::new().inspect_err(|error| println!("skipped: no namespace: {error}")) else {
+        return;
+    };
+    let begin = now() + 500_000_000;
+    let own = source(0, 20_000, Ipv4Addr::LOCALHOST, 10_000_000, begin);
+    let other = source(0, 30_000, Ipv4Addr::LOCALHOST, 10_000_000, begin);
+    let share = Share { sends: vec![own], receives: vec![60_009], until: begin + 2 * SECOND };
+    let told = std::thread::scope(|scope| {
+        scope.spawn(|| host.run(|| Sender::bind(7, vec![other], true).unwrap().send(|_| true)).unwrap());
+        host.run(|| carry(share)).unwrap().unwrap()
+    });
+    let received = told.received[&0];
+    assert_eq!((received.datagrams, received.reordered), (told.sent[&0], 0));
+    assert!(received.datagrams > 50, "{received:?}");
 }
