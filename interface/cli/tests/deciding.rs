@@ -199,6 +199,25 @@ fn a_route_by_hand_that_is_the_one_that_was_decided_stays_and_so_do_routes_of_a_
 }
 
 #[test]
+fn a_node_that_was_made_anew_has_its_routes_though_what_came_after_it_failed() {
+    as_root_and_as_user(|person| {
+        let file = diamond("control: [least-delay]\n");
+        let testbed = person.up(&file);
+        let anew =
+            |more: &str| file.replace("s1: router", &format!("s1: {{kind: router, processors: [0]{more}}}"));
+        let reaches = || testbed.exec("h1", &["ping", "-c", "1", "-W", "2", "h2"]).status.success();
+        assert!(eventually(reaches));
+        // A gateway on no link of the node, which the kernel refuses.
+        let failed = testbed.apply(&anew(", routes: [{to: 192.0.2.0/24, via: 198.51.100.1}]"));
+        assert!(failed.code() == Some(1) && failed.stdout.contains("apply again"), "{failed:?}");
+        assert!(eventually(reaches), "at once");
+        testbed.apply(&anew("")).fine();
+        assert!(eventually(reaches), "and when the cause is corrected");
+        testbed.down();
+    });
+}
+
+#[test]
 fn what_is_wrong_with_control_is_told_with_its_line_and_remedy() {
     let Some(person) = Person::user() else { return };
     component(&person);
