@@ -21,7 +21,7 @@ use ipnet::IpNet;
 use plait_control_runtime::{
     Action, Config, Content, Dag, Driver, Entry, Failure, InPlace, Manifest, Mismatch, Name, NotRun,
     NotTaken, Perhaps, Policy, Port, Report, Runtime, Set, Signature, Snapshot, Type, Value, View, ViewId,
-    Wit, native, wit,
+    Wit, changed, native, wit,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -318,12 +318,6 @@ impl Driver for FabricDriver {
         let read = |content: &Content| content.read::<Table>().unwrap_or_default();
         before.map(read).unwrap_or_default().operations(&read(now))
     }
-}
-
-/// A view with another content than it has: what only repeats sets nothing off.
-fn changed<T: View + PartialEq>(now: T, views: &Snapshot) -> Option<(ViewId, Content)> {
-    let known = views.content(&T::id()).and_then(|content| content.read::<T>().ok());
-    (known.as_deref() != Some(&now)).then(|| (T::id(), Content::new(now)))
 }
 
 fn named(name: &str) -> Name {

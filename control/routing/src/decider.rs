@@ -6,7 +6,7 @@ use crate::views::{Link, Links, Node, Nodes, PricedLink, PricedLinks, Routes};
 use ipnet::IpNet;
 use plait_control_runtime::{
     Action, Config, Content, Dag, Driver, Entry, Failure, InPlace, Name, NotTaken, Port, Refused, Report,
-    Runtime, Signature, Snapshot, View, ViewId,
+    Runtime, Signature, Snapshot, View, ViewId, changed,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -257,12 +257,6 @@ impl Decider {
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
     }
-}
-
-/// A view with another content than it has: what only repeats sets nothing off.
-fn changed<T: View + PartialEq>(now: T, views: &Snapshot) -> Option<(ViewId, Content)> {
-    let known = views.content(&T::id()).and_then(|content| content.read::<T>().ok());
-    (known.as_deref() != Some(&now)).then(|| (T::id(), Content::new(now)))
 }
 
 fn named(name: &str) -> Name {

@@ -28,7 +28,8 @@ pub struct GroundNode {
     pub forwards: bool,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// Where the file has a route of its own from here, which counts before what applications decide.
+    /// Where the file has a route of its own from here. One to an address counts before what applications decide for it;
+    /// one to a prefix leads where they decide nothing.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub by_hand: BTreeSet<IpNet>,
 }

@@ -199,16 +199,19 @@ fn a_route_by_hand_counts_before_what_is_decided() {
     let place = |name: &str| plain.nodes.iter().position(|node| node.name == name).unwrap();
     let b = plain.nodes[place("b")].addresses[0];
     let down = plain.hops.iter().find(|hop| (hop.from, hop.to) == (place("r"), place("down"))).unwrap();
-    let route = format!("r: {{kind: router, routes: [{{to: {b}/32, via: {}}}]}}", down.gateways[0]);
-    let network = network(&DIAMOND.replace("r: router", &route));
-    let mut decider = decider(&network, "least-delay");
-    observe(&mut decider, &network, &[]);
-    let ground = decider.ground().clone();
-    let has = |name: &str| {
-        let place = ground.nodes.iter().position(|node| node.name == name).unwrap();
-        decider.ways(place).iter().any(|way| way.to.addr() == b)
-    };
-    assert!(!has("r") && has("a"));
+    // A prefix is where packets go for which nothing was decided.
+    for (length, is_decided) in [(32, false), (24, true), (0, true)] {
+        let route = format!("r: {{kind: router, routes: [{{to: {b}/{length}, via: {}}}]}}", down.gateways[0]);
+        let network = network(&DIAMOND.replace("r: router", &route));
+        let mut decider = decider(&network, "least-delay");
+        observe(&mut decider, &network, &[]);
+        let ground = decider.ground().clone();
+        let has = |name: &str| {
+            let place = ground.nodes.iter().position(|node| node.name == name).unwrap();
+            decider.ways(place).iter().any(|way| way.to.addr() == b)
+        };
+        assert_eq!((has("r"), has("a")), (is_decided, true), "/{length}");
+    }
 }
 
 fn odd(routes: impl Fn(&Links) -> Result<Routes, Failure> + Send + Sync + 'static) -> Applications {

@@ -58,7 +58,7 @@ mod wit;
 pub use admission::{Admission, Claim};
 pub use application::{Application, Failure, Inputs, Outputs};
 pub use dag::{Dag, Policy, Trigger};
-pub use driver::Driver;
+pub use driver::{Driver, changed};
 pub use dry::NotRun;
 pub use environment::{Environment, Memory, Snapshot};
 pub use graph::{Conflict, Drawn, Graph};

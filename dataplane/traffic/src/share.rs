@@ -37,6 +37,10 @@ pub struct Received {
     pub reordered: u64,
 }
 
+/// All runs of a testbed have networks of their own, so that one number does for them. A program of the run that sends to
+/// the same ports by itself has another one.
+const RUN: u32 = 0;
+
 /// Carries a share until its end: one thread sends, one for each port listens.
 ///
 /// # Errors
@@ -44,8 +48,7 @@ pub struct Received {
 pub fn carry(share: Share) -> io::Result<Told> {
     let sinks = share.receives.iter().map(|port| Sink::bind(*port)).collect::<Result<Vec<_>, PortError>>()?;
     let flows: Vec<u32> = share.sends.iter().map(|source| source.flow).collect();
-    // All runs of a testbed have networks of their own: no number tells them apart.
-    let sender = Sender::bind(0, share.sends, false)?;
+    let sender = Sender::bind(RUN, share.sends, false)?;
     thread::scope(|scope| {
         let listen = |sink: Sink| move || sink.listen(|_| now() < share.until);
         let sinks: Vec<_> = sinks.into_iter().map(|sink| scope.spawn(listen(sink))).collect();
@@ -53,7 +56,7 @@ pub fn carry(share: Share) -> io::Result<Told> {
         let mut told = Told { sent: flows.into_iter().zip(sent).collect(), received: BTreeMap::new() };
         for sink in sinks {
             let heard = sink.join().map_err(|_| io::Error::other("a sink broke"))??;
-            for (key, arrived) in heard.flows {
+            for (key, arrived) in heard.flows.into_iter().filter(|(key, _)| key.run == RUN) {
                 told.received.entry(key.flow).or_default().add(&arrived);
             }
         }

@@ -3,6 +3,7 @@
 use crate::clock::{LOOK, now};
 use crate::{Head, PortError, socket};
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -58,11 +59,16 @@ pub struct Heard {
     pub flows: IndexMap<Key, Arrived>,
     /// Datagrams that are of no flow.
     pub strange: u64,
+    /// Datagrams of flows beyond the [`Sink::MOST_FLOWS`] that came first.
+    pub beyond: u64,
     /// Datagrams that reached this host and found the socket full, where the kernel says how many.
     pub overrun: Option<u64>,
 }
 
 impl Sink {
+    /// The most flows that are told apart. Choice: as many as one traffic has at most; who makes up senders fills no memory.
+    pub const MOST_FLOWS: usize = 1_000_000;
+
     /// Takes a port, of IPv4 and IPv6.
     ///
     /// # Errors
@@ -125,11 +131,36 @@ impl Heard {
         // A socket of both families calls an IPv4 address by IPv6's name of it.
         let from = SocketAddr::new(from.ip().to_canonical(), from.port());
         let key = Key { from, run: head.run, flow: head.flow };
-        let flow = self.flows.entry(key).or_insert_with(|| Arrived { first: time, ..Arrived::default() });
+        let is_room = self.flows.len() < Sink::MOST_FLOWS;
+        let flow = match self.flows.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) if is_room => new.insert(Arrived { first: time, ..Arrived::default() }),
+            Entry::Vacant(_) => {
+                self.beyond += 1;
+                return;
+            }
+        };
         flow.datagrams += 1;
         flow.bytes += payload.len() as u64;
         flow.reordered += u64::from(head.number < flow.next);
         flow.next = flow.next.max(head.number.saturating_add(1));
         flow.last = time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_makes_up_senders_fills_no_memory_and_hides_no_flow_that_was_there() {
+        let from = SocketAddr::from(([192, 0, 2, 1], 20_000));
+        let most = Sink::MOST_FLOWS as u32;
+        let mut heard = Heard::default();
+        for flow in (0..most + 3).chain([0, most]) {
+            heard.count(&Head { run: 1, flow, number: 0 }.bytes(), from, 1);
+        }
+        assert_eq!((heard.flows.len(), heard.beyond, heard.strange), (Sink::MOST_FLOWS, 4, 0));
+        assert_eq!(heard.flows[0].datagrams, 2);
     }
 }

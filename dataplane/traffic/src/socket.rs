@@ -10,7 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 /// The most that a datagram carries over IPv4, which is the less of both.
 const MOST: u32 = 65_507;
 
-/// Choice: what a sink may hold while its thread waits for a processor. 30 ms of 1 Gbit/s.
+/// Choice: what a sink may hold while its thread waits for a processor, and a source while its device is busy. 30 ms of
+/// 1 Gbit/s.
 const BUFFER: usize = 4 << 20;
 
 /// The largest payload that this host sends to an address in one packet, by its route.
@@ -28,7 +29,8 @@ pub fn largest(to: SocketAddr) -> io::Result<u32> {
 }
 
 /// A socket that sends to an address. What does not fit into one packet is refused where `whole` says so, otherwise the
-/// kernel cuts it up.
+/// kernel cuts it up. What does not fit into the buffer is refused as well: one flow whose device is slow keeps no other
+/// waiting, nor whoever wants to stop.
 pub(crate) fn source(port: u16, to: &SocketAddr, whole: bool) -> Result<UdpSocket, PortError> {
     let open = || {
         let socket = UdpSocket::bind(any(to.is_ipv6(), port))?;
@@ -37,6 +39,10 @@ pub(crate) fn source(port: u16, to: &SocketAddr, whole: bool) -> Result<UdpSocke
             (true, false) => sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?,
             (false, _) => {}
         }
+        if sockopt::set_socket_send_buffer_size_force(&socket, BUFFER).is_err() {
+            let _ = sockopt::set_socket_send_buffer_size(&socket, BUFFER);
+        }
+        socket.set_nonblocking(true)?;
         Ok(socket)
     };
     open().map_err(|why| PortError { port, why })

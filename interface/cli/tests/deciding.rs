@@ -169,6 +169,55 @@ fn routes_follow_links_by_hand_nodes_that_fail_and_the_file_and_end_with_the_sec
 }
 
 #[test]
+fn a_route_by_hand_that_is_the_one_that_was_decided_stays_and_so_do_routes_of_a_link_that_fails_for_a_moment()
+{
+    as_root_and_as_user(|person| {
+        // The last link is a bare one, whose devices go off when it fails.
+        let file = diamond("control: [least-delay]\n").replace("[s2, h2], delay: 1ms", "[s2, h2]");
+        let testbed = person.up(&file);
+        let host = address(person, "h2");
+        let route = || {
+            let told = testbed.exec("s1", &["ip", "route"]).fine();
+            let own = told.lines().find(|line| line.starts_with(&format!("{host} via ")));
+            own.map(|line| line.split_whitespace().nth(2).unwrap().to_owned())
+        };
+        let gateway = route().expect("it was decided");
+        let by_hand = format!("s1: {{kind: router, routes: [{{to: {host}/32, via: {gateway}}}]}}");
+        testbed.apply(&file.replace("s1: router", &by_hand)).fine();
+        assert_eq!(route().as_ref(), Some(&gateway), "by hand now");
+        testbed.apply(&file).fine();
+        assert_eq!(route().as_ref(), Some(&gateway), "decided again");
+        // Whether or not anybody looked in between.
+        for _ in 0..10 {
+            testbed.link("fail", &["s2-h2"]).fine();
+            testbed.link("recover", &["s2-h2"]).fine();
+        }
+        let reaches = || testbed.exec("h1", &["ping", "-c", "1", "-W", "1", "h2"]).status.success();
+        assert!(eventually(reaches));
+        testbed.down();
+    });
+}
+
+#[test]
+fn a_node_that_was_made_anew_has_its_routes_though_what_came_after_it_failed() {
+    as_root_and_as_user(|person| {
+        let file = diamond("control: [least-delay]\n");
+        let testbed = person.up(&file);
+        let anew =
+            |more: &str| file.replace("s1: router", &format!("s1: {{kind: router, processors: [0]{more}}}"));
+        let reaches = || testbed.exec("h1", &["ping", "-c", "1", "-W", "2", "h2"]).status.success();
+        assert!(eventually(reaches));
+        // A gateway on no link of the node, which the kernel refuses.
+        let failed = testbed.apply(&anew(", routes: [{to: 192.0.2.0/24, via: 198.51.100.1}]"));
+        assert!(failed.code() == Some(1) && failed.stdout.contains("apply again"), "{failed:?}");
+        assert!(eventually(reaches), "at once");
+        testbed.apply(&anew("")).fine();
+        assert!(eventually(reaches), "and when the cause is corrected");
+        testbed.down();
+    });
+}
+
+#[test]
 fn what_is_wrong_with_control_is_told_with_its_line_and_remedy() {
     let Some(person) = Person::user() else { return };
     component(&person);

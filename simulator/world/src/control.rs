@@ -1,6 +1,7 @@
 //! Routes that control applications decide, changed at the instant at which links do.
 
 use crate::world::{World, WorldError};
+use ipnet::IpNet;
 use plait_control_routing::{Applications, Crossing, Decider, Ground, Way};
 use plait_model_topology::network::Routing;
 use plait_simulator_engine::{Neighbour, NodeIndex, Via};
@@ -75,7 +76,8 @@ impl World {
             let ways = ways.clone();
             let node = control.decider.ground().nodes[place].id;
             let before = std::mem::replace(&mut control.installed[place], ways.clone());
-            let gone = before.iter().filter(|way| !ways.iter().any(|now| now.to == way.to));
+            let kept: BTreeSet<IpNet> = ways.iter().map(|way| way.to).collect();
+            let gone = before.iter().filter(|way| !kept.contains(&way.to));
             changes.extend(gone.map(|way| (NodeIndex(node), way.to, Vec::new())));
             let interfaces = &self.network.nodes[node as usize].interfaces;
             for way in ways.difference(&before) {

@@ -137,13 +137,14 @@ pub fn replay(recordings: &[Recording]) -> Result<Replayed, ReplayError> {
     let horizon = full.map(|(at, _)| at);
     // A full recording lacks the instant at which it was, and what came after.
     let is_within = |at: Duration| horizon.is_none_or(|horizon| at < horizon);
+    recordings.iter().try_for_each(never_goes_back)?;
     let mut order: Vec<(Duration, usize, usize)> = Vec::new();
     for (file, recording) in recordings.iter().enumerate() {
         let entries = recording.entries.iter().enumerate();
         let within = entries.filter(|(_, (_, entry))| is_within(entry.at));
         order.extend(within.map(|(place, (_, entry))| (entry.at, file, place)));
     }
-    // The order of each member is kept: a member's instants never go back, which is looked at below.
+    // The order of each member is kept, since its instants never go back.
     order.sort_by_key(|(at, file, _)| (*at, *file));
     let (Some(first), Some(last)) = (order.first(), order.last()) else { return Err(ReplayError::Nobody) };
     let (from, until) = (first.0, last.0);
@@ -172,6 +173,29 @@ pub fn replay(recordings: &[Recording]) -> Result<Replayed, ReplayError> {
         faults,
         decisions: stage.decisions,
     })
+}
+
+/// Whether each member's instants follow each other as its lines do: a machine that was started anew in between has
+/// another clock.
+fn never_goes_back(recording: &Recording) -> Result<(), ReplayError> {
+    let mut last: BTreeMap<Application, (Duration, Option<NodeId>)> = BTreeMap::new();
+    for (line, Entry { at, application, event }) in &recording.entries {
+        let (before, member) = last.entry(*application).or_default();
+        if at < before {
+            return Err(ReplayError::Diverged {
+                name: recording.name.clone(),
+                line: *line,
+                at: *at,
+                member: *member,
+                divergence: Box::new(Divergence::Past),
+            });
+        }
+        *before = *at;
+        if let Event::Begin(begin) = event {
+            *member = Some(begin.own);
+        }
+    }
+    Ok(())
 }
 
 struct Stage<'a> {

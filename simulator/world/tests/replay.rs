@@ -9,7 +9,7 @@
 //! ```
 
 use plait_control_overlay::Plane;
-use plait_control_overlay::record::{Begin, Bytes, Entry, Event};
+use plait_control_overlay::record::{Begin, Bytes, Divergence, Entry, Event};
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::document::Source;
 use plait_model_topology::{Vocabulary, parse_network};
@@ -176,6 +176,37 @@ fn a_recording_that_was_changed_is_refused_with_its_line() {
     let error = replay(&[recordings[0].clone(), recordings[0].clone()]).unwrap_err();
     assert!(matches!(error, ReplayError::Twice { .. }), "{error}");
     assert_eq!(replay(&[]).unwrap_err(), ReplayError::Nobody);
+}
+
+#[test]
+fn a_recording_whose_clock_went_back_is_refused_with_its_line() {
+    let mut world = world();
+    world.run_until(seconds(8.0));
+    let mut recordings = world.recordings();
+    // As of a machine that was started anew, whose clock begins with it.
+    let (last, begin) = (recordings[0].entries.last().unwrap().0, recordings[0].entries[0].1.clone());
+    recordings[0].entries.push((last + 1, begin));
+    let error = replay(&recordings).unwrap_err();
+    let ReplayError::Diverged { name, line, member, divergence, .. } = &error else { panic!("{error}") };
+    assert_eq!((&**name, *line, *member), ("a", last + 1, Some(NodeId(1))));
+    assert_eq!(**divergence, Divergence::Past);
+}
+
+#[test]
+fn a_recording_that_death_cut_in_its_first_line_has_nobody_in_it() {
+    let mut world = world();
+    world.run_until(seconds(8.0));
+    let recordings = world.recordings();
+    let text = recordings[1].text();
+    let first = text.find('\n').unwrap();
+    for length in [0, 1, first] {
+        let cut = Recording::read("b", &text.as_bytes()[..length]).unwrap();
+        assert!(cut.is_cut && cut.entries.is_empty(), "{length}");
+        let replayed = replay(&[recordings[0].clone(), cut, recordings[2].clone()]).unwrap();
+        assert_eq!(replayed.members.len(), 2);
+    }
+    assert!(Recording::read("b", b"{\"reco").is_ok_and(|cut| cut.is_cut));
+    assert!(Recording::read("b", b"{\"else").is_err());
 }
 
 #[test]

@@ -4,10 +4,12 @@
 //! lives of agents; what a death cuts is half a last line, which the next one takes away.
 
 use plait_control_overlay::record::{Entry, Line, VERSION};
+use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Room that is kept for the line that says that there is no more.
 const LAST: u64 = 64;
@@ -25,10 +27,10 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// A recording that begins, or goes on with what former lives wrote. Its owner alone may read it.
+    /// A recording that begins, or goes on with what former lives wrote, however long that is. Its owner alone may read it.
     ///
     /// # Errors
-    /// A file that cannot be written, or is something else.
+    /// A file that cannot be written, that another agent writes, or that is something else: it stays as it is.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         // Whoever else may write into the folder leads it nowhere by a link.
@@ -37,31 +39,13 @@ impl Recording {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no file to write into"));
         }
-        file.set_permissions(Permissions::from_mode(0o600))?;
-        let mut known = Vec::new();
-        (&file).take(limit.saturating_mul(2)).read_to_end(&mut known)?;
-        let whole = known.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        known.truncate(whole);
-        let mut lines = known.split_inclusive(|byte| *byte == b'\n');
-        let first = lines.next().map(serde_json::from_slice::<Line>);
-        match first {
-            None => {}
-            Some(Ok(Line::Recording { version })) if version == VERSION => {}
-            Some(Ok(Line::Recording { version })) => {
-                let text = format!(
-                    "a recording of version {version}, this plait writes {VERSION}: name another file"
-                );
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-            }
-            Some(_) => {
-                let text = "something else than a recording: name another file";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-            }
+        // A file system without locks has none to wait for.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+            let text = "another agent writes into it: name another file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let is_full = lines
-            .next_back()
-            .is_some_and(|line| matches!(serde_json::from_slice(line), Ok(Line::Full { .. })));
-        let end = whole as u64;
+        let Known { end, is_full } = Known::of(&file)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
         file.set_len(end)?;
         file.seek(SeekFrom::Start(end))?;
         let mut recording = Self { path: path.to_owned(), file, end, limit, is_over: is_full };
@@ -69,7 +53,7 @@ impl Recording {
             tracing::warn!(path = %path.display(), "the recording is full since a former life: nothing is added");
         }
         if end == 0 {
-            recording.put(&Line::Recording { version: VERSION })?;
+            recording.write(&text(&first())?)?;
         }
         Ok(recording)
     }
@@ -99,29 +83,83 @@ impl Recording {
     }
 
     /// Says that there is no more.
-    fn close(&mut self, at: std::time::Duration) {
+    fn close(&mut self, at: Duration) {
         self.is_over = true;
-        self.limit = self.limit.saturating_add(LAST);
         // On a full disk there may be no room for that either; what follows is missing all the same.
-        let _ = self.put(&Line::Full { at });
+        let _ = text(&Line::Full { at }).and_then(|bytes| self.write(&bytes));
     }
 
     /// Writes a line, or none of it; whether there was room.
     fn put(&mut self, line: &Line) -> io::Result<bool> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        let end = self.end + bytes.len() as u64;
-        if end + LAST > self.limit {
+        let bytes = text(line)?;
+        if self.end + bytes.len() as u64 + LAST > self.limit {
             return Ok(false);
         }
-        if let Err(error) = self.file.write_all(&bytes) {
+        self.write(&bytes).map(|()| true)
+    }
+
+    /// Writes all bytes, or none of them.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(bytes) {
             self.file.set_len(self.end)?;
             self.file.seek(SeekFrom::Start(self.end))?;
             return Err(error);
         }
-        self.end = end;
-        Ok(true)
+        self.end += bytes.len() as u64;
+        Ok(())
     }
+}
+
+/// What former lives left in a file.
+struct Known {
+    /// Where its last whole line ends.
+    end: u64,
+    /// Whether that line says that there is no more.
+    is_full: bool,
+}
+
+impl Known {
+    /// Looks through a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no recording of this version.
+    fn of(file: &File) -> io::Result<Self> {
+        let refused = |text: String| Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        let mut reader = BufReader::new(file);
+        let (mut line, expected) = (Vec::new(), text(&first())?);
+        // Of something else no more is read than tells so.
+        reader.by_ref().take(LAST).read_until(b'\n', &mut line)?;
+        match serde_json::from_slice(&line) {
+            Ok(Line::Recording { version }) if version == VERSION && line.ends_with(b"\n") => {}
+            // A death in the middle of the first line.
+            _ if expected.starts_with(&line) => return Ok(Self { end: 0, is_full: false }),
+            Ok(Line::Recording { version }) => {
+                return refused(format!(
+                    "a recording of version {version}, this plait writes {VERSION}: name another file"
+                ));
+            }
+            _ => return refused("something else than a recording: name another file".to_owned()),
+        }
+        let (mut end, mut last) = (0, Vec::new());
+        while line.ends_with(b"\n") {
+            end += line.len() as u64;
+            std::mem::swap(&mut line, &mut last);
+            line.clear();
+            reader.read_until(b'\n', &mut line)?;
+        }
+        Ok(Self { end, is_full: matches!(serde_json::from_slice(&last), Ok(Line::Full { .. })) })
+    }
+}
+
+/// What each recording begins with.
+fn first() -> Line {
+    Line::Recording { version: VERSION }
+}
+
+fn text(line: &Line) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -130,7 +168,6 @@ mod tests {
     use plait_control_overlay::record::Event;
     use plait_model_overlay::Application;
     use std::fs;
-    use std::time::Duration;
 
     fn entries(count: u64) -> impl Iterator<Item = Entry> {
         (0..count).map(|second| Entry {
@@ -167,9 +204,54 @@ mod tests {
         fs::write(&path, "{\"recording\":{\"version\":2}}\n").unwrap();
         let newer = Recording::open(&path, 1 << 20).unwrap_err();
         assert!(newer.to_string().contains("version 2"), "{newer}");
-        fs::write(&path, "root:x:0:0\n").unwrap();
-        assert!(Recording::open(&path, 1 << 20).is_err());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "root:x:0:0\n", "what is something else stays");
+        for other in ["root:x:0:0\n", "a key of one line without its end", "{", "{}\n", &"x".repeat(1000)] {
+            fs::write(&path, other).unwrap();
+            // Of a single brace nobody can say that it is not the beginning of a recording.
+            assert_eq!(Recording::open(&path, 1 << 20).is_ok(), other == "{", "{other}");
+            let is_kept = fs::read_to_string(&path).unwrap() == other;
+            assert_eq!(is_kept, other != "{", "what is something else stays: {other}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_death_in_the_first_line_is_a_recording_that_has_not_begun() {
+        let (folder, path) = file("first");
+        drop(Recording::open(&path, 1 << 20).unwrap());
+        let whole = fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            Recording::open(&path, 1 << 20).unwrap().add(entries(1));
+            assert_eq!(lines(&path).len(), 2, "{length}");
+            assert!(lines(&path).iter().all(Option::is_some), "{length}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn one_agent_at_a_time_writes_a_recording() {
+        let (folder, path) = file("twice");
+        let first = Recording::open(&path, 1 << 20).unwrap();
+        let refused = Recording::open(&path, 1 << 20).unwrap_err();
+        assert!(refused.to_string().contains("another agent"), "{refused}");
+        drop(first);
+        Recording::open(&path, 1 << 20).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_later_life_of_a_lower_limit_takes_nothing_away_and_says_that_it_adds_nothing() {
+        let (folder, path) = file("lower");
+        Recording::open(&path, 1 << 20).unwrap().add(entries(100));
+        let before = lines(&path);
+        Recording::open(&path, 1000).unwrap().add(entries(3));
+        let told = lines(&path);
+        assert_eq!(told[..before.len()], before);
+        assert_eq!(told[before.len()..], [Some(Line::Full { at: Duration::ZERO })]);
+        // Where there is room for nothing, that is what it says.
+        fs::remove_file(&path).unwrap();
+        Recording::open(&path, 1).unwrap().add(entries(3));
+        assert!(matches!(lines(&path)[..], [Some(Line::Recording { .. }), Some(Line::Full { .. })]));
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -183,6 +265,7 @@ mod tests {
         let Some(Some(Line::Full { at })) = told.last() else { panic!("{told:?}") };
         assert_eq!(at.as_secs() as usize, told.len() - 2, "the first that found no room");
         let before = told.len();
+        drop(recording);
         Recording::open(&path, 1000).unwrap().add(entries(1));
         assert_eq!(lines(&path).len(), before, "a later life adds nothing");
         fs::remove_dir_all(folder).unwrap();

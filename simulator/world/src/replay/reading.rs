@@ -36,12 +36,15 @@ impl Recording {
         Self { name: name.into(), entries, full: None, is_cut: false }
     }
 
-    /// Reads the lines of a recording. Half a last line is left out.
+    /// Reads the lines of a recording. Half a last line is left out; the first may be that one.
     ///
     /// # Errors
     /// The first line that is none, or of another version.
     pub fn read(name: impl Into<String>, text: &[u8]) -> Result<Self, Unreadable> {
         let mut recording = Self { name: name.into(), entries: Vec::new(), full: None, is_cut: false };
+        if text.len() < first().len() && first().as_bytes().starts_with(text) {
+            return Ok(Self { is_cut: true, ..recording });
+        }
         let refused = |line: usize, what: String| Unreadable { name: recording.name.clone(), line, what };
         let mut entries = Vec::new();
         let mut lines = (1..).zip(text.split_inclusive(|byte| *byte == b'\n'));
@@ -75,10 +78,17 @@ impl Recording {
 
     /// The recording as it is written.
     pub fn text(&self) -> String {
-        let first = Line::Recording { version: VERSION };
         let entries = self.entries.iter().map(|(_, entry)| Line::Entry(entry.clone()));
         let last = self.full.map(|at| Line::Full { at });
-        let lines = std::iter::once(first).chain(entries).chain(last);
-        lines.map(|line| serde_json::to_string(&line).expect("a line is JSON") + "\n").collect()
+        std::iter::once(first()).chain(entries.chain(last).map(|line| written(&line))).collect()
     }
+}
+
+/// What each recording begins with.
+fn first() -> String {
+    written(&Line::Recording { version: VERSION })
+}
+
+fn written(line: &Line) -> String {
+    serde_json::to_string(line).expect("a line is JSON") + "\n"
 }

@@ -45,11 +45,12 @@ type Sent = (Duration, (u64, u64));
 
 impl Wires {
     /// Looks through recordings in the order in which they are replayed, so that places are the same.
-    pub fn of(recordings: &[Recording], order: impl Iterator<Item = (usize, usize)> + Clone) -> Self {
+    pub fn of(recordings: &[Recording], order: impl Iterator<Item = (usize, usize)>) -> Self {
         let mut places: BTreeMap<(usize, Application), usize> = BTreeMap::new();
         let mut members: Vec<Met> = Vec::new();
         let mut at_locators: BTreeMap<(Application, IpAddr), usize> = BTreeMap::new();
-        for (file, place) in order.clone() {
+        let mut all_sent = Vec::new();
+        for (file, place) in order {
             let entry = &recordings[file].entries[place].1;
             let key = (file, entry.application);
             let member = match (places.get(&key), &entry.event) {
@@ -74,6 +75,14 @@ impl Wires {
                     met.heard.extend(Sealed::number_of(message));
                     None
                 }
+                Event::Sent { to, message: Bytes(message) } => {
+                    // A locator that is another's later was not yet.
+                    let to = (entry.application, *to);
+                    let known = at_locators.get(&to).copied();
+                    let number = Sealed::number_of(message);
+                    all_sent.extend(number.map(|number| (member, to, known, (entry.at, number))));
+                    None
+                }
                 _ => None,
             };
             for locator in locators.into_iter().flat_map(|locators| locators.keys()) {
@@ -81,14 +90,10 @@ impl Wires {
             }
         }
         let mut sent: BTreeMap<(usize, usize), Vec<Sent>> = BTreeMap::new();
-        for (file, place) in order {
-            let entry = &recordings[file].entries[place].1;
-            if let Event::Sent { to, message: Bytes(message) } = &entry.event
-                && let Some(from) = places.get(&(file, entry.application))
-                && let Some(to) = at_locators.get(&(entry.application, *to))
-                && let Some(number) = Sealed::number_of(message)
-            {
-                sent.entry((*from, *to)).or_default().push((entry.at, number));
+        for (from, locator, known, message) in all_sent {
+            // One that nobody had yet is that of who has it in the end.
+            if let Some(to) = known.or_else(|| at_locators.get(&locator).copied()) {
+                sent.entry((from, to)).or_default().push(message);
             }
         }
         let mut changes = Vec::new();
@@ -154,4 +159,62 @@ fn broken(sent: &[Sent], interval: Duration, to: &Met) -> Vec<(Duration, Option<
     }
     close(lost, None);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plait_control_overlay::Plane;
+    use plait_control_overlay::record::{Begin, Entry};
+    use plait_model_overlay::{Locators, NodeId, Weight};
+
+    /// A member's entries, in seconds.
+    fn recording(name: &str, events: impl IntoIterator<Item = (u64, Event)>) -> Recording {
+        let entry =
+            |(at, event)| Entry { at: Duration::from_secs(at), application: Application::ETHERNET, event };
+        Recording::of(name, events.into_iter().map(entry))
+    }
+
+    fn begin(own: u32, locator: IpAddr) -> Event {
+        Event::Begin(Box::new(Begin {
+            own: NodeId(own),
+            locators: Locators::from([(locator, Weight::default())]),
+            group: None,
+            seeds: Vec::new(),
+            plane: Plane::Mesh,
+            interval: Duration::from_secs(1),
+            neighbours: None,
+            draws: Vec::new(),
+        }))
+    }
+
+    /// A message by its number.
+    fn message(number: u8) -> Bytes {
+        Bytes(vec![number; 24])
+    }
+
+    #[test]
+    fn what_was_sent_to_a_locator_was_for_who_had_it_then() {
+        let [own, other, elsewhere] = [1, 2, 3].map(|last| IpAddr::from([192, 0, 2, last]));
+        let sent = |number: u8| (number.into(), Event::Sent { to: other, message: message(number) });
+        let heard = |number: u8| {
+            let message = message(number);
+            (number.into(), Event::Heard { from: own, message, draws: Vec::new() })
+        };
+        // The locator is b's until 10 s, then c's; c hears nothing.
+        let moved = (10, Event::Locators { locators: Locators::from([(elsewhere, Weight::default())]) });
+        let recordings = [
+            recording("a", [(0, begin(1, own))].into_iter().chain((1..20).map(sent))),
+            recording("b", [(0, begin(2, other))].into_iter().chain((1..10).map(heard)).chain([moved])),
+            recording("c", [(9, begin(3, elsewhere)), (10, begin(3, other)), (19, Event::Leave)]),
+        ];
+        let mut order: Vec<(usize, usize)> = (0..recordings.len())
+            .flat_map(|file| (0..recordings[file].entries.len()).map(move |place| (file, place)))
+            .collect();
+        order.sort_by_key(|(file, place)| (recordings[*file].entries[*place].1.at, *file));
+        let mut wires = Wires::of(&recordings, order.into_iter());
+        assert_eq!(wires.next_change(), Some(Duration::from_secs(11)));
+        wires.pass(Duration::from_secs(11));
+        assert_eq!([(0, 1), (0, 2)].map(|(from, to)| wires.state(from, to)), [State::Good, State::Lost]);
+    }
 }

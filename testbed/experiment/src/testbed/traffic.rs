@@ -64,7 +64,7 @@ impl Flows {
         let last = traffic.iter().map(|traffic| at(traffic.stop.into())).max().unwrap_or_default();
         let mut programs = Vec::new();
         for (node, mut share) in shares {
-            share.until = last + DRAIN.as_nanos() as u64;
+            share.until = last.saturating_add(DRAIN.as_nanos() as u64);
             programs.push(program(testbed, node, &share)?);
         }
         Ok((Self { rows, programs, last }, begin))

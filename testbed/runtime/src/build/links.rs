@@ -182,6 +182,13 @@ impl Builder {
                         );
                     }
                 }
+                // Whoever decides routes may not have seen that the device was off, and sees no change then.
+                for way in self.decided_routes(node).filter(|way| way.interface == *interface) {
+                    let index = indices.get(interface).copied();
+                    let congestion_control = self.state.nodes[node].congestion_control.as_deref();
+                    let message = messages::route(way.to, way.via, index, congestion_control, true);
+                    batch.push(message, NLM_F_CREATE | NLM_F_REPLACE);
+                }
                 if !batch.is_empty() {
                     let network = self.known(node)?.network.clone();
                     namespace::in_network(&*network, || Netlink::open()?.send(&mut batch))?;

@@ -5,6 +5,7 @@ use crate::build::{Builder, messages};
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::plan::{ControlState, auxiliary};
+use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use plait_control_routing::{Crossing, Decider, Way};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -119,9 +120,9 @@ impl Builder {
         messages.send()
     }
 
-    /// How many routes a node has of what was decided.
-    pub(crate) fn decided_routes(&self, node: &str) -> usize {
-        self.rerouting.as_ref().and_then(|own| own.installed.get(node)).map_or(0, BTreeSet::len)
+    /// What a node has of what was decided.
+    pub(crate) fn decided_routes(&self, node: &str) -> impl Iterator<Item = &Way> {
+        self.rerouting.as_ref().and_then(|own| own.installed.get(node)).into_iter().flatten()
     }
 
     /// Who decides now, and about what.
@@ -146,16 +147,18 @@ impl Builder {
     fn messages(&self, before: &BTreeMap<String, BTreeSet<Way>>, decided: &Decided) -> Messages {
         let mut batches = Vec::new();
         for (name, ways) in decided {
-            let Some(node) = self.node(name) else { continue };
-            let congestion_control =
-                self.state.nodes.get(name).and_then(|node| node.congestion_control.as_deref());
+            let (Some(node), Some(state)) = (self.node(name), self.state.nodes.get(name)) else { continue };
+            let congestion_control = state.congestion_control.as_deref();
+            // A route by hand that is new took the place of one that was decided, and may be the same.
+            let by_hand = state.routes.iter().map(|route| route.to.trunc());
+            let kept: BTreeSet<IpNet> = ways.iter().map(|way| way.to).chain(by_hand).collect();
             let (mut gone, mut new) = (Batch::default(), Batch::default());
             let message = |way: &Way, add: bool| {
                 let index = node.indices.get(&way.interface).copied();
                 messages::route(way.to, way.via, index, congestion_control, add)
             };
             for way in before.get(name).into_iter().flatten() {
-                if !ways.iter().any(|now| now.to == way.to) {
+                if !kept.contains(&way.to) {
                     gone.push(message(way, false), 0);
                 }
             }

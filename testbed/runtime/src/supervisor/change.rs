@@ -35,14 +35,30 @@ impl Supervisor {
             }
             steps
         };
-        self.carry_out(&steps, &line.socket, &mut |done, total| {
+        let done = self.carry_out(&steps, &line.socket, &mut |done, total| {
             let _ = line.send(&Reply::Progress(done, total), &[]);
-        })
-        .map_err(|error| io::Error::other(format!("{error}; correct the cause and apply again")))?;
-        self.fail_anew(&steps)?;
+        });
+        if let Err(error) = done {
+            self.decide_anew();
+            return Err(io::Error::other(format!("{error}; correct the cause and apply again")));
+        }
+        // Whether or not what failed before could be cut again, links are others.
+        let failed = self.fail_anew(&steps);
         self.reroute();
+        failed?;
         tracing::info!(steps = steps.len(), "applied");
         Ok(json!({ "steps": steps }))
+    }
+
+    /// After a plan that ended early: nodes that were made anew lack what was decided for them, and no later plan sees that.
+    fn decide_anew(&self) {
+        let mut builder = self.builder();
+        let control = builder.state.control.clone();
+        if control.is_some()
+            && let Err(error) = builder.control(control.as_ref())
+        {
+            tracing::error!(%error, "routes that were decided are not there");
+        }
     }
 
     /// Carries a plan out. Commands of nodes may take as long as they like, so they run without the builder: others are

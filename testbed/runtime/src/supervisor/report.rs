@@ -28,7 +28,8 @@ impl Supervisor {
                         .map(|device| (device.config.name.clone(), device.addresses.clone())),
                 )
                 .collect(),
-            routes: node.routes.len() + builder.as_ref().map_or(0, |builder| builder.decided_routes(name)),
+            routes: node.routes.len()
+                + builder.as_ref().map_or(0, |builder| builder.decided_routes(name).count()),
             daemons: node
                 .frr
                 .iter()

@@ -103,6 +103,7 @@ fn value(heard: &[(u16, Heard)], time: u64) -> Value {
         "seconds": seconds(time),
         "flows": flows.collect::<Vec<_>>(),
         "strange": sum(|heard| Some(heard.strange)),
+        "beyond": sum(|heard| Some(heard.beyond)),
         "overrun": sum(|heard| heard.overrun),
     })
 }
@@ -128,11 +129,19 @@ fn text(heard: &[(u16, Heard)]) -> String {
         _ => table(&rows),
     };
     let strange: u64 = heard.iter().map(|(_, heard)| heard.strange).sum();
+    let beyond: u64 = heard.iter().map(|(_, heard)| heard.beyond).sum();
     let overrun: u64 = heard.iter().filter_map(|(_, heard)| heard.overrun).sum();
     if strange > 0 {
         text.push_str(&format!(
             "{} came of no flow of `plait traffic`\n",
             counted(strange as usize, "datagram")
+        ));
+    }
+    if beyond > 0 {
+        text.push_str(&format!(
+            "{} came of more flows than the {} of a port that are told apart\n",
+            counted(beyond as usize, "datagram"),
+            Sink::MOST_FLOWS
         ));
     }
     if overrun > 0 {

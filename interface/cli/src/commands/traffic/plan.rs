@@ -32,8 +32,8 @@ pub fn plan(arguments: &PlanArguments, output: &Output) -> Result<ExitCode, Fail
     };
     output.result(&value(&planned), || text(&planned))?;
     let flows = planned.iter().map(|planned| planned.flows.len()).sum();
-    let total: u64 = all(&planned).map(|(_, flow)| flow.rate.bits_per_second()).sum();
-    output.note(&format!("{}, {}", counted(flows, "flow"), rounded(total as f64)));
+    let total: f64 = all(&planned).map(|(_, flow)| flow.rate.bits_per_second() as f64).sum();
+    output.note(&format!("{}, {}", counted(flows, "flow"), rounded(total)));
     Ok(ExitCode::SUCCESS)
 }
 

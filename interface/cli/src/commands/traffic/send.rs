@@ -18,13 +18,15 @@ struct To<'a> {
     flow: Flow,
 }
 
-/// From the start of the command to the first datagram, so that all flows begin together.
+/// From the start of the command to the first datagram, so that all flows begin together, and what each flow's socket
+/// takes.
 const LEAD: u64 = 5_000_000;
+const LEAD_PER_FLOW: u64 = 20_000;
 
 /// A sender that had nothing of a flow taken has failed.
 pub fn send(arguments: &SendArguments, output: &Output) -> Result<ExitCode, Failure> {
     let flows = flows(arguments)?;
-    let begin = now() + LEAD;
+    let begin = now() + LEAD + LEAD_PER_FLOW * flows.len() as u64;
     let end = begin.saturating_add(arguments.time.as_nanos());
     let sources = flows.iter().enumerate().map(|(number, to)| {
         let number = u32::try_from(number).map_err(|_| Failure::usage("so many flows cannot be counted"))?;
@@ -171,9 +173,12 @@ fn remark(flows: &[To<'_>], sent: &[Sent], time: f64, output: &Output) {
     ));
     let refused: u64 = sent.iter().map(|sent| sent.refused).sum();
     if let Some(why) = sent.iter().find_map(|sent| sent.why) {
-        output.note(&format!(
-            "{refused} were refused by the kernel, the last: {}",
-            io::Error::from_raw_os_error(why)
-        ));
+        let why = match io::Error::from_raw_os_error(why) {
+            full if full.kind() == io::ErrorKind::WouldBlock => {
+                "its device sends more slowly than this".to_owned()
+            }
+            other => other.to_string(),
+        };
+        output.note(&format!("{refused} were refused by the kernel, one of them since {why}"));
     }
 }
