@@ -168,9 +168,8 @@ fn the_highest_shared_version_is_spoken_with_lists_and_without() {
     let shared = |versions: &[Version], hello: Vec<u8>| {
         let config = Config { versions: versions.to_vec(), ..Config::default() };
         let mut connection = Connection::new(config, Duration::ZERO);
-        output(&mut connection);
         connection.handle_bytes(Duration::ZERO, &hello, |_| {});
-        let said = output(&mut connection);
+        let said = output(&mut connection).split_off(1);
         match (&events(&mut connection)[..], &said[..]) {
             ([], [Message::V10(v10::Message { body: v10::Body::FeaturesRequest, .. })]) => Ok(Version::V10),
             ([], [Message::V13(v13::Message { body: v13::Body::FeaturesRequest, .. })]) => Ok(Version::V13),
@@ -226,11 +225,32 @@ fn a_silent_switch_is_asked_and_then_closed() {
 }
 
 #[test]
+fn a_hello_answers_the_switchs_or_comes_a_moment_later() {
+    let is_hello = |said: &[Message]| matches!(said, [Message::V13(message)] if matches!(message.body, v13::Body::Hello(_)));
+    let config = Config::default();
+    let mut asked = Connection::new(config.clone(), SECOND);
+    assert_eq!((output(&mut asked), asked.poll_timeout()), (Vec::new(), Some(SECOND + config.courtesy)));
+    asked.handle_bytes(SECOND, &hello(Version::V13)[..1], |_| {});
+    assert!(is_hello(&output(&mut asked)), "one byte is a word");
+    asked.handle_timeout(SECOND + config.courtesy);
+    assert_eq!(output(&mut asked), [], "it is said once");
+
+    let mut silent = Connection::new(config.clone(), SECOND);
+    silent.handle_timeout(SECOND + config.courtesy);
+    assert!(is_hello(&output(&mut silent)));
+    assert_eq!(silent.poll_timeout(), Some(SECOND + config.handshake));
+
+    let mut ready = ready(Version::V13, config);
+    assert_eq!(output(&mut ready), []);
+}
+
+#[test]
 fn a_switch_that_does_not_introduce_itself_is_closed() {
     let config = Config::default();
     for said in [Vec::new(), hello(Version::V13), [hello(Version::V10), echo(Version::V10, 1, b"")].concat()]
     {
         let mut connection = Connection::new(config.clone(), SECOND);
+        connection.handle_timeout(SECOND + config.courtesy);
         connection.handle_bytes(SECOND * 9, &said, |_| {});
         assert_eq!(connection.poll_timeout(), Some(SECOND + config.handshake), "talking does not help");
         connection.handle_timeout(SECOND + config.handshake);

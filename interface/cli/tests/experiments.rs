@@ -360,7 +360,7 @@ fn runs_that_need_little_go_on_side_by_side_and_only_when_asked_to() {
     let together =
         |(from, to): &(u128, u128)| spans.iter().filter(|span| span.0 < *to && *from < span.1).count();
     // The load that lets a second run begin is the whole machine's: a busy one is right to have put it off.
-    let was_busy = busy > 0.6 * processors as f64;
+    let was_busy = busy > 0.35 * processors as f64;
     assert!(was_busy || spans.iter().any(|span| together(span) > 1), "{busy} processors busy: {spans:?}");
     assert!(spans.iter().all(|span| together(span) <= 7), "four at once meet three before and three after");
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Config {
     /// Versions to be spoken. With none, no switch is compatible.
     pub versions: Vec<Version>,
+    /// How long the first word is the switch's: what it says meanwhile is answered at once.
+    pub courtesy: Duration,
     /// How long a switch may take until it has said hello and what it is.
     pub handshake: Duration,
     /// How long a switch may say nothing until it is asked whether it lives.
@@ -28,6 +30,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             versions: Version::ALL.to_vec(),
+            courtesy: Duration::from_millis(100),
             handshake: Duration::from_secs(10),
             quiet: Duration::from_secs(5),
             patience: Duration::from_secs(5),

@@ -18,6 +18,9 @@ impl Connection {
     /// Takes what came from the switch, and gives each packet-in to `hot`, without a copy if it came whole.
     pub fn handle_bytes(&mut self, now: Duration, bytes: &[u8], mut hot: impl FnMut(Hot<'_>)) {
         let mut rest = bytes;
+        if self.state == State::Hello && !bytes.is_empty() {
+            self.say_hello();
+        }
         while self.state != State::Closed && !rest.is_empty() {
             if self.partial.is_empty() {
                 match chop(rest) {

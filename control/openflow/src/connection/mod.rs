@@ -6,6 +6,10 @@
 //!     └────────────────────────┴───────────► closed, with a reason
 //! ```
 //!
+//! Choice: its hello comes first, for a moment. Both specifications let each side begin at once, and a switch does. Whoever says
+//! nothing may only want to know whether somebody listens: Mininet asks by telnet, and takes a hello of 1.3 that it is told
+//! for the beginning of something, for whose rest it then waits without end.
+//!
 //! Choice: any whole message shows that a switch lives, not an echo's answer alone, since a switch that is busy telling
 //! of packets may answer late. Bytes that make no message show nothing.
 
@@ -43,6 +47,7 @@ pub struct Connection {
     config: Config,
     state: State,
     began: Duration,
+    has_greeted: bool,
     heard: Duration,
     /// When it was asked whether it lives, if it has said nothing since.
     asked: Option<Duration>,
@@ -59,12 +64,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that has just come about; its hello waits to be transmitted.
+    /// A connection that has just come about.
     pub fn new(config: Config, now: Duration) -> Self {
-        let mut connection = Self {
+        Self {
             config,
             state: State::Hello,
             began: now,
+            has_greeted: false,
             heard: now,
             asked: None,
             partial: Vec::new(),
@@ -76,13 +82,7 @@ impl Connection {
             bundle: Bundle { first: 1, count: 0, refused: 0 },
             barriers: VecDeque::new(),
             role: ControllerRole::EQUAL,
-        };
-        // A hello of 1.0 says nothing: some switches that know no other version mind if it does.
-        let numbers: Vec<u8> = connection.config.versions.iter().map(|version| version.number()).collect();
-        let highest = connection.highest();
-        let hello = if highest == Version::V10 { Hello::default() } else { Hello::speaking(&numbers) };
-        connection.say(highest, None, Word::Hello(hello));
-        connection
+        }
     }
 
     /// Lets time pass.
@@ -91,6 +91,7 @@ impl Connection {
             return;
         }
         match self.state {
+            State::Hello if now < self.began + self.config.handshake => self.say_hello(),
             State::Hello | State::Features(_) => self.end(Reason::Slow),
             State::Ready { .. } if self.asked.is_some() => self.end(Reason::Silent),
             State::Ready { version, .. } => {
@@ -232,6 +233,9 @@ impl Connection {
     pub fn poll_timeout(&self) -> Option<Duration> {
         match (self.state, self.asked) {
             (State::Closed, _) => None,
+            (State::Hello, _) if !self.has_greeted => {
+                Some(self.began + self.config.courtesy.min(self.config.handshake))
+            }
             (State::Hello | State::Features(_), _) => Some(self.began + self.config.handshake),
             (State::Ready { .. }, None) => Some(self.heard + self.config.quiet),
             (State::Ready { .. }, Some(asked)) => Some(asked + self.config.patience),
@@ -267,6 +271,18 @@ impl Connection {
 
     fn fits(&self) -> bool {
         self.output.len() - self.written <= self.config.most_output
+    }
+
+    /// Says hello, once.
+    fn say_hello(&mut self) {
+        if std::mem::replace(&mut self.has_greeted, true) {
+            return;
+        }
+        // A hello of 1.0 says nothing: some switches that know no other version mind if it does.
+        let numbers: Vec<u8> = self.config.versions.iter().map(|version| version.number()).collect();
+        let highest = self.highest();
+        let hello = if highest == Version::V10 { Hello::default() } else { Hello::speaking(&numbers) };
+        self.say(highest, None, Word::Hello(hello));
     }
 
     fn say(&mut self, version: Version, answers: Option<u32>, word: Word<'_>) {

@@ -214,8 +214,8 @@ impl Person {
         SHARED.get_or_init(|| {
             // One copy for each build folder, put in its place whole: a test that runs the one before keeps that.
             let folder = Path::new("/var/tmp/plait-test-program");
-            fs::create_dir_all(&folder).unwrap();
-            fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::create_dir_all(folder).unwrap();
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
             let place = built.parent().unwrap().to_string_lossy().replace('/', "-");
             let copy = folder.join(format!("plait{place}"));
             let told =
