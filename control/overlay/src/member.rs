@@ -23,6 +23,9 @@ const HYSTERESIS: (u32, Duration) = (10, Duration::from_micros(500));
 /// How much of a sample is taken into the mean, as of TCP's round trips (RFC 6298).
 const SMOOTHING: u32 = 8;
 
+/// The token of a probe whose echo is no measurement.
+const UNMEASURED: u64 = 0;
+
 /// Inquiries that wait for the driver. Choice: more than it leaves, if it looks at all.
 const MOST_WAITING: usize = 1024;
 
@@ -182,8 +185,13 @@ impl Member {
                     // What a former life said holds until this one says more, or nothing: packets still go there.
                     known.begin(from);
                     self.stale = true;
-                    self.introduce_all(from);
-                    self.probe(now, sender);
+                    // The others are told of by those that it measures its way to; else N nodes would tell N others of N.
+                    if self.probed().contains(&sender) {
+                        self.introduce_all(from);
+                        self.probe(now, sender);
+                    } else {
+                        self.introduce(from, [self.introduction()]);
+                    }
                 }
             }
             message => match known.session.hear(incarnation, sequence) {
@@ -390,23 +398,24 @@ impl Member {
         if origin.session.incarnation().is_some_and(|known| known != report.incarnation) {
             return;
         }
-        let passed_on = report.clone();
-        let Some(news) = origin.reports(now, report) else { return };
-        if let Some(delays) = news.delays.filter(|delays| self.matrix.of(passed_on.node) != Some(delays)) {
-            self.matrix.report(passed_on.node, delays);
+        let Some(news) = origin.reports(now, &report) else { return };
+        if let Some(delays) = news.delays.filter(|delays| self.matrix.of(report.node) != Some(delays)) {
+            self.matrix.report(report.node, delays);
             self.stale = true;
         }
         // To those that the reporter does not reach itself.
-        let reached = self.matrix.of(passed_on.node).cloned().unwrap_or_default();
-        let direct: Vec<(NodeId, IpAddr)> = self
+        let reached = self.matrix.of(report.node);
+        let direct: Vec<IpAddr> = self
             .known
             .iter()
             .filter(|(node, known)| known.is_near(now, self.config.interval) && **node != sender)
-            .filter(|(node, _)| **node != passed_on.node && !reached.contains_key(node))
-            .filter_map(|(node, known)| Some((*node, known.address()?)))
+            .filter(|(node, _)| {
+                **node != report.node && reached.is_none_or(|reached| !reached.contains_key(node))
+            })
+            .filter_map(|(_, known)| known.address())
             .collect();
-        for (_, to) in direct {
-            self.send(to, Message::Report(passed_on.clone()));
+        for to in direct {
+            self.send(to, Message::Report(report.clone()));
         }
     }
 
@@ -434,15 +443,30 @@ impl Member {
         for node in self.probed() {
             self.probe(now, node);
         }
+        self.compare_with_anyone();
         let seeds: Vec<IpAddr> = self.config.seeds.clone();
         for seed in seeds {
             // One that is a member is probed as such.
             if !self.known.values().any(|known| known.address() == Some(seed)) {
                 let digest = self.digest();
-                self.send(seed, Message::Probe { token: 0, digest });
+                self.send(seed, Message::Probe { token: UNMEASURED, digest });
             }
         }
         self.tell_delays(now);
+    }
+
+    /// Where few are measured, tells one of all others by lot what this node knows: it answers when it knows something else.
+    /// Choice: anti-entropy (Demers et al., PODC 1987), so that news reaches N nodes after about log N intervals; along those
+    /// that are measured it would take N over their number.
+    fn compare_with_anyone(&mut self) {
+        if self.config.neighbours.is_none_or(|most| most >= self.known.len()) {
+            return;
+        }
+        let place = (self.draws.0)() % self.known.len() as u64;
+        if let Some(to) = self.known.values().nth(place as usize).and_then(Known::address) {
+            let digest = self.digest();
+            self.send(to, Message::Probe { token: UNMEASURED, digest });
+        }
     }
 
     /// Those that this node measures its way to.
@@ -510,16 +534,25 @@ impl Member {
 
     /// This node, and everyone it knows, to an address.
     fn introduce_all(&mut self, to: IpAddr) {
-        let own = Introduced {
+        let others: Vec<Introduced> =
+            self.known.values().filter_map(|known| known.introduced.clone()).collect();
+        self.introduce(to, [self.introduction()].into_iter().chain(others));
+    }
+
+    /// Who this node is.
+    fn introduction(&self) -> Introduced {
+        Introduced {
             node: self.config.own,
             incarnation: self.incarnation,
             revision: self.revision,
             locators: self.config.locators.clone(),
-        };
-        let others = self.known.values().filter_map(|known| known.introduced.clone());
+        }
+    }
+
+    fn introduce(&mut self, to: IpAddr, nodes: impl IntoIterator<Item = Introduced>) {
         let mut messages: Vec<Vec<Introduced>> = vec![Vec::new()];
         let mut room = LARGEST - 40;
-        for introduced in [own].into_iter().chain(others) {
+        for introduced in nodes {
             if introduced.length() > room {
                 messages.push(Vec::new());
                 room = LARGEST - 40;

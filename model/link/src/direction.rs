@@ -21,8 +21,7 @@ use fate::{Fates, HOUSEKEEPING};
 use foreseen::Foreseen;
 use journal::Fate;
 pub use journal::Journal;
-use packet::Transit;
-pub use packet::{Departure, PacketInfo};
+pub use packet::{Departure, PacketInfo, Parcel};
 use serialiser::Serialiser;
 use stepwise::Stepwise;
 
@@ -117,6 +116,12 @@ impl<P: Clone> Direction<P> {
 
     /// A packet enters the link at `now`. A time before that of the packet before counts as the same time.
     pub fn arrive(&mut self, now: u64, info: PacketInfo, payload: P) {
+        self.carry(now, info, Parcel::new(payload));
+    }
+
+    /// The same for a packet that may have been on another link before.
+    #[inline]
+    pub fn carry(&mut self, now: u64, info: PacketInfo, mut parcel: Box<Parcel<P>>) {
         let Self { way, common } = self;
         let now = now.max(common.last_arrival);
         common.last_arrival = now;
@@ -134,33 +139,33 @@ impl<P: Clone> Direction<P> {
         if common.is_foreseeable {
             way.foresee();
         }
-        let mut transit = Transit::new(payload, now, number, info);
+        parcel.enter(now, number, info);
         if !common.is_random {
-            transit.release = now.saturating_add(common.conditions.delay.as_nanos());
-            return way.start(common, transit, false);
+            parcel.release = now.saturating_add(common.conditions.delay.as_nanos());
+            return way.start(common, parcel, false);
         }
-        let copy = common.fates.is_duplicated(&common.conditions, number).then(|| transit.payload.clone());
+        let copy = common.fates.is_duplicated(&common.conditions, number).then(|| parcel.payload.clone());
         let is_damaged = common.damages(Stream::Corrupt, number, segments);
-        transit.set_damaged(is_damaged);
+        parcel.set_damaged(is_damaged);
         let reordered = common.fates.is_reordered(&common.conditions, number);
         let free = reordered || common.conditions.jitter.as_ref().is_some_and(|jitter| jitter.overtake);
         if reordered {
             common.counters.reordered += segments;
         } else {
-            transit.release = now.saturating_add(common.fates.delay(&common.conditions, number));
+            parcel.release = now.saturating_add(common.fates.delay(&common.conditions, number));
         }
-        let delay = transit.release - now;
+        let delay = parcel.release - now;
         let corrupt = is_damaged.then(|| common.fates.bit(number));
         let fate = Fate { lost: false, doubled: copy.is_some(), hurried: reordered, corrupt, delay };
         common.journal.note(number, fate);
         let copy = copy.map(|payload| {
             common.counters.duplicated += segments;
-            let mut copy = transit.copy(payload);
+            let mut copy = parcel.copy(payload);
             copy.set_damaged(common.damages(Stream::CorruptCopy, number, segments));
             copy
         });
         // The copy follows the packet at once and shares its delay.
-        way.start(common, transit, free);
+        way.start(common, parcel, free);
         if let Some(copy) = copy {
             way.start(common, copy, free);
         }
@@ -200,6 +205,13 @@ impl<P: Clone> Direction<P> {
     /// The next packet whose last bit has left by `now`. Call until `None`.
     #[inline]
     pub fn depart(&mut self, now: u64) -> Option<Departure<P>> {
+        let Departure { payload, at, arrived, corrupt, mark } = self.hand_over(now)?;
+        Some(Departure { payload: payload.payload, at, arrived, corrupt, mark })
+    }
+
+    /// The same for one that goes on to another link.
+    #[inline]
+    pub fn hand_over(&mut self, now: u64) -> Option<Departure<Box<Parcel<P>>>> {
         match &mut self.way {
             Way::Foreseen(way) => way.depart(&mut self.common, now),
             Way::Stepwise(way) => way.depart(&mut self.common, now),
@@ -308,10 +320,10 @@ impl Common {
 impl<P> Way<P> {
     /// A packet sets out; one that is free may pass those before it.
     #[inline]
-    fn start(&mut self, common: &Common, transit: Transit<P>, free: bool) {
+    fn start(&mut self, common: &Common, parcel: Box<Parcel<P>>, free: bool) {
         match self {
-            Self::Foreseen(way) => way.start(&common.conditions, common.limit, transit),
-            Self::Stepwise(way) => way.start(transit, free),
+            Self::Foreseen(way) => way.start(&common.conditions, common.limit, parcel),
+            Self::Stepwise(way) => way.start(parcel, free),
         }
     }
 
@@ -355,10 +367,10 @@ impl Limit {
 
     /// How much of it a packet takes.
     #[inline]
-    fn counts<P>(self, transit: &Transit<P>) -> u64 {
+    fn counts<P>(self, parcel: &Parcel<P>) -> u64 {
         match self {
-            Self::Bytes(_) => u64::from(transit.charge),
-            Self::Packets(_) => u64::from(transit.segments),
+            Self::Bytes(_) => u64::from(parcel.charge),
+            Self::Packets(_) => u64::from(parcel.segments),
         }
     }
 }

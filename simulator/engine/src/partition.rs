@@ -16,7 +16,7 @@ use crate::queue::EventQueue;
 use crate::reason::NodeCounters;
 use crate::selector::Selector;
 use crate::source::Source;
-use plait_model_link::{Conditions, Direction, PacketInfo};
+use plait_model_link::{Conditions, Direction, PacketInfo, Parcel};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) struct Partition {
 #[derive(Debug)]
 pub(crate) struct DirectionState {
     /// What is on it; nothing is kept of one that no packet ever came to.
-    pub direction: Option<Box<Direction<Box<Packet>>>>,
+    pub direction: Option<Box<Direction<Packet>>>,
     /// When it is looked at next; [`NEVER`] if nothing is on it. Events at other instants are of former plans.
     pub scheduled: u64,
     pub number: DirectionNumber,
@@ -65,7 +65,7 @@ impl DirectionState {
 
     /// What is on it, from now on.
     #[inline]
-    pub fn at_work(&mut self) -> &mut Direction<Box<Packet>> {
+    pub fn at_work(&mut self) -> &mut Direction<Packet> {
         let begin = || Box::new(Direction::new(Arc::clone(&self.conditions), self.seed, 0));
         self.direction.get_or_insert_with(begin)
     }
@@ -89,7 +89,7 @@ pub(crate) struct HostState {
 pub(crate) struct Crossing {
     pub at: u64,
     pub direction: DirectionNumber,
-    pub packet: Box<Packet>,
+    pub packet: Box<Parcel<Packet>>,
 }
 
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -150,7 +150,7 @@ impl Partition {
             return self.queue.pop();
         }
         let Some(direction) = &mut state.direction else { return self.queue.pop() };
-        let departure = direction.depart(now);
+        let departure = direction.hand_over(now);
         match direction.next_departure() {
             Some(next) => {
                 state.scheduled = next.max(now);
@@ -186,12 +186,12 @@ impl Partition {
             Some(next) => self.queue.replace_first(next.max(now), number),
             None => self.queue.pop(),
         }
-        self.transmit(fabric, now, node, Box::new(packet));
+        self.transmit(fabric, now, node, Parcel::new(packet));
     }
 
     /// A packet goes onto a link.
     #[inline]
-    pub fn depart(&mut self, fabric: &Fabric, now: u64, direction: DirectionNumber, packet: Box<Packet>) {
+    pub fn depart(&mut self, fabric: &Fabric, now: u64, direction: DirectionNumber, packet: Box<Parcel<Packet>>) {
         let place = fabric.directions[direction as usize];
         if place.partition != self.index {
             self.outboxes[place.partition as usize].push(Crossing { at: now, direction, packet });
@@ -202,14 +202,14 @@ impl Partition {
 
     /// A packet comes onto a link whose state is here.
     #[inline]
-    pub fn enter(&mut self, place: usize, now: u64, packet: Box<Packet>) {
+    pub fn enter(&mut self, place: usize, now: u64, packet: Box<Parcel<Packet>>) {
         let state = &mut self.directions[place];
         let info = PacketInfo {
             ecn_capable: packet.flags & crate::packet::flag::ECN_CAPABLE != 0,
             ..PacketInfo::frame(packet.frame)
         };
         let direction = state.at_work();
-        direction.arrive(now, info, packet);
+        direction.carry(now, info, packet);
         if (state.scheduled == NEVER || state.may_overtake)
             && let Some(next) = state.at_work().next_departure()
             && next.max(now) < state.scheduled

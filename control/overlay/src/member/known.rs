@@ -136,9 +136,9 @@ impl Known {
     }
 
     /// Takes a part of its report; nothing if it was there before, or is of an older one.
-    pub fn reports(&mut self, now: Duration, report: Report) -> Option<News> {
+    pub fn reports(&mut self, now: Duration, report: &Report) -> Option<News> {
         self.heard = now;
-        let Report { incarnation, number, part: (part, parts), delays, .. } = report;
+        let Report { incarnation, number, part: (part, parts), ref delays, .. } = *report;
         let known = self.report.as_ref().filter(|known| known.incarnation == incarnation);
         if known.is_some_and(|known| number < known.number) {
             return None;
@@ -152,7 +152,7 @@ impl Known {
         if slot.is_some() {
             return None;
         }
-        *slot = Some(delays);
+        *slot = Some(delays.clone());
         let whole: Option<Vec<_>> = heard.parts.iter().cloned().collect();
         Some(News { delays: whole.map(|parts| parts.into_iter().flatten().collect()) })
     }

@@ -1,7 +1,7 @@
 //! A link on which each packet's departure is known when it arrives: packets keep their order, and the queue drops at its
 //! tail alone.
 
-use super::packet::{Departure, Transit};
+use super::packet::{Departure, Parcel};
 use super::serialiser::Serialiser;
 use super::stepwise::Stepwise;
 use super::{Common, Limit};
@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Foreseen<P> {
-    /// In the order of their arrival, which is that of their release and of their finish.
-    entries: VecDeque<Transit<P>>,
+    /// In the order of their arrival, which is that of their release and of their finish. Each with its finish.
+    entries: VecDeque<(u64, Box<Parcel<P>>)>,
     /// What all entries take of the queue's limit, in its unit: at least what is in the queue at any time.
     held: u64,
     /// The release of the last packet.
@@ -42,7 +42,7 @@ struct Crowd<P> {
     passed_held: u64,
     /// Packets that will find the queue full, each with how many entered before it since this began. They are counted when
     /// their time comes, and may be saved by a change before.
-    doomed: VecDeque<(u64, Transit<P>)>,
+    doomed: VecDeque<(u64, Box<Parcel<P>>)>,
     /// How many entries have left since this began.
     departed: u64,
 }
@@ -56,18 +56,18 @@ impl<P> Foreseen<P> {
 
     /// A packet sets out, behind all before it.
     #[inline]
-    pub fn start(&mut self, conditions: &Conditions, limit: Limit, mut transit: Transit<P>) {
-        transit.release = transit.release.max(self.latest);
-        self.latest = transit.release;
-        let size = limit.counts(&transit);
+    pub fn start(&mut self, conditions: &Conditions, limit: Limit, mut parcel: Box<Parcel<P>>) {
+        parcel.release = parcel.release.max(self.latest);
+        self.latest = parcel.release;
+        let size = limit.counts(&parcel);
         let fits = self.held + size <= limit.most() || conditions.rate == Rate::Unlimited;
-        if !fits && !self.will_have_room(limit, size, transit.release) {
-            return self.doom(transit);
+        if !fits && !self.will_have_room(limit, size, parcel.release) {
+            return self.doom(parcel);
         }
-        let slot = self.wire.send(&conditions.rate, transit.release, u64::from(transit.charge) * 8);
-        (transit.finish, transit.fraction) = (slot.finish, self.wire.state().1);
+        let slot = self.wire.send(&conditions.rate, parcel.release, u64::from(parcel.charge) * 8);
+        (parcel.finish, parcel.fraction) = (slot.finish, self.wire.state().1);
         self.held += size;
-        self.entries.push_back(transit);
+        self.entries.push_back((slot.finish, parcel));
     }
 
     /// Whether so much will fit into the queue at an instant, which is none before one that was asked for.
@@ -75,7 +75,7 @@ impl<P> Foreseen<P> {
     fn will_have_room(&mut self, limit: Limit, size: u64, release: u64) -> bool {
         let crowd = self.crowd.get_or_insert_with(|| Box::new(Crowd::new()));
         // A packet that leaves makes room for one that comes at the same instant.
-        while let Some(entry) = self.entries.get(crowd.passed).filter(|entry| entry.finish <= release) {
+        while let Some((_, entry)) = self.entries.get(crowd.passed).filter(|(finish, _)| *finish <= release) {
             crowd.passed_held += limit.counts(entry);
             crowd.passed += 1;
         }
@@ -84,9 +84,9 @@ impl<P> Foreseen<P> {
 
     /// A packet will find the queue full.
     #[cold]
-    fn doom(&mut self, transit: Transit<P>) {
+    fn doom(&mut self, parcel: Box<Parcel<P>>) {
         if let Some(crowd) = &mut self.crowd {
-            crowd.doomed.push_back((crowd.departed + self.entries.len() as u64, transit));
+            crowd.doomed.push_back((crowd.departed + self.entries.len() as u64, parcel));
         }
     }
 
@@ -94,25 +94,25 @@ impl<P> Foreseen<P> {
     pub fn next_event(&self) -> Option<u64> {
         let finish = self.next_departure();
         let doomed = self.crowd.as_ref().and_then(|crowd| crowd.doomed.front());
-        let release = doomed.map(|(_, transit)| transit.release);
+        let release = doomed.map(|(_, parcel)| parcel.release);
         finish.map_or(release, |finish| Some(release.map_or(finish, |release| finish.min(release))))
     }
 
     /// When the next packet leaves.
     #[inline]
     pub fn next_departure(&self) -> Option<u64> {
-        self.entries.front().map(|entry| entry.finish)
+        self.entries.front().map(|(finish, _)| *finish)
     }
 
     /// The next packet whose last bit has left by `now`.
     #[inline]
-    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<P>> {
+    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<Box<Parcel<P>>>> {
         self.clock = self.clock.max(now);
         if let Some(crowd) = &mut self.crowd {
             crowd.drop_until(common, now);
         }
-        self.entries.front().filter(|entry| entry.finish <= now)?;
-        let entry = self.entries.pop_front()?;
+        self.entries.front().filter(|(finish, _)| *finish <= now)?;
+        let (_, entry) = self.entries.pop_front()?;
         let size = common.limit.counts(&entry);
         self.held -= size;
         if let Some(crowd) = &mut self.crowd {
@@ -125,8 +125,8 @@ impl<P> Foreseen<P> {
 
     /// Bytes in the queue, the packet being sent included.
     pub fn backlog_bytes(&self) -> u64 {
-        let there = self.entries.iter().take_while(|entry| entry.release <= self.clock);
-        there.map(|entry| u64::from(entry.charge)).sum()
+        let there = self.entries.iter().take_while(|(_, entry)| entry.release <= self.clock);
+        there.map(|(_, entry)| u64::from(entry.charge)).sum()
     }
 
     /// The same packets with nothing foreseen.
@@ -135,9 +135,9 @@ impl<P> Foreseen<P> {
         let mut steps = Stepwise::new(self.wire, self.left.0 + u64::from(self.left.1 > 0));
         let Crowd { doomed, departed, .. } = self.crowd.map_or_else(Crowd::new, |crowd| *crowd);
         let mut doomed = doomed.into_iter().peekable();
-        for (number, entry) in (departed..).zip(self.entries) {
-            while let Some((_, transit)) = doomed.next_if(|(before, _)| *before <= number) {
-                steps.start(transit, false);
+        for (number, (_, entry)) in (departed..).zip(self.entries) {
+            while let Some((_, parcel)) = doomed.next_if(|(before, _)| *before <= number) {
+                steps.start(parcel, false);
             }
             if entry.release <= self.clock {
                 steps.stand(rate, entry);
@@ -145,7 +145,7 @@ impl<P> Foreseen<P> {
                 steps.start(entry, false);
             }
         }
-        doomed.for_each(|(_, transit)| steps.start(transit, false));
+        doomed.for_each(|(_, parcel)| steps.start(parcel, false));
         steps.follow(self.latest);
         steps
     }
@@ -167,8 +167,8 @@ impl<P> Crowd<P> {
 
     /// Counts those that found the queue full.
     fn drop_until(&mut self, common: &mut Common, now: u64) {
-        while let Some((_, transit)) = self.doomed.front().filter(|(_, transit)| transit.release <= now) {
-            common.counters.queue_dropped += u64::from(transit.segments);
+        while let Some((_, parcel)) = self.doomed.front().filter(|(_, parcel)| parcel.release <= now) {
+            common.counters.queue_dropped += u64::from(parcel.segments);
             self.doomed.pop_front();
         }
     }

@@ -1,6 +1,7 @@
 //! A packet as the link sees it: sizes and times, never its content.
 
 use super::fate::Fates;
+use std::ops::{Deref, DerefMut};
 
 /// What the link must know of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,21 +50,23 @@ pub struct Departure<P> {
     pub mark: bool,
 }
 
-/// A packet under way.
+/// A packet with what a link notes of it: whoever passes packets from link to link gives
+/// [`carry`](crate::Direction::carry) what [`hand_over`](crate::Direction::hand_over) gave, and nothing is copied. It is used
+/// as what stands for the packet.
 #[derive(Debug)]
-pub(crate) struct Transit<P> {
-    pub payload: P,
-    pub arrived: u64,
+pub struct Parcel<P> {
+    pub(super) payload: P,
+    pub(super) arrived: u64,
     /// When it enters the queue.
-    pub release: u64,
+    pub(super) release: u64,
     /// When its last bit leaves, rounded up, once that is known.
-    pub finish: u64,
+    pub(super) finish: u64,
     /// How long before that, in nanoseconds over the rate.
-    pub fraction: u64,
-    pub number: u64,
+    pub(super) fraction: u64,
+    pub(super) number: u64,
     /// Bytes on the wire.
-    pub charge: u32,
-    pub segments: u16,
+    pub(super) charge: u32,
+    pub(super) segments: u16,
     flags: u8,
 }
 
@@ -71,50 +74,73 @@ const DAMAGED: u8 = 1;
 const ECN_CAPABLE: u8 = 2;
 const MARKED: u8 = 4;
 
-impl<P> Transit<P> {
-    /// A packet that is delayed by nothing yet.
-    pub fn new(payload: P, now: u64, number: u64, info: PacketInfo) -> Self {
-        Self {
+impl<P> Parcel<P> {
+    /// A packet that is on no link.
+    pub fn new(payload: P) -> Box<Self> {
+        Box::new(Self {
             payload,
-            arrived: now,
-            release: now,
-            number,
+            arrived: 0,
+            release: 0,
             finish: 0,
             fraction: 0,
-            charge: info.charge().min(u64::from(u32::MAX)) as u32,
-            segments: info.segments,
-            flags: if info.ecn_capable { ECN_CAPABLE } else { 0 },
-        }
+            number: 0,
+            charge: 0,
+            segments: 0,
+            flags: 0,
+        })
+    }
+
+    /// Comes onto a link, delayed by nothing yet.
+    #[inline]
+    pub(super) fn enter(&mut self, now: u64, number: u64, info: PacketInfo) {
+        (self.arrived, self.release, self.number) = (now, now, number);
+        self.charge = info.charge().min(u64::from(u32::MAX)) as u32;
+        self.segments = info.segments;
+        self.flags = if info.ecn_capable { ECN_CAPABLE } else { 0 };
     }
 
     /// The same for another payload.
-    pub fn copy(&self, payload: P) -> Self {
-        Self { payload, ..*self }
+    pub(super) fn copy(&self, payload: P) -> Box<Self> {
+        Box::new(Self { payload, ..*self })
     }
 
     /// Leaves at the instant when its last bit does.
     #[inline]
-    pub fn depart(self, fates: &Fates) -> Departure<P> {
+    pub(super) fn depart(self: Box<Self>, fates: &Fates) -> Departure<Box<Self>> {
         let corrupt = (self.flags & DAMAGED != 0).then(|| fates.bit(self.number));
         let mark = self.flags & MARKED != 0;
-        Departure { payload: self.payload, at: self.finish, arrived: self.arrived, corrupt, mark }
+        Departure { at: self.finish, arrived: self.arrived, payload: self, corrupt, mark }
     }
 
     /// The wire when it has left: until when it was busy, and the fraction.
     #[inline]
-    pub fn wire(&self) -> (u64, u64) {
+    pub(super) fn wire(&self) -> (u64, u64) {
         (self.finish.saturating_sub(u64::from(self.fraction > 0)), self.fraction)
     }
 
-    pub fn set_damaged(&mut self, is_damaged: bool) {
+    pub(super) fn set_damaged(&mut self, is_damaged: bool) {
         self.flags = self.flags & !DAMAGED | if is_damaged { DAMAGED } else { 0 };
     }
 
-    pub fn is_ecn_capable(&self) -> bool {
+    pub(super) fn is_ecn_capable(&self) -> bool {
         self.flags & ECN_CAPABLE != 0
     }
 
-    pub fn mark(&mut self) {
+    pub(super) fn mark(&mut self) {
         self.flags |= MARKED;
+    }
+}
+
+impl<P> Deref for Parcel<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.payload
+    }
+}
+
+impl<P> DerefMut for Parcel<P> {
+    fn deref_mut(&mut self) -> &mut P {
+        &mut self.payload
     }
 }

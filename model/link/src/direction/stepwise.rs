@@ -3,7 +3,7 @@
 
 use super::codel::{CodelState, Parameters};
 use super::delay_line::DelayLine;
-use super::packet::{Departure, Transit};
+use super::packet::{Departure, Parcel};
 use super::red::{RedState, Verdict};
 use super::serialiser::{Serialiser, Slot};
 use super::{Common, Limit};
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Stepwise<P> {
     delay_line: DelayLine<P>,
-    queue: VecDeque<Transit<P>>,
+    queue: VecDeque<Box<Parcel<P>>>,
     queued_bytes: u64,
     queued_packets: u64,
     sending: Option<Sending<P>>,
@@ -28,7 +28,7 @@ pub(super) struct Stepwise<P> {
 /// The packet on the wire.
 #[derive(Debug)]
 struct Sending<P> {
-    transit: Transit<P>,
+    parcel: Box<Parcel<P>>,
     slot: Slot,
 }
 
@@ -49,11 +49,11 @@ impl<P> Stepwise<P> {
     }
 
     /// A packet sets out; one that is free may pass those before it.
-    pub fn start(&mut self, transit: Transit<P>, free: bool) {
+    pub fn start(&mut self, parcel: Box<Parcel<P>>, free: bool) {
         if free {
-            self.delay_line.push_free(transit);
+            self.delay_line.push_free(parcel);
         } else {
-            self.delay_line.push_in_order(transit);
+            self.delay_line.push_in_order(parcel);
         }
     }
 
@@ -63,14 +63,14 @@ impl<P> Stepwise<P> {
     }
 
     /// A packet that was in the queue.
-    pub fn stand(&mut self, rate: &Rate, transit: Transit<P>) {
-        self.queued_bytes += u64::from(transit.charge);
-        self.queued_packets += u64::from(transit.segments);
+    pub fn stand(&mut self, rate: &Rate, parcel: Box<Parcel<P>>) {
+        self.queued_bytes += u64::from(parcel.charge);
+        self.queued_packets += u64::from(parcel.segments);
         if self.sending.is_none() {
-            let start = transit.release;
-            self.send(rate, transit, start);
+            let start = parcel.release;
+            self.send(rate, parcel, start);
         } else {
-            self.queue.push_back(transit);
+            self.queue.push_back(parcel);
         }
     }
 
@@ -95,7 +95,7 @@ impl<P> Stepwise<P> {
     }
 
     /// The next packet whose last bit has left by `now`.
-    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<P>> {
+    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<Box<Parcel<P>>>> {
         loop {
             let release = self.delay_line.next().unwrap_or(u64::MAX);
             match &self.sending {
@@ -104,8 +104,8 @@ impl<P> Stepwise<P> {
                     return self.finish_sending(common);
                 }
                 _ if release <= now => {
-                    let transit = self.delay_line.pop()?;
-                    self.enqueue(common, transit);
+                    let parcel = self.delay_line.pop()?;
+                    self.enqueue(common, parcel);
                 }
                 _ => return None,
             }
@@ -150,9 +150,9 @@ impl<P> Stepwise<P> {
     }
 
     /// A packet reaches the queue at its release time.
-    fn enqueue(&mut self, common: &mut Common, mut transit: Transit<P>) {
-        let segments = u64::from(transit.segments);
-        let charge = u64::from(transit.charge);
+    fn enqueue(&mut self, common: &mut Common, mut parcel: Box<Parcel<P>>) {
+        let segments = u64::from(parcel.segments);
+        let charge = u64::from(parcel.charge);
         let limited = common.conditions.rate != Rate::Unlimited;
         let full = match common.limit {
             Limit::Bytes(limit) => self.queued_bytes + charge > limit,
@@ -163,10 +163,10 @@ impl<P> Stepwise<P> {
             return;
         }
         if let (true, Discipline::Red(_)) = (limited, common.conditions.queue.discipline) {
-            match self.red_verdict(common, &transit) {
+            match self.red_verdict(common, &parcel) {
                 Verdict::Pass => {}
                 Verdict::Mark => {
-                    transit.mark();
+                    parcel.mark();
                     common.counters.marked += segments;
                 }
                 Verdict::Drop => {
@@ -175,10 +175,10 @@ impl<P> Stepwise<P> {
                 }
             }
         }
-        self.stand(&common.conditions.rate, transit);
+        self.stand(&common.conditions.rate, parcel);
     }
 
-    fn red_verdict(&mut self, common: &Common, transit: &Transit<P>) -> Verdict {
+    fn red_verdict(&mut self, common: &Common, parcel: &Parcel<P>) -> Verdict {
         let conditions = &common.conditions;
         let Discipline::Red(red) = conditions.queue.discipline else { return Verdict::Pass };
         let in_bytes = |limit| match limit {
@@ -193,42 +193,42 @@ impl<P> Stepwise<P> {
         // Floyd and Jacobson let the average decay by the small packets that could have been sent; we take packets
         // of this one's size.
         let idle =
-            plait_model_quantity::TimeSpan::from_nanos(transit.release.saturating_sub(self.idle_since));
+            plait_model_quantity::TimeSpan::from_nanos(parcel.release.saturating_sub(self.idle_since));
         let idle_packets = match self.sending {
             Some(_) => 0.0,
-            None => conditions.bytes_in(idle).bytes() as f64 / f64::from(transit.charge.max(1)),
+            None => conditions.bytes_in(idle).bytes() as f64 / f64::from(parcel.charge.max(1)),
         };
-        let draw = (common.fates.draw(Stream::Red, transit.number) >> 11) as f64 / 9_007_199_254_740_992.0;
+        let draw = (common.fates.draw(Stream::Red, parcel.number) >> 11) as f64 / 9_007_199_254_740_992.0;
         match self.red.judge(&red, (in_bytes(red.min), in_bytes(red.max)), depth, idle_packets, draw) {
-            Verdict::Mark if !(red.ecn && transit.is_ecn_capable()) => Verdict::Drop,
+            Verdict::Mark if !(red.ecn && parcel.is_ecn_capable()) => Verdict::Drop,
             verdict => verdict,
         }
     }
 
-    fn send(&mut self, rate: &Rate, transit: Transit<P>, start: u64) {
-        let slot = self.serialiser.send(rate, start, u64::from(transit.charge) * 8);
-        self.sending = Some(Sending { transit, slot });
+    fn send(&mut self, rate: &Rate, parcel: Box<Parcel<P>>, start: u64) {
+        let slot = self.serialiser.send(rate, start, u64::from(parcel.charge) * 8);
+        self.sending = Some(Sending { parcel, slot });
     }
 
-    fn finish_sending(&mut self, common: &mut Common) -> Option<Departure<P>> {
-        let Sending { mut transit, slot: Slot { finish, .. } } = self.sending.take()?;
-        self.leave_queue(&transit);
-        common.count_departure(transit.segments, u64::from(transit.charge));
+    fn finish_sending(&mut self, common: &mut Common) -> Option<Departure<Box<Parcel<P>>>> {
+        let Sending { mut parcel, slot: Slot { finish, .. } } = self.sending.take()?;
+        self.leave_queue(&parcel);
+        common.count_departure(parcel.segments, u64::from(parcel.charge));
         match self.next_to_send(common, finish) {
             Some(next) => self.send(&common.conditions.rate, next, finish),
             None => self.idle_since = finish,
         }
-        transit.finish = finish;
-        Some(transit.depart(&common.fates))
+        parcel.finish = finish;
+        Some(parcel.depart(&common.fates))
     }
 
-    fn leave_queue(&mut self, transit: &Transit<P>) {
-        self.queued_bytes -= u64::from(transit.charge);
-        self.queued_packets -= u64::from(transit.segments);
+    fn leave_queue(&mut self, parcel: &Parcel<P>) {
+        self.queued_bytes -= u64::from(parcel.charge);
+        self.queued_packets -= u64::from(parcel.segments);
     }
 
     /// The packet that goes onto the wire at `now`, after CoDel has had its say.
-    fn next_to_send(&mut self, common: &mut Common, now: u64) -> Option<Transit<P>> {
+    fn next_to_send(&mut self, common: &mut Common, now: u64) -> Option<Box<Parcel<P>>> {
         let Discipline::Codel { target, interval, ecn } = common.conditions.queue.discipline else {
             return self.queue.pop_front();
         };

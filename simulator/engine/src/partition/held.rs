@@ -3,12 +3,13 @@
 use super::{Partition, event};
 use crate::fabric::{DirectionNumber, Fabric};
 use crate::packet::Packet;
+use plait_model_link::Parcel;
 use std::collections::BTreeMap;
 
 /// Packets that leave later, by when and by their order.
 #[derive(Default)]
 pub(crate) struct Held {
-    packets: BTreeMap<(u64, u64), (DirectionNumber, Box<Packet>)>,
+    packets: BTreeMap<(u64, u64), (DirectionNumber, Box<Parcel<Packet>>)>,
     /// How many were ever held.
     number: u64,
 }
@@ -20,7 +21,7 @@ impl Held {
     }
 
     /// Holds a packet until an instant; whether nothing else was held until then.
-    fn add(&mut self, until: u64, out: DirectionNumber, packet: Box<Packet>) -> bool {
+    fn add(&mut self, until: u64, out: DirectionNumber, packet: Box<Parcel<Packet>>) -> bool {
         let is_first = self.packets.range((until, 0)..=(until, u64::MAX)).next().is_none();
         self.packets.insert((until, self.number), (out, packet));
         self.number += 1;
@@ -28,14 +29,14 @@ impl Held {
     }
 
     /// The next packet that was held until `now`.
-    fn take(&mut self, now: u64) -> Option<(DirectionNumber, Box<Packet>)> {
+    fn take(&mut self, now: u64) -> Option<(DirectionNumber, Box<Parcel<Packet>>)> {
         let first = self.packets.first_entry().filter(|first| first.key().0 <= now)?;
         Some(first.remove())
     }
 }
 
 impl Partition {
-    pub(super) fn hold(&mut self, until: u64, out: DirectionNumber, packet: Box<Packet>) {
+    pub(super) fn hold(&mut self, until: u64, out: DirectionNumber, packet: Box<Parcel<Packet>>) {
         if self.held.add(until, out, packet) {
             self.queue.push(until, event::HELD);
         }

@@ -8,6 +8,7 @@ use crate::host::{Datagram, Transmit};
 use crate::packet::{NO_FLOW, Packet, TTL, flag, headers};
 use crate::reason::Reason;
 use crate::source::nanos;
+use plait_model_link::Parcel;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +51,7 @@ impl Partition {
         while let Some(transmit) = self.hosts[local].host.poll_transmit() {
             let (node, port) = (self.hosts[local].node, self.hosts[local].port);
             match datagram(fabric, now, node, port, transmit) {
-                Some(packet) => self.transmit(fabric, now, node, Box::new(packet)),
+                Some(packet) => self.transmit(fabric, now, node, Parcel::new(packet)),
                 None => {
                     let counters = &mut self.nodes[fabric.nodes[node as usize].place.local as usize];
                     counters.sent += 1;

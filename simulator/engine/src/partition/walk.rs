@@ -8,13 +8,14 @@ use crate::packet::{NO_FLOW, Packet, flag};
 use crate::reason::Reason;
 use crate::selector::{Leaving, Selected};
 use crate::source::nanos;
+use plait_model_link::Parcel;
 use plait_model_wire::number::protocol;
 use std::time::Duration;
 
 impl Partition {
     /// A node sends a packet of its own.
     #[inline]
-    pub fn transmit(&mut self, fabric: &Fabric, now: u64, node: u32, packet: Box<Packet>) {
+    pub fn transmit(&mut self, fabric: &Fabric, now: u64, node: u32, packet: Box<Parcel<Packet>>) {
         let way = &fabric.ways[node as usize];
         self.nodes[way.local as usize].sent += 1;
         self.pass(fabric, now, node, way, packet, false);
@@ -22,7 +23,7 @@ impl Partition {
 
     /// A packet comes to a node by a direction.
     #[inline]
-    pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Box<Packet>) {
+    pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Box<Parcel<Packet>>) {
         let way = &fabric.ways[at as usize];
         if fabric.captures {
             self.log.note(fabric, now, by ^ 1, &packet);
@@ -61,7 +62,7 @@ impl Partition {
         now: u64,
         at: u32,
         way: &Way,
-        mut packet: Box<Packet>,
+        mut packet: Box<Parcel<Packet>>,
         mut has_come: bool,
     ) {
         let counters = &mut self.nodes[way.local as usize];
@@ -114,7 +115,7 @@ impl Partition {
 
     /// A packet leaves its node.
     #[inline]
-    pub(super) fn leave(&mut self, fabric: &Fabric, now: u64, out: DirectionNumber, packet: Box<Packet>) {
+    pub(super) fn leave(&mut self, fabric: &Fabric, now: u64, out: DirectionNumber, packet: Box<Parcel<Packet>>) {
         if fabric.captures {
             self.log.note(fabric, now, out, &packet);
         }
@@ -139,7 +140,7 @@ impl Partition {
     }
 
     /// A switch passes a frame on to where its station is.
-    fn bridge(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Box<Packet>) {
+    fn bridge(&mut self, fabric: &Fabric, now: u64, node: &Node, packet: Box<Parcel<Packet>>) {
         let counters = &mut self.nodes[node.place.local as usize];
         let Some(&out) = node.stations.get(&packet.station) else {
             return counters.drop(Reason::NoStation);

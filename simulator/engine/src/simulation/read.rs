@@ -135,7 +135,7 @@ impl Simulation {
                 totals.at_nodes += node.dropped.iter().sum::<u64>();
             }
             for direction in part.directions.iter_mut().filter_map(|state| state.direction.as_mut()) {
-                let left = direction.depart(now);
+                let left = direction.hand_over(now);
                 debug_assert!(left.is_none(), "a packet left at an instant that is over");
                 let link = direction.counters();
                 totals.duplicated += link.duplicated;

@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// From one decision to the next, where no data plane follows. Choice: nobody meets its tables then, and who hears of a
-/// thousand members one by one decides once for many of them, as an agent does that is busy.
-const PAUSE: Duration = Duration::from_millis(50);
+/// From one decision to the next where no data plane follows, for each member that is known. Choice: nobody meets its tables
+/// then, and who hears of a thousand members one by one decides once for many of them, as an agent does that is busy.
+const PAUSE: Duration = Duration::from_micros(500);
 
 /// A member of an overlay: what the agent is on a real node. It feeds `control/overlay` and does what it decides.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl OverlayNode {
 
     /// Has LIB and RIB decided, now or soon.
     fn decide_soon(&mut self, now: Duration) {
-        let due = self.decided + PAUSE;
+        let due = self.decided + PAUSE * self.control().routes().len() as u32;
         if self.forwarding.is_some() || now >= due {
             self.decide(now);
         } else {
