@@ -191,7 +191,13 @@ impl Partition {
 
     /// A packet goes onto a link.
     #[inline]
-    pub fn depart(&mut self, fabric: &Fabric, now: u64, direction: DirectionNumber, packet: Box<Parcel<Packet>>) {
+    pub fn depart(
+        &mut self,
+        fabric: &Fabric,
+        now: u64,
+        direction: DirectionNumber,
+        packet: Box<Parcel<Packet>>,
+    ) {
         let place = fabric.directions[direction as usize];
         if place.partition != self.index {
             self.outboxes[place.partition as usize].push(Crossing { at: now, direction, packet });

@@ -192,8 +192,7 @@ impl<P> Stepwise<P> {
         };
         // Floyd and Jacobson let the average decay by the small packets that could have been sent; we take packets
         // of this one's size.
-        let idle =
-            plait_model_quantity::TimeSpan::from_nanos(parcel.release.saturating_sub(self.idle_since));
+        let idle = plait_model_quantity::TimeSpan::from_nanos(parcel.release.saturating_sub(self.idle_since));
         let idle_packets = match self.sending {
             Some(_) => 0.0,
             None => conditions.bytes_in(idle).bytes() as f64 / f64::from(parcel.charge.max(1)),

@@ -23,7 +23,14 @@ impl Partition {
 
     /// A packet comes to a node by a direction.
     #[inline]
-    pub fn arrive(&mut self, fabric: &Fabric, now: u64, at: u32, by: DirectionNumber, packet: Box<Parcel<Packet>>) {
+    pub fn arrive(
+        &mut self,
+        fabric: &Fabric,
+        now: u64,
+        at: u32,
+        by: DirectionNumber,
+        packet: Box<Parcel<Packet>>,
+    ) {
         let way = &fabric.ways[at as usize];
         if fabric.captures {
             self.log.note(fabric, now, by ^ 1, &packet);
@@ -115,7 +122,13 @@ impl Partition {
 
     /// A packet leaves its node.
     #[inline]
-    pub(super) fn leave(&mut self, fabric: &Fabric, now: u64, out: DirectionNumber, packet: Box<Parcel<Packet>>) {
+    pub(super) fn leave(
+        &mut self,
+        fabric: &Fabric,
+        now: u64,
+        out: DirectionNumber,
+        packet: Box<Parcel<Packet>>,
+    ) {
         if fabric.captures {
             self.log.note(fabric, now, out, &packet);
         }
