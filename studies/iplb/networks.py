@@ -39,6 +39,8 @@ def derangement(rng, count):
     return peers
 
 
+# When E9's hosts begin to send, s.
+UPLOADS_AT = 2
 # E9's ways to choose paths, and what the file says for them.
 SINGLE, ECMP = "single", "ECMP"
 
@@ -74,7 +76,7 @@ def subflows(seed, method, seconds, omitted, ports=4, switches=20, hosts=16):
     if method == ECMP:
         text.append("  - {until: routes stable}")
     for host, peer in enumerate(peers):
-        text.append(f"  - {{at: 2s, on: h{host}, name: upload{host}, timeout: {omitted + seconds + 8}s, "
+        text.append(f"  - {{at: {UPLOADS_AT}s, on: h{host}, name: upload{host}, timeout: {omitted + seconds + 8}s, "
                     f"exec: mptcpize run iperf3 -J -c h{peer} -p {5200 + host} -O {omitted} -t {seconds}}}")
     text.append("collect: {tcp: off, links: 1s, interfaces: off}")
     return "\n".join(text) + "\n"
