@@ -59,6 +59,11 @@ struct World {
 impl World {
     /// Nodes that have each other in 10 ms, of which all but the first join by it.
     fn new(count: usize, plane: Plane, seed: u64) -> Self {
+        Self::measuring(count, plane, seed, None)
+    }
+
+    /// The same of nodes that measure the ways to so many others.
+    fn measuring(count: usize, plane: Plane, seed: u64, neighbours: Option<usize>) -> Self {
         let mut world = Self {
             now: Duration::from_secs(100),
             nodes: (0..count).map(|_| None).collect(),
@@ -71,7 +76,7 @@ impl World {
             sent: 0,
             recorded: Vec::new(),
         };
-        (0..count).for_each(|node| world.start(node, plane, None));
+        (0..count).for_each(|node| world.start(node, plane, neighbours));
         world
     }
 
@@ -213,6 +218,19 @@ fn nodes_that_know_one_seed_find_all() {
             assert!(copies.len() == 8 && copies.values().all(|count| *count == 1), "{plane:?}: {copies:?}");
         }
     }
+}
+
+#[test]
+fn many_that_measure_few_find_each_other_at_the_cost_of_their_pairs() {
+    let sent = |count| {
+        let mut world = World::measuring(count, Plane::Mesh, 5, Some(6));
+        world.run(INTERVAL * 5);
+        assert!(world.whole(), "{count} nodes");
+        world.sent
+    };
+    // Nine times the pairs, not 27 times the triples.
+    let (few, many) = (sent(30), sent(90));
+    assert!(many < few * 14, "{few} messages of 30 nodes, {many} of 90");
 }
 
 #[test]
