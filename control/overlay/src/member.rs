@@ -64,6 +64,8 @@ pub struct Member {
     sequence: u64,
     revision: u32,
     known: BTreeMap<NodeId, Known>,
+    /// Those of them that there is a measured way to: few, where few are measured.
+    near: BTreeSet<NodeId>,
     /// Lives that were forgotten, until nobody tells of them any more.
     gone: BTreeMap<NodeId, (u64, Duration)>,
     /// Everyone's reports, this node's among them.
@@ -107,6 +109,7 @@ impl Member {
             sequence: 0,
             revision: 0,
             known: BTreeMap::new(),
+            near: BTreeSet::new(),
             gone: BTreeMap::new(),
             matrix,
             report: 0,

@@ -153,18 +153,19 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
 }
 
 #[test]
-fn every_promise_names_a_test_that_exists() {
+fn every_promise_has_a_number_of_its_own_and_names_a_test_that_exists() {
     let floors = ["model", "control", "dataplane", "simulator", "testbed", "interface"];
     let sources = floors.iter().flat_map(|floor| files(&repository().join(floor), "rs"));
     let code: String = sources.map(|path| fs::read_to_string(path).unwrap()).collect();
     let specification = fs::read_to_string(repository().join("SPECIFICATION.md")).unwrap();
-    let mut promises = 0;
+    let mut numbers = BTreeSet::new();
     for row in specification.lines().filter(|line| line.starts_with("| ") && line.contains("`")) {
         let held_by = row.rsplit('|').nth(1).unwrap();
-        promises += 1;
+        let number = row.split('|').nth(1).unwrap().trim();
+        assert!(numbers.insert(number.to_owned()), "two promises are called {number}");
         for name in held_by.split('`').skip(1).step_by(2).filter(|name| name.contains('_')) {
             assert!(code.contains(&format!("fn {name}(")), "no test is called {name}: {row}");
         }
     }
-    assert!(promises > 20, "{promises} promises");
+    assert!(numbers.len() > 20, "{} promises", numbers.len());
 }

@@ -1,6 +1,7 @@
 //! What other nodes say, once it is known that they say it now.
 
 use super::Member;
+use super::known::Known;
 use crate::Message;
 use crate::inquiry::Step;
 use crate::message::{Introduced, Report};
@@ -28,6 +29,7 @@ impl Member {
             }
             Message::Echo { token, digest: theirs } => {
                 if known.echo(now, token) {
+                    self.near.insert(sender);
                     self.stale = true;
                 }
                 if theirs != digest {
@@ -42,6 +44,7 @@ impl Member {
             Message::Report(report) => self.hear_report(now, sender, report),
             Message::Leave => {
                 known.silence();
+                self.near.remove(&sender);
                 self.matrix.forget(sender);
                 self.stale = true;
             }
@@ -109,13 +112,13 @@ impl Member {
         // To those that the reporter does not reach itself.
         let reached = self.matrix.of(report.node);
         let direct: Vec<IpAddr> = self
-            .known
+            .near
             .iter()
-            .filter(|(node, known)| known.is_near(now, self.config.interval) && **node != sender)
-            .filter(|(node, _)| {
-                **node != report.node && reached.is_none_or(|reached| !reached.contains_key(node))
-            })
-            .filter_map(|(_, known)| known.address())
+            .filter(|node| **node != sender && **node != report.node)
+            .filter(|node| reached.is_none_or(|reached| !reached.contains_key(node)))
+            .filter_map(|node| self.known.get(node))
+            .filter(|known| known.is_near(now, self.config.interval))
+            .filter_map(Known::address)
             .collect();
         for to in direct {
             self.send(to, Message::Report(report.clone()));

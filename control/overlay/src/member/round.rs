@@ -20,6 +20,7 @@ impl Member {
         let silence = self.config.interval * MISSED;
         for (node, known) in &mut self.known {
             if known.lose(now, silence) {
+                self.near.remove(node);
                 self.stale = true;
             }
             if known.is_silent(now, silence) {
@@ -90,8 +91,9 @@ impl Member {
     pub(super) fn tell_delays(&mut self, now: Duration) {
         let interval = self.config.interval;
         let mut delays = BTreeMap::new();
-        for (node, known) in &mut self.known {
-            if known.is_near(now, interval)
+        for node in &self.near {
+            if let Some(known) = self.known.get_mut(node)
+                && known.is_near(now, interval)
                 && let Some(delay) = known.told(HYSTERESIS)
             {
                 delays.insert(*node, delay);
@@ -109,8 +111,9 @@ impl Member {
             false => delays.chunks(MOST_DELAYS).collect(),
         };
         let to: Vec<IpAddr> = self
-            .known
-            .values()
+            .near
+            .iter()
+            .filter_map(|node| self.known.get(node))
             .filter(|known| known.is_near(now, interval))
             .filter_map(Known::address)
             .collect();
