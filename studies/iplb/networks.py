@@ -67,8 +67,8 @@ def subflows(seed, method, seconds, omitted, ports=4, switches=20, hosts=16):
     text += [f"  h{host}: host" for host in range(hosts)]
     text += ["links:", *(f"  - s{a}-s{b}" for a, b in links), *(f"  - h{host}-s{home}" for host, home in enumerate(homes))]
     every = ", ".join(f"h{host}" for host in range(hosts))
-    text += [f"duration: {omitted + seconds + 10}s", "run:",
-             f"  - {{at: 0s, on: [{every}], name: subflows, exec: plait subflows --count 8, background: true, expect: any}}"]
+    text += ["run:", f"  - {{at: 0s, on: [{every}], name: subflows, exec: plait subflows --count 8, background: true, "
+             "expect: any}"]
     for host, peer in enumerate(peers):
         text.append(f"  - {{at: 0s, on: h{peer}, name: server{host}, exec: mptcpize run iperf3 -s -1 -p {5200 + host}, "
                     "background: true, expect: any}")
@@ -76,7 +76,7 @@ def subflows(seed, method, seconds, omitted, ports=4, switches=20, hosts=16):
     if method == ECMP:
         text.append("  - {until: routes stable}")
     for host, peer in enumerate(peers):
-        text.append(f"  - {{at: {UPLOADS_AT}s, on: h{host}, name: upload{host}, timeout: {omitted + seconds + 8}s, "
+        text.append(f"  - {{at: {UPLOADS_AT}s, on: h{host}, name: upload{host}, timeout: {omitted + seconds + 60}s, "
                     f"exec: mptcpize run iperf3 -J -c h{peer} -p {5200 + host} -O {omitted} -t {seconds}}}")
     text.append("collect: {tcp: off, links: 1s, interfaces: off}")
     return "\n".join(text) + "\n"

@@ -5,7 +5,7 @@ use ipnet::IpNet;
 use plait_control_routing::{Applications, Crossing, Decider, Ground, Way};
 use plait_model_topology::network::Routing;
 use plait_simulator_engine::{Neighbour, NodeIndex, Via};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Who decides routes, and what they decided.
@@ -71,27 +71,31 @@ impl World {
         while let Some((application, failure)) = control.decider.poll_failure() {
             control.report.failures.push(format!("at {now:?}: {application}: {failure}"));
         }
-        let mut changes = Vec::new();
+        let (mut changes, mut tables) = (Vec::new(), BTreeMap::new());
         while let Some((place, ways)) = control.decider.poll_change() {
             let ways = ways.clone();
             let node = control.decider.ground().nodes[place].id;
-            let before = std::mem::replace(&mut control.installed[place], ways.clone());
+            let before = tables.get(&place).unwrap_or(&control.installed[place]);
             let kept: BTreeSet<IpNet> = ways.iter().map(|way| way.to).collect();
             let gone = before.iter().filter(|way| !kept.contains(&way.to));
             changes.extend(gone.map(|way| (NodeIndex(node), way.to, Vec::new())));
             let interfaces = &self.network.nodes[node as usize].interfaces;
-            for way in ways.difference(&before) {
+            for way in ways.difference(before) {
                 let at = interfaces.iter().position(|interface| interface.name == way.interface);
                 let Some(at) = at else { continue };
                 let interface = self.interfaces[node as usize][at];
                 let via = Via { interface, neighbour: Neighbour::Address(way.via) };
                 changes.push((NodeIndex(node), way.to, vec![via]));
             }
+            tables.insert(place, ways);
         }
-        match changes.is_empty() {
-            true => Ok(()),
-            false => simulation.set_routes(changes).map_err(error),
+        if !changes.is_empty() {
+            simulation.set_routes(changes).map_err(error)?;
         }
+        for (place, ways) in tables {
+            control.installed[place] = ways;
+        }
+        Ok(())
     }
 }
 

@@ -28,7 +28,9 @@ use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -210,7 +212,9 @@ impl World for SimulatedNetwork {
     fn recordings(&self, into: &Path) -> Result<(), WorldError> {
         for recording in self.state().world.recordings() {
             let place = into.join(format!("{}.jsonl", recording.name));
-            let written = fs::write(&place, recording.text());
+            // Its owner's alone, as a node's.
+            let file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&place);
+            let written = file.and_then(|mut file| file.write_all(recording.text().as_bytes()));
             written.map_err(|why| error(format!("{}: {why}", place.display())))?;
         }
         Ok(())
