@@ -174,7 +174,7 @@ impl Member {
             Message::Answer(number) => {
                 if known.session.answer(number, incarnation, sequence) {
                     // What a former life said holds until this one says more, or nothing: packets still go there.
-                    known.begin(from);
+                    known.begin(now, from);
                     self.stale = true;
                     // The others are told of by those that it measures its way to; else N nodes would tell N others of N.
                     if self.probed().contains(&sender) {

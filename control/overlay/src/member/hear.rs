@@ -86,7 +86,7 @@ impl Member {
             return;
         }
         let locator = locators.keys().next().copied();
-        known.introduced = Some(Introduced { node, incarnation, revision, locators });
+        known.meet(now, Introduced { node, incarnation, revision, locators });
         self.stale = true;
         if self.known[&node].session.incarnation().is_none()
             && let Some(locator) = locator

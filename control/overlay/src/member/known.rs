@@ -58,8 +58,15 @@ pub(super) struct News {
 }
 
 impl Known {
+    /// Somebody told of it what was not known. It is not forgotten before it had time to be heard.
+    pub fn meet(&mut self, now: Duration, introduced: Introduced) {
+        self.heard = now;
+        self.introduced = Some(introduced);
+    }
+
     /// A life of it showed itself.
-    pub fn begin(&mut self, from: IpAddr) {
+    pub fn begin(&mut self, now: Duration, from: IpAddr) {
+        self.heard = now;
         self.from = Some(from);
         self.probe = None;
         self.unanswered = 0;

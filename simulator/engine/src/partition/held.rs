@@ -6,10 +6,13 @@ use crate::packet::Packet;
 use plait_model_link::Parcel;
 use std::collections::BTreeMap;
 
+/// The direction that a packet leaves by, and the packet.
+type Waiting = (DirectionNumber, Box<Parcel<Packet>>);
+
 /// Packets that leave later, by when and by their order.
 #[derive(Default)]
 pub(crate) struct Held {
-    packets: BTreeMap<(u64, u64), (DirectionNumber, Box<Parcel<Packet>>)>,
+    packets: BTreeMap<(u64, u64), Waiting>,
     /// How many were ever held.
     number: u64,
 }
@@ -29,7 +32,7 @@ impl Held {
     }
 
     /// The next packet that was held until `now`.
-    fn take(&mut self, now: u64) -> Option<(DirectionNumber, Box<Parcel<Packet>>)> {
+    fn take(&mut self, now: u64) -> Option<Waiting> {
         let first = self.packets.first_entry().filter(|first| first.key().0 <= now)?;
         Some(first.remove())
     }
