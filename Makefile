@@ -77,12 +77,14 @@ bench-paths: ## Hold the planner of paths against its bars, count which of the t
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example header_bars
 	@$(RELEASE)/examples/header_bars $(if $(SMALL),--small)
 
-bench-simulator: ## Hold the simulator against its bars and ns-3
+bench-simulator: ## Hold the simulator against its bars and ns-3, and join a thousand members to an overlay (SMALL=1)
 	@setup/install build bench-simulator
 	$(CARGO) build --release --locked --package plait-simulator-engine --example simulator_bars
 	g++ -std=c++17 -O3 -DNDEBUG -Wall -Wextra simulator/engine/examples/simulator_bars/rival.cc \
 		-lns3-point-to-point -lns3-internet -lns3-network -lns3-core -o $(RELEASE)/examples/ns3_rival
 	@$(RELEASE)/examples/simulator_bars --ns3 $(RELEASE)/examples/ns3_rival
+	$(CARGO) build --release --locked --package plait-simulator-world --example thousand_nodes
+	@$(RELEASE)/examples/thousand_nodes $(if $(SMALL),100)
 
 study-accuracy: build ## Hold links against netem, token buckets and Mininet (root; SMALL=1, RESUME=folder)
 	@setup/install demo test bench
