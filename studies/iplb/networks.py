@@ -64,7 +64,7 @@ def subflows(seed, method, seconds, omitted, ports=4, switches=20, hosts=16):
     text.append(f"paths: {{{chosen}}}")
     text += ["groups: {switch: {kind: router, sysctls: {net.ipv4.fib_multipath_hash_policy: 1}}}", "nodes:"]
     text += [f"  s{switch}: {{groups: [switch]}}" for switch in range(switches)]
-    text += [f"  h{host}: host" for host in range(hosts)]
+    text += [f"  h{host}: {{kind: host, congestion_control: cubic}}" for host in range(hosts)]
     text += ["links:", *(f"  - s{a}-s{b}" for a, b in links), *(f"  - h{host}-s{home}" for host, home in enumerate(homes))]
     every = ", ".join(f"h{host}" for host in range(hosts))
     text += ["run:", f"  - {{at: 0s, on: [{every}], name: subflows, exec: plait subflows --count 8, background: true, "

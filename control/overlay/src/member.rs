@@ -42,7 +42,8 @@ pub struct Config {
     /// delays: with N nodes 2(N−1) messages of 56 bytes and N−1 of 82 + 8(N−1), and as many come in.
     pub interval: Duration,
     /// Probes at most so many others, those that follow in the order of identities, half of them before and half
-    /// after: all of them without it. With k of N the cost is that of k nodes, and each report passes through all.
+    /// after: all of them without it. With k of N the cost is that of k nodes, each report
+    /// passes through all, and each interval one other by lot is told what this node knows, by a digest.
     pub neighbours: Option<usize>,
 }
 

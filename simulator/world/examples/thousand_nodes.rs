@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// From one probe to the next.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Simulated seconds until all are to reach each other: Choice: eight intervals, as a member gives itself at most to settle.
+/// Simulated seconds until all are to reach each other. Choice: eight intervals, as a member gives itself at most to settle.
 const MOST: u64 = 40;
 
 /// Hosts on a random graph of routers whose links differ in their delays.

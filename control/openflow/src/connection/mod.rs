@@ -6,7 +6,7 @@
 //!     └────────────────────────┴───────────► closed, with a reason
 //! ```
 //!
-//! Choice: its hello comes first, for a moment. Both specifications let each side begin at once, and a switch does. Whoever says
+//! Choice: the switch's hello comes first, for a moment. Both specifications let each side begin at once, and a switch does. Whoever says
 //! nothing may only want to know whether somebody listens: Mininet asks by telnet, and takes a hello of 1.3 that it is told
 //! for the beginning of something, for whose rest it then waits without end.
 //!

@@ -65,7 +65,7 @@ impl Member {
     }
 
     /// Somebody told of a node.
-    pub(super) fn meet(&mut self, now: Duration, teller: NodeId, introduced: Introduced) {
+    fn meet(&mut self, now: Duration, teller: NodeId, introduced: Introduced) {
         let Introduced { node, incarnation, revision, locators } = introduced;
         if node == self.config.own || locators.is_empty() {
             return;
@@ -96,7 +96,7 @@ impl Member {
     }
 
     /// Somebody's report, from the reporter or passed on.
-    pub(super) fn hear_report(&mut self, now: Duration, sender: NodeId, report: Report) {
+    fn hear_report(&mut self, now: Duration, sender: NodeId, report: Report) {
         if report.node == self.config.own {
             return;
         }

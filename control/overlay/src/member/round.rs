@@ -55,7 +55,7 @@ impl Member {
     /// Where few are measured, tells one of all others by lot what this node knows: it answers when it knows something else.
     /// Choice: anti-entropy (Demers et al., PODC 1987), so that news reaches N nodes after about log N intervals; along those
     /// that are measured it would take N over their number.
-    pub(super) fn compare_with_anyone(&mut self) {
+    fn compare_with_anyone(&mut self) {
         if self.config.neighbours.is_none_or(|most| most >= self.known.len()) {
             return;
         }
@@ -88,7 +88,7 @@ impl Member {
     }
 
     /// This node's delays, as everyone is told.
-    pub(super) fn tell_delays(&mut self, now: Duration) {
+    fn tell_delays(&mut self, now: Duration) {
         let interval = self.config.interval;
         let mut delays = BTreeMap::new();
         for node in &self.near {
