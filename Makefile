@@ -99,7 +99,7 @@ study-guests: build ## Say what guests cost and carry (root)
 
 study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root but for ONLY=forwarding; SMALL=1, ONLY="recovery subflows")
 	@setup/install demo test bench
-	$(CARGO) build --release --locked --package plait-simulator-engine --example fabric_study
+	$(CARGO) build --release --locked --package plait-simulator-world --example fabric_study
 	@studies/iplb/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/iplb.md)
 
 study-overlay-profile: build ## What sending by each encapsulation costs, stage by stage, here and in a guest (root; SMALL=1)

@@ -7,7 +7,7 @@
 //!                                    ├─► Lsdb ─► Fabric ─► Plan ─► Table ─► Operations
 //!  bytes of FRR's ─► ospf::ApiClient ┘           └─────── Daemon ────────┘      │
 //!                                                                               ▼
-//!  packets of flows, time ─────────────────────────────────► select::Selector, one a prefix ─► list, moment
+//!  what flows sent ────────────────────────────────────────► select::Rearranger ─► flows that move
 //! ```
 //!
 //! In this order:
@@ -23,7 +23,7 @@
 //! 5. [`iplbd()`], [`Iplbd`] – the same as an application of the control runtime, which can be recorded, replayed and
 //!    asked what would be;
 //! 6. [`ospf`] – how a fabric is learnt;
-//! 7. [`select`] – which of a prefix's lists a packet goes by.
+//! 7. [`select`] – which of a prefix's flows is to go by another of its lists.
 //!
 //! Paths begin at the switch that a host is behind. A packet goes to its first relay by the switches' own routing, from one
 //! relay to the next likewise, and from the last one to where it is for.

@@ -72,7 +72,7 @@ int steer(struct __sk_buff *skb)
 		if (reason) {
 			drop_of_path(reason);
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
-				keep_turn(&key, slot, list);
+				keep_turn(&key, slot, list, index);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
 			return reason == PATH_DROP_TOO_BIG && most > stack->length ?
 				       tell_sender(skb, most - stack->length) : DROPPED;

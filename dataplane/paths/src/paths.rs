@@ -7,11 +7,11 @@ use crate::options::{Options, Superpackets, Ways};
 use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
 use ipnet::IpNet;
-use plait_control_paths::Operation;
+use plait_control_paths::{Operation, RelayList};
 use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, release_path};
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::unmapped;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,10 +26,14 @@ const LEAST_MTU: u32 = 1280;
 struct Entry {
     set: u32,
     ways: Ways,
-    /// Where each list's stack stands.
-    stacks: Vec<u32>,
-    /// What was counted there before.
-    before: Vec<ListCount>,
+    stacks: Vec<Placed>,
+}
+
+/// Where a list's stack stands, and what was counted there before.
+#[derive(Clone, Copy)]
+struct Placed {
+    slot: u32,
+    before: ListCount,
 }
 
 /// A device whose packets are steered. All is as it was when this is dropped, but where it was
@@ -119,7 +123,8 @@ impl Paths {
     }
 
     /// Has a prefix go these ways, whole or not at all: each packet meets all of them, or all those before. No way is plain
-    /// routing.
+    /// routing. Flows of lists that were there before stay where they are; others wait, where packets can be
+    /// [held](Self::hold), until nothing of theirs is overtaken.
     ///
     /// # Errors
     /// What tables cannot hold; the kernel's refusal.
@@ -130,27 +135,65 @@ impl Paths {
         }
         let stacks = ways.stacks(prefix, self.options.sources)?;
         self.refuse_narrow(prefix, &stacks)?;
+        let known = self.known_places(prefix, &ways);
+        let missing: Vec<&Stack> =
+            known.iter().zip(&stacks).filter(|(place, _)| place.is_none()).map(|(_, stack)| stack).collect();
         let set = self.sets.take(1).ok_or(Error::Full(prefix))?[0];
-        let Some(slots) = self.stacks.take(stacks.len()) else {
+        let Some(free) = self.stacks.take(missing.len()) else {
             self.sets.give([set]);
             return Err(Error::Full(prefix));
         };
         let cut =
             if stacks.iter().any(|stack| stack.count > 1) { self.forbid_superpackets() } else { Ok(()) };
-        let written = cut.and_then(|()| self.write(prefix, set, &slots, &stacks, &ways));
-        let old = match written {
-            Ok(before) => self.entries.insert(prefix, Entry { set, ways, stacks: slots, before }),
+        let written = cut.and_then(|()| self.place(&free, &missing)).and_then(|placed| {
+            let mut new = placed.into_iter();
+            let stacks: Vec<Placed> =
+                known.into_iter().filter_map(|place| place.or_else(|| new.next())).collect();
+            let slots: Vec<u32> = stacks.iter().map(|placed| placed.slot).collect();
+            self.programs.table(&path_names::SETS)?.set(&set, &ways.set(&slots))?;
+            self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(prefix), &set)?;
+            Ok(Entry { set, ways, stacks })
+        });
+        let entry = match written {
+            Ok(entry) => entry,
             // Nothing leads to what was written.
             Err(error) => {
                 self.sets.give([set]);
-                self.stacks.give(slots);
+                self.stacks.give(free);
                 self.allow_superpackets();
                 return Err(error);
             }
         };
-        self.release_slots(old);
+        let old = self.entries.remove(&prefix);
+        self.release_slots(old, &entry.stacks);
+        self.entries.insert(prefix, entry);
         self.allow_superpackets();
         Ok(())
+    }
+
+    /// Where the stacks of ways stand already, each place once.
+    fn known_places(&self, prefix: IpNet, ways: &Ways) -> Vec<Option<Placed>> {
+        let mut known: Vec<(&RelayList, Placed)> = match self.entries.get(&prefix) {
+            Some(entry) if entry.ways.encapsulation == ways.encapsulation => {
+                entry.ways.lists.iter().zip(entry.stacks.iter().copied()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let place = |list| {
+            let at = known.iter().position(|(known, _)| *known == list)?;
+            Some(known.remove(at).1)
+        };
+        ways.lists.iter().map(place).collect()
+    }
+
+    /// Writes stacks to places that nobody reads.
+    fn place(&self, slots: &[u32], stacks: &[&Stack]) -> Result<Vec<Placed>, Error> {
+        let table = self.programs.table(&path_names::STACKS)?;
+        let place = |(&slot, stack): (&u32, &&Stack)| {
+            table.set(&slot, stack)?;
+            Ok(Placed { slot, before: self.programs.list_count(slot)? })
+        };
+        slots.iter().zip(stacks).map(place).collect()
     }
 
     /// Refuses headers that leave less than the least MTU of IPv6 (RFC 8200 section 5): no sender could be told of it.
@@ -205,37 +248,20 @@ impl Paths {
         self.segments = segments;
     }
 
-    /// Writes stacks and a set, then turns the prefix to it. Returns what was counted where the stacks are.
-    fn write(
-        &self,
-        prefix: IpNet,
-        set: u32,
-        slots: &[u32],
-        stacks: &[Stack],
-        ways: &Ways,
-    ) -> Result<Vec<ListCount>, Error> {
-        let before = slots.iter().map(|slot| self.programs.list_count(*slot)).collect::<Result<_, _>>()?;
-        let table = self.programs.table(&path_names::STACKS)?;
-        for (slot, stack) in slots.iter().zip(stacks) {
-            table.set(slot, stack)?;
-        }
-        self.programs.table(&path_names::SETS)?.set(&set, &ways.set(slots))?;
-        self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(prefix), &set)?;
-        Ok(before)
-    }
-
     fn remove(&mut self, prefix: IpNet) -> Result<(), Error> {
         self.programs.table(&path_names::PREFIXES)?.remove(&prefix_key(prefix))?;
         let old = self.entries.remove(&prefix);
-        self.release_slots(old);
+        self.release_slots(old, &[]);
         self.allow_superpackets();
         Ok(())
     }
 
-    fn release_slots(&mut self, old: Option<Entry>) {
+    /// Gives back what an entry had, but for the stacks that are still read.
+    fn release_slots(&mut self, old: Option<Entry>, still: &[Placed]) {
         if let Some(old) = old {
             self.sets.give([old.set]);
-            self.stacks.give(old.stacks);
+            let is_free = |slot: &u32| !still.iter().any(|placed| placed.slot == *slot);
+            self.stacks.give(old.stacks.iter().map(|placed| placed.slot).filter(is_free));
         }
     }
 
@@ -272,17 +298,27 @@ impl Paths {
     pub fn flows(&self) -> Result<Vec<FlowReport>, Error> {
         let table = self.programs.table(&path_names::FLOWS)?;
         let moves = self.programs.table(&path_names::MOVES)?;
+        // By its stack a flow is known that was not heard of since its prefix got other lists.
+        let mut places = HashMap::new();
+        for (prefix, entry) in &self.entries {
+            places.extend(
+                (0..).zip(&entry.stacks).map(|(list, placed)| (placed.slot, (*prefix, entry.set, list))),
+            );
+        }
         let mut flows = Vec::new();
         for key in table.keys() {
             // It may be gone meanwhile.
             let Some(flow) = table.get(&key)? else { continue };
-            let prefix = self.entries.iter().find(|(_, entry)| entry.set == flow.set);
-            let place = moves.get(&key)?.filter(|place| place >> 32 == u64::from(flow.set));
+            let destination = unmapped(key.destination);
+            let place = places.get(&flow.stack).filter(|(prefix, ..)| prefix.contains(&destination));
+            let set = place.map_or(flow.set, |(_, set, _)| *set);
+            let list = place.map_or(flow.list, |(_, _, list)| *list);
+            let moved = moves.get(&key)?.filter(|place| place >> 32 == u64::from(set));
             flows.push(FlowReport {
                 key,
-                moves: place.map(|place| place as u32).filter(|list| *list != flow.list),
-                prefix: prefix.map(|(prefix, _)| *prefix),
-                list: flow.list,
+                moves: moved.map(|place| place as u32).filter(|moved| *moved != list),
+                prefix: place.map(|(prefix, ..)| *prefix),
+                list,
                 packets: flow.packets,
                 bytes: flow.bytes,
                 heard: Duration::from_nanos(flow.heard),
@@ -298,7 +334,7 @@ impl Paths {
     pub fn counters(&self) -> Result<Vec<ListReport>, Error> {
         let mut reports = Vec::new();
         for (prefix, entry) in &self.entries {
-            for ((relays, slot), before) in entry.ways.lists.iter().zip(&entry.stacks).zip(&entry.before) {
+            for (relays, Placed { slot, before }) in entry.ways.lists.iter().zip(&entry.stacks) {
                 let count = self.programs.list_count(*slot)?;
                 reports.push(ListReport {
                     prefix: *prefix,

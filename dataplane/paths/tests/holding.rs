@@ -2,6 +2,7 @@
 
 mod row;
 
+use plait_control_paths::Operation;
 use plait_dataplane_paths::{Encapsulation, FlowKey, Options, PathDrop, Paths, Selector, Ways};
 use row::{PATIENCE, Row, SHARED};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -126,6 +127,33 @@ fn a_flow_without_gaps_moves_while_its_packets_are_held_and_none_is_lost_or_over
     assert!(longest >= SPREAD || was_silent, "{longest:?}");
     assert_eq!(paths.drops().unwrap(), [].into());
     row.within(0, move || drop(paths));
+}
+
+#[test]
+fn a_flow_whose_list_is_gone_is_held_and_neither_lost_nor_overtaken() {
+    let Some(row) = Row::new(4) else { return };
+    let _relays = row.relays();
+    let mut paths = steered_within(&row, SPREAD);
+    let holder = row.within(0, || paths.hold().unwrap());
+    let (receiver, sender) = row.datagrams();
+    let (begin, is_over) = (Instant::now(), AtomicBool::new(false));
+    let (sent, came) = thread::scope(|scope| {
+        let sending = scope.spawn(|| sends(&sender, begin, &is_over));
+        let receiving = scope.spawn(|| receives(&receiver, begin, &is_over));
+        assert!(eventually(|| list_of(&paths).is_some()));
+        for nodes in [&[1][..], &[], &[1, 2], &[2]] {
+            paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![row.list(nodes)] }).unwrap();
+            thread::sleep(3 * SPREAD);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        (sending.join().unwrap(), receiving.join().unwrap())
+    });
+    assert_eq!(came.iter().map(|of| of.number).collect::<Vec<_>>(), (0..sent).collect::<Vec<_>>());
+    let was_silent = came.windows(2).any(|pair| pair[1].sent - pair[0].sent > SPREAD);
+    let longest = came.iter().map(|of| of.under_way).max().unwrap();
+    assert!(longest >= SPREAD || was_silent, "{longest:?}");
+    assert_eq!(paths.drops().unwrap(), [].into());
+    row.within(0, move || drop((holder, paths)));
 }
 
 #[test]

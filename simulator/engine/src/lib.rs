@@ -55,7 +55,6 @@ pub use fabric::{Kind, LinkIndex, NodeIndex};
 pub use flow::{Arrivals, FlowCounters, FlowIndex, FlowSpec, Relays, Size};
 pub use host::{Datagram, Host, HostIndex, Transmit};
 pub use packet::headers;
-pub use queue::EventQueue;
 pub use reason::{NodeCounters, Reason, Totals};
 pub use selector::{Leaving, Selected, Selector, SelectorIndex};
 pub use simulation::{AddError, LinkState, RouteError, Simulation};

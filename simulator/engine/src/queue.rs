@@ -8,7 +8,7 @@
 /// [`replace_first`](Self::replace_first), one walk down instead of two; a calendar queue saved nothing over that with
 /// the thousand events of a fat-tree, and would have to be tuned to each network.
 #[derive(Debug, Clone, Default)]
-pub struct EventQueue {
+pub(crate) struct EventQueue {
     /// Instant in the upper half, number in the lower, so that one comparison orders both.
     heap: Vec<u128>,
 }
@@ -64,16 +64,6 @@ impl EventQueue {
     /// How many events wait.
     pub fn len(&self) -> usize {
         self.heap.len()
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.heap.capacity() * size_of::<u128>()
     }
 
     /// Puts a key where the root was, and the root's heirs in order.

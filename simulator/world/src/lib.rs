@@ -40,7 +40,7 @@ mod world;
 
 pub use control::ControlReport;
 pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
-pub use paths::{PathsSpec, SteeredInterface};
+pub use paths::{PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
 pub use plait_simulator_engine as engine;
 pub use portable::unportable;
 pub use sample::{LinkRow, Side};

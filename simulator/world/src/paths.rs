@@ -5,14 +5,13 @@
 
 mod steered;
 
-pub use steered::SteeredInterface;
-use steered::{Stacks, Ways};
+pub use steered::{SteeredInterface, SteeredPrefix, SteeredWays};
 
 use crate::build::Cables;
 use crate::world::{World, WorldError};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_dataplane_paths::protocol::Static;
-use plait_dataplane_paths::{Encapsulation, Ways as PrefixWays};
+use plait_dataplane_paths::{Encapsulation, Ways};
 use plait_model_topology::Network;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::network::{NodeIndex as Place, Port, Routing};
@@ -100,7 +99,7 @@ impl World {
     /// Steers what hosts send.
     pub(crate) fn steer(&mut self, paths: &PathsSpec) -> Result<(), WorldError> {
         // Hosts that share what is said to them share their tables.
-        let mut known: HashMap<*const BTreeMap<IpNet, Static>, Arc<Ways>> = HashMap::new();
+        let mut known: HashMap<*const BTreeMap<IpNet, Static>, Arc<SteeredWays>> = HashMap::new();
         for (&node, prefixes) in &paths.hosts {
             let ways = match known.get(&Arc::as_ptr(prefixes)) {
                 Some(ways) => Arc::clone(ways),
@@ -125,21 +124,31 @@ impl World {
     }
 
     /// The ways of prefixes, with their relays' places in the simulation.
-    fn ways(&mut self, prefixes: &BTreeMap<IpNet, Static>, source: IpAddr) -> Result<Ways, WorldError> {
+    fn ways(
+        &mut self,
+        prefixes: &BTreeMap<IpNet, Static>,
+        source: IpAddr,
+    ) -> Result<SteeredWays, WorldError> {
         let mut all = Vec::new();
         for (prefix, said) in prefixes {
             let ways = said.ways();
             // No way at all is plain routing.
             if !ways.lists.is_empty() {
                 let stacks = self.stacks(*prefix, &ways, source)?;
-                all.push((*prefix, ways, stacks));
+                all.push(SteeredPrefix { prefix: *prefix, ways, stacks });
             }
         }
-        Ok(Ways::new(all))
+        Ok(SteeredWays::new(all))
     }
 
     /// The stacks of a prefix's lists, and how long each is.
-    fn stacks(&mut self, prefix: IpNet, ways: &PrefixWays, source: IpAddr) -> Result<Stacks, WorldError> {
+    /// Of each list its relays in the simulation, and the bytes of their headers.
+    fn stacks(
+        &mut self,
+        prefix: IpNet,
+        ways: &Ways,
+        source: IpAddr,
+    ) -> Result<Vec<(StackIndex, u32)>, WorldError> {
         let lengths =
             ways.stacks(prefix, source.into()).map_err(|error| WorldError::new(error.to_string()))?;
         let mut stacks = Vec::with_capacity(lengths.len());

@@ -59,6 +59,24 @@ inline __u32 by_hash(const struct list_set *set, __u32 hash)
 /* In place of a list: the packet goes to the holder. */
 #define HELD PATHS_LISTS
 
+/* Likewise: there is none. */
+#define NO_LIST (PATHS_LISTS + 1)
+
+/* The list by which a flow went, in a set that may be another than it was: where it still is, the flow stays. */
+inline __u32 list_in(const struct list_set *set, __u32 number, const struct flow *known)
+{
+	if (known->set == number)
+		return known->list < set->count ? known->list : NO_LIST;
+#pragma nounroll
+	for (__u32 i = 0; i < PATHS_LISTS; i++) {
+		if (i >= set->count)
+			break;
+		if (set->choices[i & (PATHS_LISTS - 1)].stack == known->stack)
+			return i;
+	}
+	return NO_LIST;
+}
+
 /* Nanoseconds in which another processor has put on the device what it had in hand. */
 #define SETTLED 50000
 
@@ -69,16 +87,17 @@ inline __u32 segments_of(const struct __sk_buff *skb)
 }
 
 /* Holds a flow's packets from now on, if somebody does that. */
-inline __u32 hold(const struct __sk_buff *skb, struct flow *known, __u64 now)
+inline bool hold(const struct __sk_buff *skb, struct flow *known, __u64 now)
 {
 	const struct holder *holder = at(holders, 0);
 
 	if (!holder || !holder->tap)
-		return known->list;
+		return false;
+	known->waits = 0;
 	known->gone = 0;
 	known->held = segments_of(skb);
 	known->holds = now;
-	return HELD;
+	return true;
 }
 
 /* Whether a packet must wait with others of its flow. That ends when all that were held have gone, or nobody lets them go. */
@@ -118,49 +137,71 @@ inline bool goes_on(struct __sk_buff *skb, struct flow *known)
 
 /* A flow that is to move. What it sent before must not be overtaken: it goes when it was silent for as long as paths differ,
  * or when its packets were held for so long. */
-inline __u32 move_to(const struct __sk_buff *skb, __u32 list, __u32 number, struct flow *known)
+inline __u32 move_to(const struct __sk_buff *skb, __u32 list, __u32 stays, struct flow *known)
 {
 	__u64 now;
 
-	/* It moved, or the last packet met lists that are no more. */
-	if (!known || known->set != number || (known->list == list && !known->waits))
+	if (list == stays && !known->waits)
 		return list;
 	now = bpf_ktime_get_ns();
-	if (known->list == list || now - known->heard > steering.spread) {
+	if (list == stays || now - known->heard > steering.spread) {
 		known->waits = 0;
 		return list;
 	}
 	if (!known->waits)
 		known->waits = now;
-	return now - known->waits > steering.patience ? hold(skb, known, now) : known->list;
+	return now - known->waits > steering.patience && hold(skb, known, now) ? HELD : stays;
 }
 
-/* The list of a flow. One that is known stays where it is, as long as its set does. */
+/* Whether a packet must wait because its flow's list is no more, and what went by it is still under way. */
+inline bool is_to_wait(const struct __sk_buff *skb, struct flow *known)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	known->waits = 0;
+	return now - known->heard <= steering.spread && hold(skb, known, now);
+}
+
+/* The list of a flow that goes by none. */
+inline __u32 fresh_list(struct list_set *set, __u32 hash)
+{
+	if (set->selector == SELECTOR_ROUND_ROBIN)
+		return __sync_fetch_and_add(&set->turns, 1) % set->count;
+	return by_hash(set, hash);
+}
+
+/* The list of a flow. One that is known stays where it is, as long as its prefix has that list. */
 inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *set, const struct flow_key *key,
 			 struct flow *known, __u32 hash)
 {
 	bool was_held = goes_on(skb, known);
+	__u32 stays, to = NO_LIST;
 	const __u64 *moved;
 
 	if (!was_held && is_held(skb, known))
 		return HELD;
-	switch (set->selector) {
-	case SELECTOR_ROUND_ROBIN:
-		if (known && known->set == number && known->list < set->count)
-			return known->list;
-		return __sync_fetch_and_add(&set->turns, 1) % set->count;
-	case SELECTOR_FLOW_BASED:
+	if (set->selector == SELECTOR_FLOW_BASED) {
 		moved = bpf_map_lookup_elem(&moves, key);
 		if (moved && *moved >> 32 == number && (__u32)*moved < set->count)
-			return was_held ? *moved : move_to(skb, *moved, number, known);
+			to = *moved;
 	}
-	return by_hash(set, hash);
+	stays = known ? list_in(set, number, known) : NO_LIST;
+	if (stays == NO_LIST) {
+		if (known && !was_held && is_to_wait(skb, known))
+			return HELD;
+		return to == NO_LIST ? fresh_list(set, hash) : to;
+	}
+	if (to == NO_LIST)
+		return stays;
+	return was_held ? to : move_to(skb, to, stays, known);
 }
 
 /* Counts a packet of a flow and of its list. */
 inline void count_flow(const struct flow_key *key, struct flow *known, __u32 number, __u32 list, __u32 stack, __u32 bytes)
 {
-	struct flow fresh = { .packets = 1, .bytes = bytes, .heard = bpf_ktime_get_ns(), .set = number, .list = list };
+	struct flow fresh = {
+		.packets = 1, .bytes = bytes, .heard = bpf_ktime_get_ns(), .set = number, .list = list, .stack = stack,
+	};
 	struct list_count *count = at(list_counts, stack);
 
 	if (count) {
@@ -176,12 +217,13 @@ inline void count_flow(const struct flow_key *key, struct flow *known, __u32 num
 	known->heard = fresh.heard;
 	known->set = number;
 	known->list = list;
+	known->stack = stack;
 }
 
 /* Remembers the list of a flow of which nothing went yet: what was refused took its turn. */
-inline void keep_turn(const struct flow_key *key, __u32 number, __u32 list)
+inline void keep_turn(const struct flow_key *key, __u32 number, __u32 list, __u32 stack)
 {
-	struct flow fresh = { .heard = bpf_ktime_get_ns(), .set = number, .list = list };
+	struct flow fresh = { .heard = bpf_ktime_get_ns(), .set = number, .list = list, .stack = stack };
 
 	bpf_map_update_elem(&flows, key, &fresh, BPF_ANY);
 }

@@ -139,6 +139,39 @@ fn each_selector_gives_flows_their_lists_and_counts_them() {
     }
 }
 
+#[test]
+fn a_flow_stays_by_its_list_whatever_else_its_prefix_gets() {
+    for (family, selector) in Family::ALL
+        .into_iter()
+        .flat_map(|family| [selector::HASH, selector::ROUND_ROBIN].map(|selector| (family, selector)))
+    {
+        let Some(programs) = programs() else { return };
+        let lists = [1, 2, 3, 4].map(|count| stack(family, count, encapsulation::GRE));
+        let relays = |packet: &[u8]| {
+            let ran = programs.run(PathProgram::Steer, &frame(packet)).unwrap();
+            (ran.packet.len() - packet.len() - 14) / (family.header() + 4)
+        };
+        let flows: Vec<_> = (0..32).map(|port| packet(far(family), 6000 + port, 10, 0)).collect();
+        let mut set = put(&programs, prefix(family), 1, selector, &lists);
+        let before: Vec<_> = flows.iter().map(|flow| relays(flow)).collect();
+        // The same stacks in another order, without the first of them, in a set of their own.
+        set.choices.swap(0, 3);
+        (1..).zip(&mut set.choices[..3]).for_each(|(below, choice)| choice.below = below);
+        (set.count, set.weights) = (3, 3);
+        programs.table(&path_names::SETS).unwrap().set(&2, &set).unwrap();
+        programs.table(&path_names::PREFIXES).unwrap().set(&prefix(family), &2).unwrap();
+        let mut left = 0;
+        for (flow, before) in flows.iter().zip(before) {
+            let after = relays(flow);
+            assert!(after == before || before == 1, "{selector}: from {before} relays to {after}");
+            assert_ne!(after, 1);
+            left += usize::from(before == 1);
+            assert_eq!(relays(flow), after);
+        }
+        assert!(left > 0, "no flow had to leave");
+    }
+}
+
 /// An address in the third of three prefixes, or in none.
 fn third(family: Family, third: u8, last: u8) -> IpAddr {
     match family {

@@ -82,6 +82,7 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::super::mapped;
+    use super::super::tables::FlowPlace;
     use super::*;
 
     fn key(number: u8) -> FlowKey {
@@ -92,7 +93,8 @@ mod tests {
     #[test]
     fn the_flow_that_was_silent_for_longest_makes_room() {
         let mut flows = Flows::new(3);
-        let flow = |heard| Flow::heard(1, 100, heard, 1, 0);
+        let place = FlowPlace { set: 1, list: 0, stack: 0 };
+        let flow = |heard| Flow::heard(1, 100, heard, place);
         for number in 1..=3 {
             flows.insert(key(number), flow(number.into()));
         }

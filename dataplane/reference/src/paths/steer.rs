@@ -7,11 +7,12 @@
 //! Of packets it sees what decides: the flow, and how long they are. [`pushed`](super::pushed) writes the bytes.
 //!
 //! A flow that is to move and has no gap waits for one, and when it has waited for long enough its packets are held until what
-//! it sent before has arrived whichever way it went.
+//! it sent before has arrived whichever way it went. One whose list is no more waits for no gap; one whose list is still there
+//! stays, whatever else its prefix gets.
 
 use super::flows::Flows;
 use super::prefixes::Prefixes;
-use super::tables::{Flow, FlowKey, ListCount, ListSet, PathDrop, selector};
+use super::tables::{Flow, FlowKey, FlowPlace, ListCount, ListSet, PathDrop, selector};
 use super::{chosen, hash_of};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -88,16 +89,17 @@ impl Steer {
         let (list, at) = self.list_of(slot, set, key, now);
         let stack = set.choices[list as usize].stack;
         let Some(&length) = tables.stacks.get(&stack) else { return Ok(plain) };
+        let place = FlowPlace { set: slot, list, stack };
         if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
             *self.drops.entry(PathDrop::TooBig).or_default() += 1;
             let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
             if set.selector == selector::ROUND_ROBIN && !is_known {
                 // What was refused took its turn.
-                self.flows.insert(*key, Flow::heard(0, 0, now, slot, list));
+                self.flows.insert(*key, Flow::heard(0, 0, now, place));
             }
             return Err(PathDrop::TooBig);
         }
-        self.count(key, bytes, slot, list, stack, at);
+        self.count(key, bytes, place, at);
         Ok(Steered { stack: (length > 0).then_some(stack), at })
     }
 
@@ -112,58 +114,74 @@ impl Steer {
         Some(*place as u32).filter(|list| *list != flow.list)
     }
 
-    /// The list of a flow, and when its packet goes. One that is known stays where it is, as long as its set does.
+    /// The list of a flow, and when its packet goes. One that is known stays by its list as long as the prefix has it.
     fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, now: u64) -> (u32, u64) {
-        let known = self.flows.get_mut(key).filter(|flow| flow.set == slot);
-        match set.selector {
-            selector::ROUND_ROBIN => {
-                if let Some(known) = known.filter(|known| known.list < set.count) {
-                    return (known.list, now);
+        let Self { spread, patience, turns, flows, moves, .. } = self;
+        let is_valid = |place: &u64| *place >> 32 == u64::from(slot) && (*place as u32) < set.count;
+        let moved = moves.get(key).copied().filter(|_| set.selector == selector::FLOW_BASED).filter(is_valid);
+        let moved = moved.map(|place| place as u32);
+        let mut another = || moved.unwrap_or_else(|| fresh(slot, set, key, turns));
+        let Some(known) = flows.get_mut(key) else { return (another(), now) };
+        let until = known.holds.saturating_add(*spread);
+        match known.list_in(slot, set) {
+            // By the list that they were held for, though it may be to move again.
+            Some(list) if known.holds > 0 && now < until => (list, until),
+            Some(list) => match moved.filter(|to| *to != list) {
+                Some(to) => moved_to(known, [list, to], *spread, *patience, now),
+                None => {
+                    (known.waits, known.holds) = (0, 0);
+                    (list, now)
                 }
-                let turns = self.turns.entry(slot).or_insert(set.turns);
-                let turn = *turns;
-                *turns = turns.wrapping_add(1);
-                return (turn % set.count, now);
+            },
+            None => {
+                // Its list is no more, and it cannot wait for a gap.
+                let last = known.heard.max(1);
+                let must_wait = patience.is_some() && now.saturating_sub(last) <= *spread;
+                known.waits = 0;
+                known.holds = if must_wait { now.max(last) } else { 0 };
+                (another(), if must_wait { known.holds.saturating_add(*spread) } else { now })
             }
-            selector::FLOW_BASED => {
-                let moved = self.moves.get(key).copied();
-                let is_valid = |place: &u64| *place >> 32 == u64::from(slot) && (*place as u32) < set.count;
-                if let Some(to) = moved.filter(is_valid).map(|place| place as u32) {
-                    return known
-                        .map_or((to, now), |known| moved_to(known, to, self.spread, self.patience, now));
-                }
-            }
-            _ => {}
         }
-        (chosen(set, hash_of(key)) as u32, now)
     }
 
-    fn count(&mut self, key: &FlowKey, bytes: u32, set: u32, list: u32, stack: u32, now: u64) {
+    fn count(&mut self, key: &FlowKey, bytes: u32, place: FlowPlace, now: u64) {
         let bytes = u64::from(bytes);
-        let count = self.counts.entry(stack).or_insert(ListCount { packets: 0, bytes: 0 });
+        let count = self.counts.entry(place.stack).or_insert(ListCount { packets: 0, bytes: 0 });
         count.packets += 1;
         count.bytes += bytes;
         match self.flows.get_mut(key) {
             Some(known) => {
                 known.packets += 1;
                 known.bytes += bytes;
-                (known.heard, known.set, known.list) = (now, set, list);
+                (known.heard, known.set, known.list, known.stack) = (now, place.set, place.list, place.stack);
             }
-            None => self.flows.insert(*key, Flow::heard(1, bytes, now, set, list)),
+            None => self.flows.insert(*key, Flow::heard(1, bytes, now, place)),
         }
     }
 }
 
+/// The list of a flow that goes by none.
+fn fresh(slot: u32, set: &ListSet, key: &FlowKey, turns: &mut HashMap<u32, u32>) -> u32 {
+    if set.selector == selector::ROUND_ROBIN {
+        let turns = turns.entry(slot).or_insert(set.turns);
+        let turn = *turns;
+        *turns = turns.wrapping_add(1);
+        return turn % set.count;
+    }
+    chosen(set, hash_of(key)) as u32
+}
+
 /// The list of a flow that is to go by another one, and when its packet goes. What it sent before must not be overtaken: it
 /// moves when it was silent for as long as paths differ, or when its packets were held for so long.
-fn moved_to(known: &mut Flow, to: u32, spread: u64, patience: Option<u64>, now: u64) -> (u32, u64) {
-    let until = known.holds.saturating_add(spread);
-    if known.holds > 0 && now < until {
-        // By the list that they were held for, though it may be to move again.
-        return (known.list, until);
-    }
+fn moved_to(
+    known: &mut Flow,
+    [from, to]: [u32; 2],
+    spread: u64,
+    patience: Option<u64>,
+    now: u64,
+) -> (u32, u64) {
     known.holds = 0;
-    if known.list == to || now.saturating_sub(known.heard) > spread {
+    if now.saturating_sub(known.heard) > spread {
         known.waits = 0;
         return (to, now);
     }
@@ -175,6 +193,6 @@ fn moved_to(known: &mut Flow, to: u32, spread: u64, patience: Option<u64>, now: 
             (known.waits, known.holds) = (0, now);
             (to, now.saturating_add(spread))
         }
-        None => (known.list, now),
+        None => (from, now),
     }
 }

@@ -88,6 +88,10 @@ tables! {
         pub set: u32,
         /// Its list, counted from nought.
         pub list: u32,
+        /// The list's stack: by it a list is known again in another set.
+        pub stack: u32,
+        /// Nothing: what follows begins at eight bytes.
+        pub spare: u32,
         /// Since when it is to go by another list, on that clock; nought when it is not.
         pub waits: u64,
         /// Since when its packets are held; nought when they are not.
@@ -207,10 +211,30 @@ reasons! {
     }
 }
 
+/// By what a flow goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowPlace {
+    /// The set.
+    pub set: u32,
+    /// The list in it.
+    pub list: u32,
+    /// The list's stack.
+    pub stack: u32,
+}
+
 impl Flow {
-    /// A flow that goes by a list of a set and was heard of just now, with so many packets and bytes.
-    pub fn heard(packets: u64, bytes: u64, heard: u64, set: u32, list: u32) -> Self {
-        Self { packets, bytes, heard, set, list, waits: 0, holds: 0, held: 0, gone: 0 }
+    /// A flow that goes by a place and was heard of just now, with so many packets and bytes.
+    pub fn heard(packets: u64, bytes: u64, heard: u64, FlowPlace { set, list, stack }: FlowPlace) -> Self {
+        Self { packets, bytes, heard, set, list, stack, spare: 0, waits: 0, holds: 0, held: 0, gone: 0 }
+    }
+
+    /// The list by which it went, in a set that may be another than it was: none where it is not in there.
+    pub fn list_in(&self, number: u32, set: &ListSet) -> Option<u32> {
+        if self.set == number {
+            return Some(self.list).filter(|list| *list < set.count);
+        }
+        let choices = &set.choices[..set.count.min(size::LISTS) as usize];
+        choices.iter().position(|choice| choice.stack == self.stack).map(|list| list as u32)
     }
 }
 

@@ -40,8 +40,8 @@ pub fn compare(program: &str, packets: u32) -> Compared {
     let (builder, hosts) = fat_tree(1, 8, &wire);
     let mut simulation = builder.build().expect("a fat-tree can be built");
     let network = describe(&simulation, &hosts);
-    let mut flows = format!("{}\n", crate::pairs(&hosts).count());
-    for (number, (from, to, port)) in crate::pairs(&hosts).enumerate() {
+    let mut flows = format!("{}\n", crate::LOADS[0].pairs(&hosts).count());
+    for (number, (from, to, port)) in crate::LOADS[0].pairs(&hosts).enumerate() {
         // Each has a port of its own at its receiver, too, so that ns-3 finds its socket by it.
         let ports = [port, 20_000 + number as u16];
         let start = APART * number as u64;

@@ -3,9 +3,7 @@
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
-use plait_dataplane_paths::{
-    FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways as PrefixWays,
-};
+use plait_dataplane_paths::{FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways};
 use plait_dataplane_reference::paths::tables::{Flow, ListCount, PrefixKey};
 use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, mapped};
 use plait_model_wire::number::protocol;
@@ -17,12 +15,20 @@ use std::time::Duration;
 /// Flows that are known. Choice: as many as the testbed's tables have room for.
 const FLOWS: usize = 65_536;
 
-/// Of each list of a prefix the place of its relays in the simulation, and the bytes of its headers.
-pub(super) type Stacks = Vec<(StackIndex, u32)>;
+/// A prefix and by which ways it goes.
+#[derive(Debug, Clone)]
+pub struct SteeredPrefix {
+    /// What is for it is steered.
+    pub prefix: IpNet,
+    /// Its lists, and which of them a flow goes by.
+    pub ways: Ways,
+    /// Of each list, its relays in the simulation and the bytes of their headers.
+    pub stacks: Vec<(StackIndex, u32)>,
+}
 
 /// By which ways prefixes go: what interfaces that steer alike share.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub struct SteeredWays {
     tables: Arc<SteerTables>,
     /// A prefix's place is the number of its set.
     prefixes: Vec<Prefix>,
@@ -38,12 +44,12 @@ struct Prefix {
     stacks: Vec<u32>,
 }
 
-impl Ways {
-    /// Of prefixes, each with its ways and their stacks.
-    pub fn new(all: Vec<(IpNet, PrefixWays, Stacks)>) -> Self {
+impl SteeredWays {
+    /// Of all these prefixes.
+    pub fn new(all: Vec<SteeredPrefix>) -> Self {
         let mut tables = SteerTables::default();
         let (mut prefixes, mut relays) = (Vec::new(), Vec::new());
-        for (set, (prefix, ways, lists)) in (0..).zip(all) {
+        for (set, SteeredPrefix { prefix, ways, stacks: lists }) in (0..).zip(all) {
             let first = relays.len() as u32;
             let stacks: Vec<u32> = (first..).take(lists.len()).collect();
             relays.extend(lists.iter().map(|(relays, _)| *relays));
@@ -65,7 +71,7 @@ impl Ways {
 /// An interface whose packets are steered: what the program on the device and its agent are in a testbed.
 #[derive(Debug)]
 pub struct SteeredInterface {
-    ways: Arc<Ways>,
+    ways: Arc<SteeredWays>,
     steer: Steer,
     rearranger: Rearranger<FlowKey>,
     /// When flows are looked at next; never where none is moved.
@@ -74,7 +80,8 @@ pub struct SteeredInterface {
 }
 
 impl SteeredInterface {
-    pub(super) fn new(ways: Arc<Ways>, spread: Duration, now: Duration) -> Self {
+    /// By these ways. A flow that moves must have been silent for the spread; what is sent begins `now`.
+    pub fn new(ways: Arc<SteeredWays>, spread: Duration, now: Duration) -> Self {
         let spread = spread.as_nanos().try_into().unwrap_or(u64::MAX);
         let mut steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
         steer.patience = Rearrangement::default().patience.as_nanos().try_into().ok();

@@ -9,21 +9,27 @@
 #![allow(clippy::print_stdout)]
 
 mod fabric;
-mod hosts;
 
 use fabric::{Known, Plan};
-use hosts::{Counted, FRAME, Flow, PORT, Station};
-use plait_control_paths::select::{Policy, Rearrangement, Selector, SelectorConfig};
+use plait_dataplane_paths::{Encapsulation, Selector, Ways};
 use plait_model_quantity::Bandwidth;
 use plait_model_topology::random::SplitMix64;
 use plait_model_traffic::{Pattern, Rates};
-use plait_simulator_engine::sweep;
+use plait_simulator_world::engine::{FlowSpec, Size, sweep};
+use plait_simulator_world::{SteeredInterface, SteeredPrefix, SteeredWays};
+use std::sync::Arc;
 use std::time::Duration;
 
+/// Bytes of UDP payload, as the thesis has them.
+const PAYLOAD: u32 = 1024;
+/// Bytes of the frame around them: the headers of UDP, IP and Ethernet.
+const FRAME: u64 = PAYLOAD as u64 + 8 + 20 + 14;
+/// Bytes of IP and GRE that one relay takes.
+const GRE: u32 = 24;
 /// Flows of a host, as the thesis has them.
 const FLOWS: usize = 20;
 /// What a host sends: as much as its link carries with one GRE header around each packet.
-const RATE: u64 = 8_000_000 * FRAME as u64 / (FRAME as u64 + 24);
+const RATE: u64 = 8_000_000 * FRAME / (FRAME + GRE as u64);
 /// What queues on a path can differ in: five full ones, and some.
 const SPREAD: Duration = Duration::from_millis(550);
 
@@ -44,11 +50,11 @@ impl Method {
     const ALL: [(Self, &str); 4] =
         [(Self::Tree, "tree"), (Self::Ecmp, "ecmp"), (Self::Hash, "hash"), (Self::FlowBased, "flow-based")];
 
-    fn policy(self) -> Option<Policy> {
+    fn selector(self) -> Option<Selector> {
         match self {
             Self::Tree | Self::Ecmp => None,
-            Self::Hash => Some(Policy::Hash),
-            Self::FlowBased => Some(Policy::FlowBased(Rearrangement::default())),
+            Self::Hash => Some(Selector::Hash),
+            Self::FlowBased => Some(Selector::FlowBased),
         }
     }
 }
@@ -64,44 +70,64 @@ struct Cell {
     times: [Duration; 2],
 }
 
+/// What counts.
+#[derive(Default)]
+struct Counted {
+    sent: u64,
+    received: u64,
+    /// Datagrams that came after one that was sent later.
+    reordered: u64,
+    /// Flows that were moved.
+    moved: u64,
+}
+
 fn run(plan: &Plan, cell: &Cell) -> Counted {
     // The same seed draws the same pairs, rates and phases for every method.
     let mut random = SplitMix64::new(cell.seed);
     let pairs = cell.pattern.round(plan.hosts(), &mut random).expect("a pattern");
     let (mut simulation, nodes) = plan.build(cell.seed, cell.method);
     let mut known = Known::new();
-    let mut indices = Vec::new();
+    let (mut before, mut counted, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
     for (host, node) in nodes.iter().enumerate() {
         let peer = pairs.iter().find(|pair| pair.0 == host).map_or(host, |pair| pair.1);
+        let [address, far] = [host, peer].map(|host| plan.address(host));
         let rates = cell.rates.share(Bandwidth::from_bits_per_second(RATE), FLOWS, &mut random);
-        let flow = |(number, rate): (usize, Bandwidth)| {
-            let gap = FRAME as u64 * 8 * 1_000_000_000 / rate.bits_per_second().max(1);
-            let next = Duration::from_nanos(random.draw() % gap.max(1));
-            Flow { port: 10_000 + number as u16, gap: Duration::from_nanos(gap), next, sent: 0 }
-        };
-        let flows = rates.into_iter().enumerate().map(flow).collect();
-        let mut station = Station::new([plan.address(host), plan.address(peer)], flows, cell.times);
-        let lists = plan.lists(&mut simulation, host, peer, &mut known);
-        if let Some(policy) = cell.method.policy()
+        for (number, rate) in (0..).zip(rates) {
+            let gap = FRAME * 8 * 1_000_000_000 / rate.bits_per_second().max(1);
+            let phase = random.draw() % gap.max(1);
+            // What counts is a flow of its own: to the network it is the same.
+            let begin = cell.times[0].as_nanos() as u64;
+            let first = phase + begin.saturating_sub(phase).next_multiple_of(gap.max(1));
+            let [start, from] = [phase, first].map(Duration::from_nanos);
+            let constant = FlowSpec::constant(address, far, [10_000 + number, 5000], rate);
+            for (start, stop, list) in [(start, from, &mut before), (from, cell.times[1], &mut counted)] {
+                let size = Size::Constant(PAYLOAD);
+                let flow = FlowSpec { size, start, stop: Some(stop), ..constant.clone() };
+                list.push(simulation.add_flow(&flow).expect("every host has its address"));
+            }
+        }
+        let (lists, stacks) = plan.lists(&mut simulation, host, peer, &mut known);
+        if let Some(selector) = cell.method.selector()
             && !lists.is_empty()
         {
-            let salt = random.draw();
-            let config = SelectorConfig { spread: SPREAD, salt, ..SelectorConfig::new(policy) };
-            station.selector = Some(Selector::new(config, lists.len(), Duration::ZERO));
-            station.lists = lists;
+            let stacks = stacks.into_iter().map(|stack| (stack, GRE)).collect();
+            let ways = Ways { lists, encapsulation: Encapsulation::Gre, selector };
+            let ways = Arc::new(SteeredWays::new(vec![SteeredPrefix { prefix: far.into(), ways, stacks }]));
+            let steered = SteeredInterface::new(ways, SPREAD, Duration::ZERO);
+            selectors.push(simulation.add_selector(*node, 0, Box::new(steered)));
         }
-        indices.push(simulation.add_host(*node, PORT, Box::new(station)).expect("a free port"));
     }
     simulation.run_until(cell.times[1] + Duration::from_secs(3));
     let mut sum = Counted::default();
-    for index in indices {
-        let of = simulation.host::<Station>(index).expect("a station").counted;
-        sum.sent += of.sent;
-        sum.received += of.received;
-        sum.reordered += of.reordered;
-        sum.moved += of.moved;
-        sum.held += of.held;
+    for flow in &counted {
+        let seen = simulation.flow_counters(*flow);
+        sum.sent += seen.sent;
+        sum.received += seen.received;
     }
+    sum.reordered = before.iter().chain(&counted).map(|flow| simulation.flow_counters(*flow).reordered).sum();
+    let moved =
+        |selector| simulation.selector::<SteeredInterface>(selector).map_or(0, SteeredInterface::moved);
+    sum.moved = selectors.into_iter().map(moved).sum();
     sum
 }
 
@@ -139,8 +165,8 @@ fn main() {
         let rates = RATES.iter().find(|(rates, _)| *rates == cell.rates).map_or("", |(_, name)| name);
         println!(
             "{{\"k\": {k}, \"pattern\": \"{}\", \"rates\": \"{rates}\", \"method\": \"{method}\", \"seed\": {}, \"sent\": {}, \
-             \"received\": {}, \"reordered\": {}, \"moved\": {}, \"held\": {}}}",
-            cell.pattern, cell.seed, of.sent, of.received, of.reordered, of.moved, of.held,
+             \"received\": {}, \"reordered\": {}, \"moved\": {}}}",
+            cell.pattern, cell.seed, of.sent, of.received, of.reordered, of.moved,
         );
     }
 }

@@ -1,9 +1,9 @@
 //! A fat-tree of real switches and hosts, and the relays that name its paths.
 
 use crate::Method;
-use plait_control_paths::{AnyHash, Fabric, FatTree};
+use plait_control_paths::{AnyHash, Fabric, FatTree, RelayList};
 use plait_model_link::{Conditions, ConditionsSpec};
-use plait_simulator_engine::{
+use plait_simulator_world::engine::{
     Builder, Encapsulation, Kind, LinkSpec, NodeIndex, Relays, Simulation, StackIndex,
 };
 use std::collections::BTreeMap;
@@ -98,31 +98,33 @@ impl Plan {
         (builder.build().expect("a fat-tree can be built"), hosts)
     }
 
-    /// The lists of relays from one host to another: none below one edge switch, where there is one path.
-    pub fn lists(
-        &self,
-        simulation: &mut Simulation,
-        from: usize,
-        to: usize,
-        known: &mut Known,
-    ) -> Vec<StackIndex> {
+    /// The lists of relays from one host to another, and their places in a simulation: none below one edge switch, where
+    /// there is one path.
+    pub fn lists(&self, simulation: &mut Simulation, from: usize, to: usize, known: &mut Known) -> Lists {
         let ends = (self.edge(from), self.edge(to));
         if ends.0 == ends.1 {
-            return Vec::new();
+            return Lists::default();
         }
         let lists = known.entry(ends).or_insert_with(|| {
             let mut forwarding = AnyHash::new(self.fabric.graph());
             let paths = self.tree.paths(&self.fabric, ends.0, ends.1, &mut forwarding).unwrap_or_default();
-            let relay = |relay: usize| Relays {
-                encapsulation: Encapsulation::Gre,
-                source: SHARED.into(),
-                relays: vec![self.fabric.switches()[relay].id.into()],
+            let mut list = |relay: usize| {
+                let relays: RelayList = vec![self.fabric.switches()[relay].id.into()];
+                let stack = Relays {
+                    encapsulation: Encapsulation::Gre,
+                    source: SHARED.into(),
+                    relays: relays.clone(),
+                };
+                (relays, simulation.add_relays(&stack).expect("a relay"))
             };
-            paths.into_iter().map(|(_, at)| simulation.add_relays(&relay(at)).expect("a relay")).collect()
+            paths.into_iter().map(|(_, at)| list(at)).unzip()
         });
         lists.clone()
     }
 }
 
+/// Lists of relays, and their places in a simulation.
+pub type Lists = (Vec<RelayList>, Vec<StackIndex>);
+
 /// Lists by the edge switches of both ends.
-pub type Known = BTreeMap<(usize, usize), Vec<StackIndex>>;
+pub type Known = BTreeMap<(usize, usize), Lists>;
