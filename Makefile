@@ -69,13 +69,14 @@ bench-controller: build ## Hold the controller against a null responder and othe
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1) $(CONTROLLERS) \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 
-bench-paths: ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, and say what headers cost (root; SMALL=1)
+bench-paths: ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, say what headers cost, and bench the simulator (root; SMALL=1)
 	@setup/install build
 	$(CARGO) build --release --locked --package plait-control-paths --example paths_bars --example paths_deviation
 	@$(RELEASE)/examples/paths_bars
 	@$(RELEASE)/examples/paths_deviation
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example header_bars
 	@$(RELEASE)/examples/header_bars $(if $(SMALL),--small)
+	@$(MAKE) --no-print-directory bench-simulator SMALL=$(SMALL)
 
 bench-simulator: ## Hold the simulator against its bars and ns-3, and join a thousand members to an overlay (SMALL=1)
 	@setup/install build bench-simulator

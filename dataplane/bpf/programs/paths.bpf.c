@@ -37,10 +37,12 @@ int steer(struct __sk_buff *skb)
 	struct prefix_key prefix ON_STACK;
 	struct packet packet ON_STACK;
 	struct flow_key key ON_STACK;
+	const struct list_choice *choice;
 	const struct stack *stack;
+	struct flow_place place;
 	struct list_set *set;
 	struct flow *known;
-	__u32 *number, slot, hash, list, index, most, bytes = skb->len;
+	__u32 *number, slot, hash, list, most, bytes = skb->len;
 	int reason;
 
 	/* What has its stack already goes on with it. */
@@ -62,23 +64,24 @@ int steer(struct __sk_buff *skb)
 	list = choose_list(skb, slot, set, &key, known, hash);
 	if (list == HELD)
 		return known ? to_holder(skb, known) : DROPPED;
-	index = set->choices[list & (PATHS_LISTS - 1)].stack;
-	stack = at(stacks, index);
+	choice = &set->choices[list & (PATHS_LISTS - 1)];
+	stack = at(stacks, choice->stack);
 	if (!stack)
 		return NEXT;
+	place = (struct flow_place){ .set = slot, .list = list, .name = choice->name };
 	if (stack->count) {
 		most = longest(skb);
 		reason = push_stack(skb, stack, &packet, hash, most);
 		if (reason) {
 			drop_of_path(reason);
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
-				keep_turn(&key, slot, list, index);
+				keep_turn(&key, &place);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
 			return reason == PATH_DROP_TOO_BIG && most > stack->length ?
 				       tell_sender(skb, most - stack->length) : DROPPED;
 		}
 	}
-	count_flow(&key, known, slot, list, index, bytes);
+	count_flow(&key, known, &place, choice->stack, bytes);
 	return NEXT;
 }
 

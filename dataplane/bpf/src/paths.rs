@@ -4,7 +4,7 @@ use crate::attachment::{Attachment, put_first, put_last, succeed, take_off};
 use crate::clsact::Side;
 use crate::object;
 use crate::programs::{Error, Ran};
-use crate::table::{Table, TableName};
+use crate::table::{Table, TableName, path_names};
 use libbpf_rs::{MapCore, MapFlags, Object};
 use plait_dataplane_reference::paths::tables::{ListCount, PathDrop, Steering};
 use std::collections::BTreeMap;
@@ -92,18 +92,29 @@ pub struct PathPrograms {
 }
 
 impl PathPrograms {
-    /// Loads the programs.
+    /// Loads the programs. The table of flows is the one that a former life kept at a path, as large as it is there; where
+    /// there is none, a new one is kept there.
     ///
     /// # Errors
-    /// The kernel refuses: no permission, too old, or no room.
-    pub fn load(steering: &Steering, sizes: PathSizes) -> Result<Self, Error> {
+    /// The kernel refuses: no permission, too old, or no room; the path cannot be.
+    pub fn load(steering: &Steering, sizes: PathSizes, flows: Option<&Path>) -> Result<Self, Error> {
         let mut open = object::open(OBJECT, "paths", "steering", steering.as_bytes())?;
+        let kept = flows.filter(|path| path.exists());
         for mut map in open.maps_mut() {
             if let Some(entries) = map.name().to_str().and_then(|name| sizes.of(name)) {
                 map.set_max_entries(entries)?;
             }
+            if map.name() == path_names::FLOWS.name
+                && let Some(path) = kept
+            {
+                map.reuse_pinned_map(path)?;
+            }
         }
-        Ok(Self { object: open.load()? })
+        let object = open.load()?;
+        if let (Some(path), None) = (flows, kept) {
+            object::map(&object, path_names::FLOWS.name)?.pin(path)?;
+        }
+        Ok(Self { object })
     }
 
     /// Puts a program on a device, behind those that are there; a border before them, since a relay takes off what it looks

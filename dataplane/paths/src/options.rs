@@ -7,7 +7,7 @@ use plait_control_paths::RelayList;
 use plait_control_paths::select::Rearrangement;
 use plait_dataplane_bpf::PathSizes;
 use plait_dataplane_reference::paths::tables::{ListChoice, ListSet, Stack, selector, size};
-use plait_dataplane_reference::paths::{Family, has_list};
+use plait_dataplane_reference::paths::{Family, has_list, mapped};
 use plait_dataplane_reference::tables::encapsulation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -161,15 +161,23 @@ impl Ways {
 
     /// The set of all lists, whose stacks stand at these places.
     pub fn set(&self, stacks: &[u32]) -> ListSet {
-        let mut choices = [ListChoice { below: 0, stack: 0 }; size::LISTS as usize];
+        let mut choices = [ListChoice { below: 0, stack: 0, name: 0 }; size::LISTS as usize];
         let mut weights = 0;
-        for ((&stack, weight), choice) in
-            stacks.iter().zip(self.selector.weights(stacks.len())).zip(&mut choices)
-        {
+        let lists = stacks.iter().zip(&self.lists).zip(self.selector.weights(stacks.len()));
+        for (((&stack, list), weight), choice) in lists.zip(&mut choices) {
             weights += weight;
-            *choice = ListChoice { below: weights, stack };
+            *choice = ListChoice { below: weights, stack, name: self.name(list) };
         }
         ListSet { count: stacks.len() as u32, selector: self.selector.number(), weights, turns: 0, choices }
+    }
+
+    /// What one of the lists is known by: FNV-1a of its type and relays. Plain routing has no type.
+    pub(crate) fn name(&self, list: &RelayList) -> u32 {
+        let kind = (!list.is_empty()).then(|| self.encapsulation.number() as u8);
+        let relays = list.iter().flat_map(|relay| mapped(*relay));
+        kind.into_iter()
+            .chain(relays)
+            .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
 }
 

@@ -12,6 +12,7 @@ use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, rel
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::unmapped;
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ const LEAST_MTU: u32 = 1280;
 /// What stands in the tables for a prefix.
 struct Entry {
     set: u32,
+    lists: ListSet,
     ways: Ways,
     stacks: Vec<Placed>,
 }
@@ -57,6 +59,19 @@ impl Paths {
     /// # Errors
     /// No such device; the kernel's refusal.
     pub fn load(device: u32, options: Options) -> Result<Self, Error> {
+        Self::load_with(device, options, None)
+    }
+
+    /// The same, with the flows that a former life kept at a path of a BPF file system, so that they stay where they are.
+    /// They are kept there.
+    ///
+    /// # Errors
+    /// No such device; the kernel's refusal; the path cannot be.
+    pub fn load_with_flows(device: u32, options: Options, path: &Path) -> Result<Self, Error> {
+        Self::load_with(device, options, Some(path))
+    }
+
+    fn load_with(device: u32, options: Options, flows: Option<&Path>) -> Result<Self, Error> {
         let is_whole = options.superpackets == Superpackets::Whole;
         let steering = Steering {
             source: options.sources.ipv4.octets(),
@@ -70,7 +85,7 @@ impl Paths {
         };
         let device = Device::open(device)?;
         Ok(Self {
-            programs: PathPrograms::load(&steering, options.sizes)?,
+            programs: PathPrograms::load(&steering, options.sizes, flows)?,
             device,
             attachment: None,
             sets: Slots::new(options.sizes.sets),
@@ -136,39 +151,57 @@ impl Paths {
         let stacks = ways.stacks(prefix, self.options.sources)?;
         self.refuse_narrow(prefix, &stacks)?;
         let known = self.known_places(prefix, &ways);
-        let missing: Vec<&Stack> =
-            known.iter().zip(&stacks).filter(|(place, _)| place.is_none()).map(|(_, stack)| stack).collect();
         let set = self.sets.take(1).ok_or(Error::Full(prefix))?[0];
-        let Some(free) = self.stacks.take(missing.len()) else {
+        let Some(free) = self.stacks.take(known.iter().filter(|place| place.is_none()).count()) else {
             self.sets.give([set]);
             return Err(Error::Full(prefix));
         };
         let cut =
             if stacks.iter().any(|stack| stack.count > 1) { self.forbid_superpackets() } else { Ok(()) };
-        let written = cut.and_then(|()| self.place(&free, &missing)).and_then(|placed| {
-            let mut new = placed.into_iter();
-            let stacks: Vec<Placed> =
-                known.into_iter().filter_map(|place| place.or_else(|| new.next())).collect();
-            let slots: Vec<u32> = stacks.iter().map(|placed| placed.slot).collect();
-            self.programs.table(&path_names::SETS)?.set(&set, &ways.set(&slots))?;
-            self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(prefix), &set)?;
-            Ok(Entry { set, ways, stacks })
-        });
-        let entry = match written {
-            Ok(entry) => entry,
+        let places = known.iter().zip(&stacks);
+        match cut.and_then(|()| self.write(prefix, set, places, &free, ways)) {
+            Ok(entry) => {
+                let old = self.entries.remove(&prefix);
+                self.release_slots(old, &entry.stacks);
+                self.entries.insert(prefix, entry);
+                self.allow_superpackets();
+                Ok(())
+            }
             // Nothing leads to what was written.
             Err(error) => {
                 self.sets.give([set]);
                 self.stacks.give(free);
                 self.allow_superpackets();
-                return Err(error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes stacks that are not there yet to free places, and a set of all; then turns the prefix to it.
+    fn write<'a>(
+        &self,
+        prefix: IpNet,
+        set: u32,
+        places: impl Iterator<Item = (&'a Option<Placed>, &'a Stack)>,
+        free: &[u32],
+        ways: Ways,
+    ) -> Result<Entry, Error> {
+        let table = self.programs.table(&path_names::STACKS)?;
+        let mut free = free.iter();
+        let place = |(known, stack): (&Option<Placed>, &Stack)| match known {
+            Some(placed) => Ok(*placed),
+            None => {
+                let slot = *free.next().ok_or(Error::Full(prefix))?;
+                table.set(&slot, stack)?;
+                Ok(Placed { slot, before: self.programs.list_count(slot)? })
             }
         };
-        let old = self.entries.remove(&prefix);
-        self.release_slots(old, &entry.stacks);
-        self.entries.insert(prefix, entry);
-        self.allow_superpackets();
-        Ok(())
+        let stacks = places.map(place).collect::<Result<Vec<_>, Error>>()?;
+        let slots: Vec<u32> = stacks.iter().map(|placed| placed.slot).collect();
+        let lists = ways.set(&slots);
+        self.programs.table(&path_names::SETS)?.set(&set, &lists)?;
+        self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(prefix), &set)?;
+        Ok(Entry { set, lists, ways, stacks })
     }
 
     /// Where the stacks of ways stand already, each place once.
@@ -184,16 +217,6 @@ impl Paths {
             Some(known.remove(at).1)
         };
         ways.lists.iter().map(place).collect()
-    }
-
-    /// Writes stacks to places that nobody reads.
-    fn place(&self, slots: &[u32], stacks: &[&Stack]) -> Result<Vec<Placed>, Error> {
-        let table = self.programs.table(&path_names::STACKS)?;
-        let place = |(&slot, stack): (&u32, &&Stack)| {
-            table.set(&slot, stack)?;
-            Ok(Placed { slot, before: self.programs.list_count(slot)? })
-        };
-        slots.iter().zip(stacks).map(place).collect()
     }
 
     /// Refuses headers that leave less than the least MTU of IPv6 (RFC 8200 section 5): no sender could be told of it.
@@ -272,9 +295,7 @@ impl Paths {
     pub fn move_flow(&self, key: &FlowKey, list: u32) -> Result<(), Error> {
         self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
         // Its last packet may have met lists that are no more.
-        let destination = unmapped(key.destination);
-        let of = self.entries.iter().filter(|(prefix, _)| prefix.contains(&destination));
-        let (_, entry) = of.max_by_key(|(prefix, _)| prefix.prefix_len()).ok_or(Error::Flow(list))?;
+        let (_, entry) = self.entry_of(unmapped(key.destination)).ok_or(Error::Flow(list))?;
         if list as usize >= entry.ways.lists.len() {
             return Err(Error::Flow(list));
         }
@@ -298,33 +319,36 @@ impl Paths {
     pub fn flows(&self) -> Result<Vec<FlowReport>, Error> {
         let table = self.programs.table(&path_names::FLOWS)?;
         let moves = self.programs.table(&path_names::MOVES)?;
-        // By its stack a flow is known that was not heard of since its prefix got other lists.
-        let mut places = HashMap::new();
-        for (prefix, entry) in &self.entries {
-            places.extend(
-                (0..).zip(&entry.stacks).map(|(list, placed)| (placed.slot, (*prefix, entry.set, list))),
-            );
-        }
+        let by_set: HashMap<u32, (&IpNet, &Entry)> =
+            self.entries.iter().map(|known| (known.1.set, known)).collect();
         let mut flows = Vec::new();
         for key in table.keys() {
             // It may be gone meanwhile.
             let Some(flow) = table.get(&key)? else { continue };
+            // One that was not heard of since its prefix got other lists is known by the name of its own.
             let destination = unmapped(key.destination);
-            let place = places.get(&flow.stack).filter(|(prefix, ..)| prefix.contains(&destination));
-            let set = place.map_or(flow.set, |(_, set, _)| *set);
-            let list = place.map_or(flow.list, |(_, _, list)| *list);
+            let known = by_set.get(&flow.set).copied().filter(|(prefix, _)| prefix.contains(&destination));
+            let known = known.or_else(|| self.entry_of(destination));
+            let list = known.and_then(|(_, entry)| flow.list_in(&entry.lists));
+            let set = known.map_or(flow.set, |(_, entry)| entry.set);
             let moved = moves.get(&key)?.filter(|place| place >> 32 == u64::from(set));
             flows.push(FlowReport {
                 key,
-                moves: moved.map(|place| place as u32).filter(|moved| *moved != list),
-                prefix: place.map(|(prefix, ..)| *prefix),
-                list,
+                moves: moved.map(|place| place as u32).filter(|moved| Some(*moved) != list),
+                prefix: known.filter(|_| list.is_some()).map(|(prefix, _)| *prefix),
+                list: list.unwrap_or(flow.list),
                 packets: flow.packets,
                 bytes: flow.bytes,
                 heard: Duration::from_nanos(flow.heard),
             });
         }
         Ok(flows)
+    }
+
+    /// What is there for a destination.
+    fn entry_of(&self, destination: IpAddr) -> Option<(&IpNet, &Entry)> {
+        let of = self.entries.iter().filter(|(prefix, _)| prefix.contains(&destination));
+        of.max_by_key(|(prefix, _)| prefix.prefix_len())
     }
 
     /// How much went by each list, by prefix and in the lists' order.

@@ -16,7 +16,7 @@ const NO_PATHS: PathSizes = PathSizes { prefixes: 1, sets: 1, stacks: 1, flows: 
 fn load(sources: Sources) -> Result<PathPrograms, Error> {
     let (source, source_ipv6) = (sources.ipv4.octets(), sources.ipv6.octets());
     let steering = Steering { source, source_ipv6, ..Steering::new_zeroed() };
-    Ok(PathPrograms::load(&steering, NO_PATHS)?)
+    Ok(PathPrograms::load(&steering, NO_PATHS, None)?)
 }
 
 /// A relay on devices: takes one header off what comes in for its address from the shared source of the same family, and

@@ -20,11 +20,11 @@ fn flow(number: u16) -> FlowKey {
 
 /// A set of stacks with their weights.
 fn set(selector: u32, stacks: &[(u32, u32)]) -> ListSet {
-    let mut choices = [ListChoice { below: 0, stack: 0 }; size::LISTS as usize];
+    let mut choices = [ListChoice { below: 0, stack: 0, name: 0 }; size::LISTS as usize];
     let mut weights = 0;
     for (&(stack, weight), choice) in stacks.iter().zip(&mut choices) {
         weights += weight;
-        *choice = ListChoice { below: weights, stack };
+        *choice = ListChoice { below: weights, stack, name: stack };
     }
     ListSet { count: stacks.len() as u32, selector, weights, turns: 0, choices }
 }

@@ -1,5 +1,5 @@
-//! Overlays and the distribution's kernel: our programs on it, and its own tunnels at the other end of ours. One guest
-//! boots for all.
+//! Overlays, paths and the distribution's kernel: our programs on it, and its own tunnels at the other end of ours and as
+//! relays. One guest boots for all.
 
 mod common;
 #[path = "common/equipped.rs"]
@@ -7,6 +7,11 @@ mod equipped;
 /// The programs' packet cases. This test program is copied into the guest, and runs them there.
 #[path = "../../../dataplane/bpf/tests/packets.rs"]
 mod packets;
+#[path = "../../../dataplane/bpf/tests/paths/main.rs"]
+mod path_packets;
+/// Likewise, hosts in a row.
+#[path = "../../../dataplane/paths/tests/relays.rs"]
+mod relays;
 
 use common::{Host, Pinged, Running, Testbed, eventually, is_zombie};
 use equipped::{handle, prepared};
@@ -42,7 +47,9 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
         .unwrap();
     a.start_agent();
 
-    timed("packet cases", || packet_cases_pass(&mut guest));
+    timed("packet cases", || cases_pass(&mut guest, "packets::", 10));
+    timed("packet cases of paths", || cases_pass(&mut guest, "path_packets::", 10));
+    timed("relays", || cases_pass(&mut guest, "relays::packets_go_by_the_kernels_tunnels --ignored", 1));
     timed("agent", || an_agent_dies_and_goes_without_a_trace(&a, &mut guest));
     timed("tunnels", || {
         each_tunnel_of_the_kernel_speaks_with_ours(&a, &mut guest, &own.display().to_string())
@@ -73,12 +80,12 @@ fn program_in(testbed: &Testbed<'_>, node: &str) -> (Running, i32) {
     (running, found.expect("found above"))
 }
 
-/// Every program is loaded by this kernel, and does with packets what it does elsewhere.
-fn packet_cases_pass(guest: &mut Guest) {
-    let ended = guest.run("cases packets:: 2>&1", &[], Duration::from_secs(100)).unwrap();
+/// Programs are loaded by this kernel and do what they do elsewhere: so many cases of a name pass, and none is skipped.
+fn cases_pass(guest: &mut Guest, which: &str, least: usize) {
+    let ended = guest.run(&format!("cases {which} 2>&1"), &[], Duration::from_secs(100)).unwrap();
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     let passed = said.split("test result: ok. ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
-    assert!(passed.unwrap_or(0) > 10 && !said.contains("skipped"), "{said}");
+    assert!(passed.unwrap_or(0) >= least && !said.contains("skipped"), "{said}");
 }
 
 /// Starts the guest's agent, and waits until it answers.

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Person, Testbed, eventually, installed, skip, steps};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Two hosts, and two ways between their routers: the lower one is longer.
@@ -111,6 +112,13 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
 
     // Nothing stops while the agent is dead, and its successor knows what was said.
     let known = lists(&testbed, "h1");
+    let flows = || {
+        let flows = asked(&testbed, "h1", "flows");
+        let row = |row: &Value| (row["flow"].to_string(), row["relays"].to_string());
+        let known = flows.as_array().unwrap().iter().filter(|row| !row["prefix"].is_null());
+        known.map(row).collect::<BTreeMap<_, _>>()
+    };
+    let went = flows();
     testbed.exec("h1", &["pkill", "-KILL", "-f", "paths --agent default agent"]);
     assert!(eventually(|| testbed.exec("h1", &["plait", "paths", "show"]).code() == Some(1)));
     let before = received(&testbed, "down", "eth0");
@@ -120,6 +128,11 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
     let changed = steps(&testbed.apply(&text).json());
     assert!(changed.iter().any(|step| step.contains("paths h1")), "{changed:?}");
     assert_eq!(lists(&testbed, "h1"), known);
+    let go = flows();
+    assert!(
+        !went.is_empty() && went.iter().all(|(flow, relays)| go.get(flow) == Some(relays)),
+        "{went:?}\n{go:?}"
+    );
     assert!(steps(&testbed.apply(&text).json()).is_empty());
 
     // Who does nothing about paths any more has nothing of them.

@@ -63,15 +63,17 @@ inline __u32 by_hash(const struct list_set *set, __u32 hash)
 #define NO_LIST (PATHS_LISTS + 1)
 
 /* The list by which a flow went, in a set that may be another than it was: where it still is, the flow stays. */
-inline __u32 list_in(const struct list_set *set, __u32 number, const struct flow *known)
+inline __u32 list_in(const struct list_set *set, const struct flow *known)
 {
-	if (known->set == number)
-		return known->list < set->count ? known->list : NO_LIST;
+	__u32 list = known->list;
+
+	if (list < set->count && set->choices[list & (PATHS_LISTS - 1)].name == known->name)
+		return list;
 #pragma nounroll
 	for (__u32 i = 0; i < PATHS_LISTS; i++) {
 		if (i >= set->count)
 			break;
-		if (set->choices[i & (PATHS_LISTS - 1)].stack == known->stack)
+		if (set->choices[i & (PATHS_LISTS - 1)].name == known->name)
 			return i;
 	}
 	return NO_LIST;
@@ -185,7 +187,7 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 		if (moved && *moved >> 32 == number && (__u32)*moved < set->count)
 			to = *moved;
 	}
-	stays = known ? list_in(set, number, known) : NO_LIST;
+	stays = known ? list_in(set, known) : NO_LIST;
 	if (stays == NO_LIST) {
 		if (known && !was_held && is_to_wait(skb, known))
 			return HELD;
@@ -196,11 +198,18 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 	return was_held ? to : move_to(skb, to, stays, known);
 }
 
+/* By what a flow goes. */
+struct flow_place {
+	__u32 set, list, name;
+};
+
 /* Counts a packet of a flow and of its list. */
-inline void count_flow(const struct flow_key *key, struct flow *known, __u32 number, __u32 list, __u32 stack, __u32 bytes)
+inline void count_flow(const struct flow_key *key, struct flow *known, const struct flow_place *place, __u32 stack,
+		       __u32 bytes)
 {
 	struct flow fresh = {
-		.packets = 1, .bytes = bytes, .heard = bpf_ktime_get_ns(), .set = number, .list = list, .stack = stack,
+		.packets = 1, .bytes = bytes, .heard = bpf_ktime_get_ns(),
+		.set = place->set, .list = place->list, .name = place->name,
 	};
 	struct list_count *count = at(list_counts, stack);
 
@@ -215,15 +224,17 @@ inline void count_flow(const struct flow_key *key, struct flow *known, __u32 num
 	__sync_fetch_and_add(&known->packets, 1);
 	__sync_fetch_and_add(&known->bytes, bytes);
 	known->heard = fresh.heard;
-	known->set = number;
-	known->list = list;
-	known->stack = stack;
+	known->set = place->set;
+	known->list = place->list;
+	known->name = place->name;
 }
 
 /* Remembers the list of a flow of which nothing went yet: what was refused took its turn. */
-inline void keep_turn(const struct flow_key *key, __u32 number, __u32 list, __u32 stack)
+inline void keep_turn(const struct flow_key *key, const struct flow_place *place)
 {
-	struct flow fresh = { .heard = bpf_ktime_get_ns(), .set = number, .list = list, .stack = stack };
+	struct flow fresh = {
+		.heard = bpf_ktime_get_ns(), .set = place->set, .list = place->list, .name = place->name,
+	};
 
 	bpf_map_update_elem(&flows, key, &fresh, BPF_ANY);
 }

@@ -33,18 +33,24 @@ inline bool is_from_shared(const struct packet *packet)
 	return source[0] == shared[0] && source[1] == shared[1];
 }
 
-/* Of the packet behind what is taken away: of Linux 6.3, younger than headers of some machines. */
+/* Of the packet behind what is taken away: of Linux 6.3, younger than headers of some machines. Older ones refuse them. */
 #define DECAP_L3_IPV4 (1ULL << 7)
 #define DECAP_L3_IPV6 (1ULL << 8)
 
 /* Takes bytes away behind Ethernet's header, and tells the kernel of which family the packet is then. */
 inline bool take_away(struct __sk_buff *skb, __u32 bytes, __u32 family)
 {
-	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO;
+	__u64 flags = family == FAMILY_IPV4 ? DECAP_L3_IPV4 : DECAP_L3_IPV6;
 
-	if (family_of(skb->protocol) != family)
-		flags |= family == FAMILY_IPV4 ? DECAP_L3_IPV4 : DECAP_L3_IPV6;
-	return !bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, flags);
+	if (family_of(skb->protocol) == family)
+		return !bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
+	if (!bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO | flags))
+		return true;
+	/* An older kernel makes the outer header one of the other family, by its length; then that goes. */
+	if (bpf_skb_change_proto(skb, ether_type_in(family), 0))
+		return false;
+	bytes += family == FAMILY_IPV4 ? -(IPV6 - IPV4) : IPV6 - IPV4;
+	return !bytes || !bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
 }
 
 /* Counts a packet that goes no further. */

@@ -42,7 +42,7 @@ inline bool write_list(struct __sk_buff *skb, const struct stack *stack, const s
 	void *front, *ip;
 	__u8 *next;
 
-	if (!length || length > PATHS_STACK || bpf_skb_store_bytes(skb, ETHERNET, stack->header, length, 0))
+	if (length < IPV4 || length > PATHS_STACK || bpf_skb_store_bytes(skb, ETHERNET, stack->header, length, 0))
 		return false;
 	front = data(skb);
 	/* No shorter than the shortest of them; all of it was reached before. */

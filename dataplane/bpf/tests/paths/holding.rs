@@ -1,6 +1,6 @@
 //! What becomes of a flow that moves and has no gap.
 
-use crate::packets::*;
+use super::packets::*;
 use plait_dataplane_bpf::{PathProgram, PathPrograms, Verdict, path_names};
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::{Family, flow_of};

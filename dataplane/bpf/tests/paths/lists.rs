@@ -1,6 +1,6 @@
 //! Relay lists inside one header: what relays do with them, and with what is none.
 
-use crate::packets::*;
+use super::packets::*;
 use plait_dataplane_bpf::{PathProgram, PathPrograms, Verdict};
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::{Family, pushed};
@@ -60,7 +60,7 @@ fn a_packet_goes_from_relay_to_relay_under_one_header() {
                 frame = on;
             }
             // The last one takes all of it off.
-            assert_eq!(relayed(&programs, &frame), (Verdict::Next, crate::packets::frame(&packet)));
+            assert_eq!(relayed(&programs, &frame), (Verdict::Next, super::packets::frame(&packet)));
         }
     }
     assert!(programs.drops().unwrap().is_empty());
@@ -91,7 +91,7 @@ fn segments_that_are_not_reduced_are_followed() {
         frame = relayed(&programs, &frame).1;
         assert_eq!(said(&frame, encapsulation::SRV6), (next, left));
     }
-    assert_eq!(relayed(&programs, &frame), (Verdict::Next, crate::packets::frame(&packet)));
+    assert_eq!(relayed(&programs, &frame), (Verdict::Next, super::packets::frame(&packet)));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_list_that_leads_to_where_it_is_or_has_no_hops_is_a_loop() {
         let packet = packet(far(inner), 5000, 100, 0);
         let here = relays(outer, 1)[0];
         let frame = |relays: &[IpAddr]| {
-            crate::packets::frame(&pushed(&packet, shared(outer), relays, kind, 7).unwrap())
+            super::packets::frame(&pushed(&packet, shared(outer), relays, kind, 7).unwrap())
         };
         assert_eq!(relayed(&programs, &frame(&[here, here])).0, Verdict::Dropped);
         loops += 1;
@@ -196,7 +196,7 @@ fn a_list_that_leads_to_where_it_is_or_has_no_hops_is_a_loop() {
         for _ in 0..3 {
             to_and_fro = relayed(&programs, &to_and_fro).1;
         }
-        assert_eq!(relayed(&programs, &to_and_fro), (Verdict::Next, crate::packets::frame(&packet)));
+        assert_eq!(relayed(&programs, &to_and_fro), (Verdict::Next, super::packets::frame(&packet)));
     }
     assert_eq!(programs.drops().unwrap(), [(PathDrop::Loop, loops)].into());
 }

@@ -80,7 +80,7 @@ pub fn programs_as(steering: Steering) -> Option<PathPrograms> {
     let (source, source_ipv6) = (SHARED.0.octets(), SHARED.1.octets());
     let steering = Steering { source, source_ipv6, ..steering };
     let sizes = PathSizes { prefixes: 64, sets: 16, stacks: 64, flows: 256 };
-    Some(PathPrograms::load(&steering, sizes).unwrap())
+    Some(PathPrograms::load(&steering, sizes, None).unwrap())
 }
 
 pub fn programs() -> Option<PathPrograms> {
@@ -135,9 +135,10 @@ pub fn frame(packet: &[u8]) -> Vec<u8> {
 
 /// Has a prefix go by lists, of equal weight.
 pub fn put(to: &PathPrograms, key: PrefixKey, slot: u32, selector: u32, lists: &[Stack]) -> ListSet {
-    let mut choices = [ListChoice { below: 0, stack: 0 }; size::LISTS as usize];
+    let mut choices = [ListChoice { below: 0, stack: 0, name: 0 }; size::LISTS as usize];
     for (index, (stack, choice)) in lists.iter().zip(&mut choices).enumerate() {
-        *choice = ListChoice { below: index as u32 + 1, stack: slot * 8 + index as u32 };
+        let place = slot * 8 + index as u32;
+        *choice = ListChoice { below: index as u32 + 1, stack: place, name: place };
         to.table(&path_names::STACKS).unwrap().set(&choice.stack, stack).unwrap();
     }
     let count = lists.len() as u32;

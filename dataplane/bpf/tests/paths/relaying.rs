@@ -1,6 +1,6 @@
 //! What relays and borders do.
 
-use crate::packets::*;
+use super::packets::*;
 use plait_dataplane_bpf::{PathProgram, PathPrograms, Verdict, path_names};
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::{Family, pushed};

@@ -1,6 +1,6 @@
 //! What hosts put before packets.
 
-use crate::packets::*;
+use super::packets::*;
 use plait_dataplane_bpf::{PathProgram, Verdict, path_names};
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::{Family, Steer, SteerTables, chosen, flow_of, hash_of, pushed};

@@ -5,7 +5,7 @@ use crate::{Border, Paths, Relay};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Version of the programs' names. An agent takes over those of its own version and refuses others by name.
+/// Version of the programs' names, and of the flows that they leave. An agent takes over those of its own version and refuses others by name.
 pub const LAYOUT: u32 = 1;
 
 /// Where an agent keeps what outlives it.
@@ -21,26 +21,30 @@ pub struct Places {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Steer,
+    /// No program: what is known of the flows that are steered.
+    Flows,
     Relay,
     Border,
 }
 
 impl Role {
-    const ALL: [Self; 3] = [Self::Steer, Self::Relay, Self::Border];
+    const ALL: [Self; 4] = [Self::Steer, Self::Flows, Self::Relay, Self::Border];
 
     fn name(self) -> &'static str {
         match self {
             Self::Steer => "steer",
+            Self::Flows => "flows",
             Self::Relay => "relay",
             Self::Border => "border",
         }
     }
 
-    fn release(self, device: u32, path: &Path) -> Result<(), crate::Error> {
+    fn release(self, device: u32, path: &Path) -> Result<(), AgentError> {
         match self {
-            Self::Steer => Paths::release(device, path),
-            Self::Relay => Relay::release(device, path),
-            Self::Border => Border::release(device, path),
+            Self::Steer => Ok(Paths::release(device, path)?),
+            Self::Flows => fs::remove_file(path).map_err(at(path)),
+            Self::Relay => Ok(Relay::release(device, path)?),
+            Self::Border => Ok(Border::release(device, path)?),
         }
     }
 }

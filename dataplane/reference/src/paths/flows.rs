@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn the_flow_that_was_silent_for_longest_makes_room() {
         let mut flows = Flows::new(3);
-        let place = FlowPlace { set: 1, list: 0, stack: 0 };
+        let place = FlowPlace { set: 1, list: 0, name: 0 };
         let flow = |heard| Flow::heard(1, 100, heard, place);
         for number in 1..=3 {
             flows.insert(key(number), flow(number.into()));

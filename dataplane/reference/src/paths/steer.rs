@@ -12,7 +12,7 @@
 
 use super::flows::Flows;
 use super::prefixes::Prefixes;
-use super::tables::{Flow, FlowKey, FlowPlace, ListCount, ListSet, PathDrop, selector};
+use super::tables::{Flow, FlowKey, FlowPlace, ListChoice, ListCount, ListSet, PathDrop, selector};
 use super::{chosen, hash_of};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -87,9 +87,9 @@ impl Steer {
         let Some(slot) = tables.prefixes.longest(key.destination) else { return Ok(plain) };
         let Some(set) = tables.sets.get(&slot).filter(|set| set.count > 0) else { return Ok(plain) };
         let (list, at) = self.list_of(slot, set, key, now);
-        let stack = set.choices[list as usize].stack;
+        let ListChoice { stack, name, .. } = set.choices[list as usize];
         let Some(&length) = tables.stacks.get(&stack) else { return Ok(plain) };
-        let place = FlowPlace { set: slot, list, stack };
+        let place = FlowPlace { set: slot, list, name };
         if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
             *self.drops.entry(PathDrop::TooBig).or_default() += 1;
             let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
@@ -99,7 +99,7 @@ impl Steer {
             }
             return Err(PathDrop::TooBig);
         }
-        self.count(key, bytes, place, at);
+        self.count(key, bytes, place, stack, at);
         Ok(Steered { stack: (length > 0).then_some(stack), at })
     }
 
@@ -123,7 +123,7 @@ impl Steer {
         let mut another = || moved.unwrap_or_else(|| fresh(slot, set, key, turns));
         let Some(known) = flows.get_mut(key) else { return (another(), now) };
         let until = known.holds.saturating_add(*spread);
-        match known.list_in(slot, set) {
+        match known.list_in(set) {
             // By the list that they were held for, though it may be to move again.
             Some(list) if known.holds > 0 && now < until => (list, until),
             Some(list) => match moved.filter(|to| *to != list) {
@@ -144,16 +144,16 @@ impl Steer {
         }
     }
 
-    fn count(&mut self, key: &FlowKey, bytes: u32, place: FlowPlace, now: u64) {
+    fn count(&mut self, key: &FlowKey, bytes: u32, place: FlowPlace, stack: u32, now: u64) {
         let bytes = u64::from(bytes);
-        let count = self.counts.entry(place.stack).or_insert(ListCount { packets: 0, bytes: 0 });
+        let count = self.counts.entry(stack).or_insert(ListCount { packets: 0, bytes: 0 });
         count.packets += 1;
         count.bytes += bytes;
         match self.flows.get_mut(key) {
             Some(known) => {
                 known.packets += 1;
                 known.bytes += bytes;
-                (known.heard, known.set, known.list, known.stack) = (now, place.set, place.list, place.stack);
+                (known.heard, known.set, known.list, known.name) = (now, place.set, place.list, place.name);
             }
             None => self.flows.insert(*key, Flow::heard(1, bytes, now, place)),
         }

@@ -32,6 +32,8 @@ tables! {
         pub below: u32,
         /// The stack.
         pub stack: u32,
+        /// What the list is known by in any set, of any life of an agent: the same for no other list, in all likelihood.
+        pub name: u32,
     }
 
     /// The relay lists of a prefix.
@@ -88,8 +90,8 @@ tables! {
         pub set: u32,
         /// Its list, counted from nought.
         pub list: u32,
-        /// The list's stack: by it a list is known again in another set.
-        pub stack: u32,
+        /// The list's name, by which it is known again in another set.
+        pub name: u32,
         /// Nothing: what follows begins at eight bytes.
         pub spare: u32,
         /// Since when it is to go by another list, on that clock; nought when it is not.
@@ -218,23 +220,24 @@ pub struct FlowPlace {
     pub set: u32,
     /// The list in it.
     pub list: u32,
-    /// The list's stack.
-    pub stack: u32,
+    /// The list's name.
+    pub name: u32,
 }
 
 impl Flow {
     /// A flow that goes by a place and was heard of just now, with so many packets and bytes.
-    pub fn heard(packets: u64, bytes: u64, heard: u64, FlowPlace { set, list, stack }: FlowPlace) -> Self {
-        Self { packets, bytes, heard, set, list, stack, spare: 0, waits: 0, holds: 0, held: 0, gone: 0 }
+    pub fn heard(packets: u64, bytes: u64, heard: u64, FlowPlace { set, list, name }: FlowPlace) -> Self {
+        Self { packets, bytes, heard, set, list, name, spare: 0, waits: 0, holds: 0, held: 0, gone: 0 }
     }
 
     /// The list by which it went, in a set that may be another than it was: none where it is not in there.
-    pub fn list_in(&self, number: u32, set: &ListSet) -> Option<u32> {
-        if self.set == number {
-            return Some(self.list).filter(|list| *list < set.count);
-        }
+    pub fn list_in(&self, set: &ListSet) -> Option<u32> {
         let choices = &set.choices[..set.count.min(size::LISTS) as usize];
-        choices.iter().position(|choice| choice.stack == self.stack).map(|list| list as u32)
+        let is_it = |choice: &ListChoice| choice.name == self.name;
+        if choices.get(self.list as usize).is_some_and(is_it) {
+            return Some(self.list);
+        }
+        choices.iter().position(is_it).map(|list| list as u32)
     }
 }
 

@@ -168,7 +168,8 @@ fn perform(
     };
     progress.moment(0.0, Moment::Started { until: script.duration.map(TimeSpan::as_secs_f64) });
     let played = stage.play(script, &Halt { world, stop, loggers: &loggers }, progress);
-    progress.moment(stage.elapsed(), Moment::Stopping);
+    let played_s = stage.elapsed();
+    progress.moment(played_s, Moment::Stopping);
     stage.commands.stop_all(GRACE, progress);
     let flows = flows.map_or(Ok(Vec::new()), |flows| flows.finish());
     let duration_s = stage.elapsed();
@@ -214,7 +215,7 @@ fn perform(
         false => {
             let recorded =
                 Recorded { folder: staging.folder(), commands: &commands, json: &script.collect.json };
-            measure(&script.metrics, warmup_s, &recorded)?
+            measure(&script.metrics, warmup_s..=played_s, &recorded)?
         }
     };
     for (name, figure) in flows::figures(&flows) {

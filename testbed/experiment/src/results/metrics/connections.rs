@@ -5,7 +5,7 @@ use super::{Found, NONE, TOO_FEW};
 use crate::analysis::{Take, Taken};
 use crate::results::ResultsError;
 use std::collections::BTreeMap;
-use std::ops::Add;
+use std::ops::{Add, RangeInclusive};
 use std::path::Path;
 
 /// Choice: a connection that moved less than this part of what its node's largest moved talks about the transfer
@@ -29,14 +29,14 @@ impl End {
     }
 }
 
-/// The value of a column over the connections that moved most of the bytes, from a second on. Of a counter's growth it
-/// is the sum of theirs, since each grows by itself; anything else is of all samples together.
+/// The value of a column over the connections that moved most of the bytes, in the seconds that count. Of a counter's growth
+/// it is the sum of theirs, since each grows by itself; anything else is of all samples together.
 pub(super) fn value(
     path: &Path,
     node: Option<&str>,
     column: &str,
     take: Take,
-    from_s: f64,
+    seconds: &RangeInclusive<f64>,
 ) -> Result<Found, ResultsError> {
     let node = node.map(|node| ("node", node));
     let texts = node.as_slice();
@@ -50,7 +50,7 @@ pub(super) fn value(
     // Ends of connections that are over come with others' rows when their ports are used again.
     let mut ends: BTreeMap<Option<End>, Vec<Taken>> = BTreeMap::new();
     Column { path, name: column, texts, more: &END }.each(|second, value, end| {
-        let (Some(value), true) = (value, second >= from_s) else { return };
+        let (Some(value), true) = (value, seconds.contains(&second)) else { return };
         let end = End::of(end);
         if sent[&end] < LEAST_SHARE * largest {
             return;

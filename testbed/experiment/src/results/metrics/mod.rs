@@ -10,6 +10,7 @@ use crate::world::Direction;
 use rows::Column;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// A figure of a run.
@@ -41,18 +42,19 @@ type Found = Result<f64, String>;
 const NONE: &str = "there are no such samples after the warm-up; does `collect` turn them off?";
 const TOO_FEW: &str = "there are too few samples";
 
-/// The figures that were asked for, without samples before `warmup_s`.
+/// The figures that were asked for, of samples in the seconds that count: from the warm-up's end to the run's. What commands
+/// print when they are stopped belongs to the run, too; what is counted while they stop and late packets arrive does not.
 ///
 /// # Errors
 /// Samples that cannot be read.
 pub fn measure(
     metrics: &[Metric],
-    warmup_s: f64,
+    seconds: RangeInclusive<f64>,
     recorded: &Recorded<'_>,
 ) -> Result<BTreeMap<String, MetricValue>, ResultsError> {
     let mut found = BTreeMap::new();
     for metric in metrics {
-        let (value, why) = match one(metric, warmup_s, recorded)? {
+        let (value, why) = match one(metric, &seconds, recorded)? {
             Ok(value) => (Some(value), None),
             Err(why) => (None, Some(why)),
         };
@@ -71,7 +73,12 @@ pub fn usual(commands: &[CommandRecord], folder: &Path) -> BTreeMap<String, Metr
     commands.iter().filter_map(of).collect()
 }
 
-fn one(metric: &Metric, warmup_s: f64, recorded: &Recorded<'_>) -> Result<Found, ResultsError> {
+fn one(
+    metric: &Metric,
+    seconds: &RangeInclusive<f64>,
+    recorded: &Recorded<'_>,
+) -> Result<Found, ResultsError> {
+    let is_printed = matches!(metric.source, Source::Output { .. });
     let file = |name: &str| recorded.folder.join("samples").join(name);
     let (path, column, texts): (_, &str, Vec<(&str, &str)>) = match &metric.source {
         Source::Output { command, field } if recorded.json.contains(command) => (
@@ -83,7 +90,7 @@ fn one(metric: &Metric, warmup_s: f64, recorded: &Recorded<'_>) -> Result<Found,
             return Ok(output::value(metric.take, command, field.as_deref(), recorded));
         }
         Source::Tcp { node, column } => {
-            let found = connections::value(&file("tcp.csv"), node.as_deref(), column, metric.take, warmup_s);
+            let found = connections::value(&file("tcp.csv"), node.as_deref(), column, metric.take, seconds);
             return found;
         }
         Source::Ping { from, to, column } => (file("pings.csv"), column, vec![("from", from), ("to", to)]),
@@ -98,7 +105,9 @@ fn one(metric: &Metric, warmup_s: f64, recorded: &Recorded<'_>) -> Result<Found,
     let mut taken = metric.take.begin();
     let mut any = false;
     Column { path: &path, name: column, texts: &texts, more: &[] }.each(|second, value, _| {
-        if let Some(value) = value.filter(|_| second >= warmup_s) {
+        if let Some(value) =
+            value.filter(|_| seconds.contains(&second) || is_printed && second >= *seconds.start())
+        {
             any = true;
             taken.push(second, value);
         }
@@ -143,7 +152,7 @@ mod tests {
             column: "bytes".to_owned(),
         };
         let metric = Metric { name: "bytes".to_owned(), source, take: Take::Max, unit: "B".to_owned() };
-        let found = measure(&[metric], 0.0, &nothing_but(folder.path())).unwrap();
+        let found = measure(&[metric], 0.0..=9.0, &nothing_but(folder.path())).unwrap();
         assert!(found["bytes"].why.as_ref().is_some_and(|why| why.contains("no such samples")), "{found:?}");
     }
 
@@ -153,7 +162,8 @@ mod tests {
         fs::create_dir(folder.path().join("samples")).unwrap();
         let rows = "time_s,node,local,remote,bytes_sent,srtt_ms\n\
             0.0,a,a:1,b:5,0,900\n1.0,a,a:1,b:5,1000,10\n1.0,a,a:2,b:5,500,20\n1.0,a,a:9,b:5,3,500\n\
-            3.0,a,a:1,b:5,5000,30\n3.0,a,a:2,b:5,1500,40\n3.0,a,a:9,b:5,5,500\n";
+            3.0,a,a:1,b:5,5000,30\n3.0,a,a:2,b:5,1500,40\n3.0,a,a:9,b:5,5,500\n\
+            4.0,a,a:1,b:5,5000,90\n";
         fs::write(folder.path().join("samples/tcp.csv"), rows).unwrap();
         let metric = |name: &str, column: &str, take| Metric {
             name: name.to_owned(),
@@ -162,9 +172,13 @@ mod tests {
             unit: String::new(),
         };
         let metrics = [metric("rate", "bytes_sent", Take::Rate), metric("rtt", "srtt_ms", Take::Mean)];
-        let found = measure(&metrics, 0.5, &nothing_but(folder.path())).unwrap();
+        let found = measure(&metrics, 0.5..=3.0, &nothing_but(folder.path())).unwrap();
         assert_eq!(found["rate"].value, Some(2000.0 + 500.0));
-        assert_eq!(found["rtt"].value, Some(25.0), "what came in the warm-up is in no metric");
+        assert_eq!(
+            found["rtt"].value,
+            Some(25.0),
+            "what came in the warm-up or behind the end is in no metric"
+        );
     }
 
     #[test]
@@ -180,7 +194,7 @@ mod tests {
             take: Take::Rate,
             unit: "B/s".to_owned(),
         };
-        let found = measure(&[metric], 0.0, &nothing_but(folder.path())).unwrap();
+        let found = measure(&[metric], 0.0..=9.0, &nothing_but(folder.path())).unwrap();
         assert_eq!(found["rate"].value, Some(1000.0 + 500.0));
     }
 
@@ -199,7 +213,8 @@ mod tests {
         };
         let json = ["probe".to_owned()];
         let recorded = Recorded { json: &json, ..nothing_but(folder.path()) };
-        let found = measure(&[metric("seen"), metric("lost"), metric("other")], 0.6, &recorded).unwrap();
+        let found =
+            measure(&[metric("seen"), metric("lost"), metric("other")], 0.6..=2.0, &recorded).unwrap();
         assert_eq!(found["seen"].value, Some(20.0));
         assert_eq!(found["lost"].why.as_deref(), Some(TOO_FEW));
         assert_eq!(found["other"].why.as_deref(), Some(NONE));
