@@ -113,7 +113,7 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
     // Nothing stops while the agent is dead, and its successor knows what was said.
     let known = lists(&testbed, "h1");
     let flows = || {
-        let flows = asked(&testbed, "h1", "flows");
+        let flows = asked(&testbed, "h1", "flows --most 0");
         let row = |row: &Value| (row["flow"].to_string(), row["relays"].to_string());
         let known = flows.as_array().unwrap().iter().filter(|row| !row["prefix"].is_null());
         known.map(row).collect::<BTreeMap<_, _>>()
