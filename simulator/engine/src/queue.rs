@@ -62,7 +62,8 @@ impl EventQueue {
     }
 
     /// How many events wait.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.heap.len()
     }
 

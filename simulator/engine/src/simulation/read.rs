@@ -38,11 +38,6 @@ impl Simulation {
         self.fabric.flows.len()
     }
 
-    /// How many events wait.
-    pub fn pending_events(&self) -> usize {
-        self.partitions.iter().map(|part| part.queue.len()).sum()
-    }
-
     /// A node's name.
     pub fn node_name(&self, node: NodeIndex) -> &str {
         &self.fabric.nodes[node.0 as usize].name
