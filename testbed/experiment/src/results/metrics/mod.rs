@@ -78,7 +78,6 @@ fn one(
     seconds: &RangeInclusive<f64>,
     recorded: &Recorded<'_>,
 ) -> Result<Found, ResultsError> {
-    let is_printed = matches!(metric.source, Source::Output { .. });
     let file = |name: &str| recorded.folder.join("samples").join(name);
     let (path, column, texts): (_, &str, Vec<(&str, &str)>) = match &metric.source {
         Source::Output { command, field } if recorded.json.contains(command) => (
@@ -102,12 +101,12 @@ fn one(
             (file("interfaces.csv"), column, vec![("node", node), ("interface", interface)])
         }
     };
+    let is_printed = matches!(metric.source, Source::Output { .. });
+    let end = if is_printed { f64::INFINITY } else { *seconds.end() };
     let mut taken = metric.take.begin();
     let mut any = false;
     Column { path: &path, name: column, texts: &texts, more: &[] }.each(|second, value, _| {
-        if let Some(value) =
-            value.filter(|_| seconds.contains(&second) || is_printed && second >= *seconds.start())
-        {
+        if let Some(value) = value.filter(|_| (*seconds.start()..=end).contains(&second)) {
             any = true;
             taken.push(second, value);
         }
