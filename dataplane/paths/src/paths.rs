@@ -54,24 +54,12 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Loads the program for a device of the calling thread's network namespace, by its index.
-    ///
-    /// # Errors
-    /// No such device; the kernel's refusal.
-    pub fn load(device: u32, options: Options) -> Result<Self, Error> {
-        Self::load_with(device, options, None)
-    }
-
-    /// The same, with the flows that a former life kept at a path of a BPF file system, so that they stay where they are.
-    /// They are kept there.
+    /// Loads the program for a device of the calling thread's network namespace, by its index. Flows that a former life kept
+    /// at a path of a BPF file system stay where they are, and are kept there.
     ///
     /// # Errors
     /// No such device; the kernel's refusal; the path cannot be.
-    pub fn load_with_flows(device: u32, options: Options, path: &Path) -> Result<Self, Error> {
-        Self::load_with(device, options, Some(path))
-    }
-
-    fn load_with(device: u32, options: Options, flows: Option<&Path>) -> Result<Self, Error> {
+    pub fn load(device: u32, options: Options, flows: Option<&Path>) -> Result<Self, Error> {
         let is_whole = options.superpackets == Superpackets::Whole;
         let steering = Steering {
             source: options.sources.ipv4.octets(),
@@ -102,7 +90,7 @@ impl Paths {
     /// # Errors
     /// No such device; the kernel's refusal.
     pub fn attach(device: u32, options: Options) -> Result<Self, Error> {
-        let mut paths = Self::load(device, options)?;
+        let mut paths = Self::load(device, options, None)?;
         paths.attachment = Some(paths.programs.attach(PathProgram::Steer, device)?);
         Ok(paths)
     }

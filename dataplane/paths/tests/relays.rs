@@ -40,7 +40,7 @@ fn goes_by(row: &Row, relays: &[usize], encapsulation: Encapsulation) {
 }
 
 #[test]
-#[ignore = "for kernels that have tunnels of IPIP and GRE: a guest's runs it in interface/cli, tests/overlay_interop.rs"]
+#[ignore = "for kernels that have tunnels of IPIP and GRE: a guest's runs it in interface/cli, tests/interop.rs"]
 fn packets_go_by_the_kernels_tunnels() {
     let Some(row) = Row::new(5) else { return };
     for (encapsulation, kind) in [(Encapsulation::Ipip, "ipip"), (Encapsulation::Gre, "gre")] {

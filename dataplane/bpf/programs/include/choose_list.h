@@ -155,8 +155,8 @@ inline __u32 move_to(const struct __sk_buff *skb, __u32 list, __u32 stays, struc
 	return now - known->waits > steering.patience && hold(skb, known, now) ? HELD : stays;
 }
 
-/* Whether a packet must wait because its flow's list is no more, and what went by it is still under way. */
-inline bool is_to_wait(const struct __sk_buff *skb, struct flow *known)
+/* Holds back a flow whose list is no more while what went by it is under way, if somebody does that. */
+inline bool hold_back(const struct __sk_buff *skb, struct flow *known)
 {
 	__u64 now = bpf_ktime_get_ns();
 
@@ -189,7 +189,7 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 	}
 	stays = known ? list_in(set, known) : NO_LIST;
 	if (stays == NO_LIST) {
-		if (known && !was_held && is_to_wait(skb, known))
+		if (known && !was_held && hold_back(skb, known))
 			return HELD;
 		return to == NO_LIST ? fresh_list(set, hash) : to;
 	}

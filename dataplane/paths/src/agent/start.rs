@@ -128,7 +128,8 @@ impl Agent {
                 spread: options.spread,
                 ..Options::new(options.sources, options.encapsulation)
             };
-            let mut paths = Paths::load_with_flows(index, wanted, &places.program(Role::Flows, index))?;
+            let flows = places.program(Role::Flows, index);
+            let mut paths = Paths::load(index, wanted, Some(&flows))?;
             stays.push((Role::Flows, index));
             paths.recall_segments(self.state.segments.get(&index).copied());
             for (prefix, ways) in self.all() {
