@@ -95,8 +95,8 @@ fn estimate(rounds: usize, value: impl Fn(&dyn Fn(&[f64]) -> Vec<f64>) -> f64) -
 
 impl Ratio {
     /// Says whether a bar holds, and a goal beside it.
-    pub fn bar(&self, name: &str, bound: Bound, goal: Option<f64>) {
-        let (value, (low, high)) = (self.value, self.interval);
+    pub fn bar(self, name: &str, bound: Bound, goal: Option<f64>) {
+        let Self { value, interval: (low, high) } = self;
         let (sign, bar, holds) = match bound {
             Bound::AtLeast(bar) => (">=", bar, value >= bar && low >= bar * 0.95),
             Bound::AtMost(bar) => ("<=", bar, value <= bar && high <= bar * 1.05),
@@ -104,27 +104,8 @@ impl Ratio {
         println!("# {name}: {low:.3} to {high:.3}");
         println!("bar {name} {value:.3} x {sign} {bar} {}", if holds { "ok" } else { "short" });
         if let Some(goal) = goal {
-            self.goal(name, bound.of(goal));
-        }
-    }
-
-    /// Says whether a goal is reached, to which nothing binds.
-    pub fn goal(&self, name: &str, bound: Bound) {
-        let value = self.value;
-        let (sign, goal, reached) = match bound {
-            Bound::AtLeast(goal) => (">=", goal, value >= goal),
-            Bound::AtMost(goal) => ("<=", goal, value <= goal),
-        };
-        println!("goal {name} {value:.3} x {sign} {goal} {}", if reached { "ok" } else { "short" });
-    }
-}
-
-impl Bound {
-    /// A bound of the same kind.
-    fn of(self, value: f64) -> Self {
-        match self {
-            Self::AtLeast(_) => Self::AtLeast(value),
-            Self::AtMost(_) => Self::AtMost(value),
+            let reached = if sign == ">=" { value >= goal } else { value <= goal };
+            println!("goal {name} {value:.3} x {sign} {goal} {}", if reached { "ok" } else { "short" });
         }
     }
 }
