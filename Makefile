@@ -66,7 +66,7 @@ bench-control: ## Say what the control runtime costs beside what it runs
 bench-controller: build ## Hold the controller against a null responder and others (CONTROLLERS="--controller 'NAME=COMMAND {port}'")
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
-	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1) $(CONTROLLERS) \
+	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 
 bench-paths: ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, say what headers cost, and bench the simulator (root; SMALL=1)

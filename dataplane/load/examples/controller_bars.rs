@@ -1,15 +1,16 @@
 //! Holds controllers against each other and against a null responder, under the same load on the same processors:
 //!
 //! ```text
-//! cargo run --release -p plait-dataplane-load --example controller_bars -- [--seconds N] [--switches N]
-//!     [--openflow 1.0|1.3] [--controller 'NAME=COMMAND {port}']…
+//! cargo run --release -p plait-dataplane-load --example controller_bars -- [--seconds N] [--rounds N]
+//!     [--switches N] [--openflow 1.0|1.3] [--controller 'NAME=COMMAND {port}']…
 //! ```
 //!
 //! `{port}` is the port of 127.0.0.1 that the controller is to listen at. A null responder always runs, and
 //! ovs-testcontroller where it is installed. Each is loaded as cbench does (as much as is taken; then one request at a
 //! time), then by an open loop at 120 % of what it answered, skewed, with a probing switch, and by one at 80 % of what it
-//! answered of that. Lines that begin with `bar`
-//! hold the load itself against its own bar, and a controller named `plait` against the others of this run.
+//! answered of that. All of it is done in rounds, each controller once in each, and what counts is the median of the
+//! rounds; a figure beside another controller's is the median of what the rounds give. Lines that begin with `bar` hold the
+//! load itself against its own bar, and a controller named `plait` against the others of this run.
 //!
 //! os-ken since its release 4 has neither a command nor an application of its own: whoever wants it here starts
 //! `os_ken.base.app_manager` with a learning switch from a script, which is another `--controller`.
@@ -28,13 +29,15 @@ const NULL: &str = "null";
 
 struct Asked {
     seconds: u64,
+    rounds: usize,
     switches: usize,
     version: Version,
     controllers: Vec<(String, String)>,
 }
 
 fn main() {
-    let mut asked = Asked { seconds: 3, switches: 16, version: Version::V10, controllers: Vec::new() };
+    let mut asked =
+        Asked { seconds: 3, rounds: 3, switches: 16, version: Version::V10, controllers: Vec::new() };
     let own = std::env::current_exe().map_or_else(|_| String::new(), |path| path.display().to_string());
     asked.controllers.push((NULL.to_owned(), format!("{own} --null {{port}}")));
     let testcontroller = "/usr/bin/ovs-testcontroller";
@@ -51,6 +54,7 @@ fn main() {
             "--seconds" => {
                 asked.seconds = value.parse().unwrap_or_else(|_| usage("--seconds takes a number"))
             }
+            "--rounds" => asked.rounds = value.parse().unwrap_or_else(|_| usage("--rounds takes a number")),
             "--switches" => {
                 asked.switches = value.parse().unwrap_or_else(|_| usage("--switches takes a number"))
             }
@@ -65,25 +69,44 @@ fn main() {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     println!("# Linux {}, {cpus} processors, OpenFlow {:?}", kernel.trim(), asked.version);
-    let measured: Vec<(String, Figures)> = asked
-        .controllers
-        .iter()
-        .filter_map(|(name, command)| Some((name.clone(), figures(name, command, &asked)?)))
-        .collect();
-    let of = |name: &str| measured.iter().find(|(named, _)| named == name).map(|(_, figures)| figures);
+    let mut measured: Vec<(&str, Vec<Figures>)> =
+        asked.controllers.iter().map(|(name, _)| (name.as_str(), Vec::new())).collect();
+    for round in 1..=asked.rounds {
+        println!("# round {round} of {}", asked.rounds);
+        for ((name, command), (_, rounds)) in asked.controllers.iter().zip(&mut measured) {
+            rounds.extend(figures(name, command, &asked));
+        }
+    }
+    // One that failed in a round has no figures: its rounds would not be those of the others.
+    let of = |name: &str| {
+        let found = measured.iter().find(|(named, _)| *named == name).map(|(_, rounds)| &rounds[..]);
+        found.filter(|rounds| rounds.len() == asked.rounds)
+    };
     if let Some(null) = of(NULL) {
-        at_least("load-null-throughput", null.throughput / 1e6, "M/s", 3.0);
+        at_least("load-null-throughput", median(null, |round| round.throughput) / 1e6, "M/s", 3.0);
     }
     let Some(plait) = of("plait") else { return };
+    let beside = |other: &[Figures], figure: fn(&Figures) -> f64| {
+        let ratios: Vec<f64> =
+            plait.iter().zip(other).map(|(own, other)| figure(own) / figure(other)).collect();
+        median(&ratios, |ratio| *ratio)
+    };
     if let Some(null) = of(NULL) {
-        at_least("controller-of-null", plait.throughput / null.throughput, "x", 0.7);
+        at_least("controller-of-null", beside(null, |round| round.throughput), "x", 0.7);
     }
     if let Some(ovs) = of("ovs-testcontroller") {
-        at_least("controller-of-ovs-testcontroller", plait.throughput / ovs.throughput, "x", 20.0);
-        at_least("controller-latency-mode-of-ovs-testcontroller", plait.one / ovs.one, "x", 1.0);
+        at_least("controller-of-ovs-testcontroller", beside(ovs, |round| round.throughput), "x", 20.0);
+        let one = beside(ovs, |round| round.one);
+        at_least("controller-latency-mode-of-ovs-testcontroller", one, "x", 1.0);
     }
-    at_most("controller-deviation", plait.deviation * 100.0, "%", 1.0);
-    at_most("controller-p99-at-80%", plait.p99 / 1000.0, "ms", 5.0);
+    at_most("controller-deviation", median(plait, |round| round.deviation) * 100.0, "%", 1.0);
+    at_most("controller-p99-at-80%", median(plait, |round| round.p99) / 1000.0, "ms", 5.0);
+}
+
+fn median<T>(rounds: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn usage(why: &str) -> ! {

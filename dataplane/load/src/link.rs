@@ -5,6 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+/// Bytes that the kernel keeps of what a controller has not taken (it doubles them for its own needs). Choice: 64 KiB, over a
+/// thousand requests, in place of the kernel's own limit, which grows to 4 MiB: with that, what an overloaded controller is late
+/// with waits in the switch, 40,000 requests a switch, and goes through memory instead of the processor's cache.
+const SEND: usize = 64 << 10;
+
 /// A connection that does not block.
 #[derive(Debug)]
 pub(crate) enum Link {
@@ -15,6 +20,7 @@ impl Link {
     pub fn connect(controller: SocketAddr, limit: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&controller, limit)?;
         stream.set_nodelay(true)?;
+        rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND)?;
         stream.set_nonblocking(true)?;
         Ok(Self::Tcp(stream))
     }

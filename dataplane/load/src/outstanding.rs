@@ -3,9 +3,9 @@
 use crate::request::NUMBERS;
 
 const FREE: u64 = u64::MAX;
-/// Requests of one switch that can wait. Choice: more than a socket's buffers hold; of a request that is overtaken by so
-/// many later ones the answer is lost.
-const MOST: usize = 1 << 16;
+/// Requests of one switch that can wait. Choice: more than the buffers of both ends hold, of which a controller's own may be
+/// 4 MiB and a reader's 32 MiB; of a request that is overtaken by so many later ones the answer is lost.
+const MOST: usize = 1 << 18;
 
 /// When each request that waits was due, found by its number. Nothing is allocated but to grow.
 #[derive(Debug, Clone)]
