@@ -67,6 +67,7 @@ bench-controller: build ## Hold the controller against a null responder and othe
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
+		--controller "os-ken=osken-manager --ofp-listen-host 127.0.0.1 --ofp-tcp-listen-port {port} studies/maestro/os_ken_switch.py" \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 
 bench-paths: ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, say what headers cost, and bench the simulator (root; SMALL=1)

@@ -25,7 +25,7 @@ fn main() {
         "-Wall".to_owned(),
         "-Werror".to_owned(),
     ];
-    for name in ["overlay", "paths", "stamps"] {
+    for name in ["mirror", "overlay", "paths", "stamps"] {
         let source = format!("programs/{name}.bpf.c");
         SkeletonBuilder::new()
             .source(&source)

@@ -3,6 +3,7 @@
  *
  *   transmit   leaves a tenant's device:   identify ─► FIB ─► path ─► hop ─► wire ─► adjacency ─► underlay
  *   receive    comes in by the underlay:   arrive ─► known peer? ─► own: deliver; else path, as above
+ *   relay      the same, before the kernel: arrive ─► known peer? ─► another node's: path, as above; else receive
  *   guard      leaves by the underlay:     not from transmit or receive, but as if ─► dropped
  */
 #include "arrive.h"
@@ -11,6 +12,7 @@
 #include "forward.h"
 #include "identify.h"
 #include "place.h"
+#include "relay.h"
 #include "too_big.h"
 
 /* Sends a packet on its path, or up where it ends here. */
@@ -48,17 +50,6 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 	default:
 		return drop(DROP_NO_ROUTE);
 	}
-}
-
-/* Where a packet's destination is reached. */
-inline bool path_of(const struct parcel *parcel, __u32 *path)
-{
-	struct node_key key = { .application = parcel->application, .node = parcel->destination };
-	const __u32 *known = bpf_map_lookup_elem(&nodes, &key);
-
-	if (known)
-		*path = *known;
-	return known;
 }
 
 SEC("tcx/egress")
@@ -153,6 +144,22 @@ int receive(struct __sk_buff *skb)
 			break;
 	}
 	return verdict;
+}
+
+SEC("xdp")
+int relay(struct xdp_md *context)
+{
+	const struct ethernet_header *frame = POINTER(xdp_md, context, data);
+
+	if ((void *)(frame + 1) > POINTER(xdp_md, context, data_end))
+		return XDP_PASS;
+	switch (frame->ether_type) {
+	case bpf_htons(ETH_P_IP):
+		return pass_on(context, false);
+	case bpf_htons(ETH_P_IPV6):
+		return pass_on(context, true);
+	}
+	return XDP_PASS;
 }
 
 /* A program of this host that sends what only the overlay may, from a locator of this node, would speak in the node's name. */

@@ -1,10 +1,11 @@
-//! Programs on devices: by TCX where the kernel has it (6.6), else by a filter of clsact.
+//! Programs on devices: by TCX where the kernel has it (6.6), else by a filter of clsact; the relay by XDP.
 
 use crate::clsact::{Place, Side};
 use crate::programs::{Error, Program, Programs};
+use crate::xdp;
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{AsRawLibbpf, Link};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
@@ -15,6 +16,8 @@ pub enum Hook {
     Tcx,
     /// By a filter of the clsact queueing discipline.
     Clsact,
+    /// By XDP, in the device's driver.
+    Xdp,
 }
 
 /// A program on a device. It goes when this is dropped, unless it was kept.
@@ -25,6 +28,10 @@ pub struct Attachment {
 enum Kind {
     /// The link, which is there as long as it is held or named.
     Tcx(#[allow(dead_code, reason = "it is held")] Link),
+    /// Likewise.
+    Xdp(#[allow(dead_code, reason = "it is held")] Link),
+    /// A link by TCX that nobody succeeds.
+    Held(#[allow(dead_code, reason = "it is held")] OwnedFd),
     /// The filter is there until it is taken away.
     Clsact(Place, Keep),
 }
@@ -36,23 +43,72 @@ enum Keep {
 }
 
 impl Programs {
-    /// Puts a program on a device, behind those that are there: for [`Program::Receive`] where it gets packets, for the
-    /// others where they leave.
+    /// Puts a program on a device, behind those that are there: for [`Program::Receive`] and [`Program::Relay`] where it gets
+    /// packets, for the others where they leave. Of relays a device has one.
     ///
     /// # Errors
-    /// No such device; the kernel's refusal.
+    /// No such device; the kernel's refusal; for a relay, a driver without XDP of its own.
     pub fn attach(&self, program: Program, interface: u32) -> Result<Attachment, Error> {
+        if program == Program::Relay {
+            return Attachment::xdp(&self.program(program)?, interface);
+        }
         let name = format!("plait-{}", std::process::id());
         put(&self.program(program)?, side(program), interface, 0, name)
+    }
+
+    /// Puts the sending program where a device gets packets, as if a network card did what it does: for measurements.
+    ///
+    /// # Errors
+    /// No such device; a kernel without TCX.
+    pub fn attach_behind(&self, interface: u32) -> Result<Attachment, Error> {
+        let number = i32::try_from(interface).map_err(|_| Error::Absent("such device"))?;
+        let program = self.program(Program::Transmit)?;
+        let (fd, kind) = (program.as_fd().as_raw_fd(), libbpf_sys::BPF_TCX_INGRESS);
+        // SAFETY: the descriptor is that of a program which outlives this call; without options nothing else is read.
+        let link = unsafe { libbpf_sys::bpf_link_create(fd, number, kind, std::ptr::null()) };
+        if link < 0 {
+            return Err(Error::Bpf(std::io::Error::from_raw_os_error(-link).into()));
+        }
+        // SAFETY: libbpf gave us this descriptor, and nobody else has it.
+        Ok(Attachment { kind: Kind::Held(unsafe { OwnedFd::from_raw_fd(link) }) })
     }
 
     /// Puts a program in the place of one that a former life kept at a path of a BPF file system; on a device where there
     /// is none, attaches it. No packet is without a program meanwhile. It is kept there.
     ///
     /// # Errors
-    /// No such device; the kernel's refusal; the path cannot be.
+    /// No such device; the kernel's refusal; the path cannot be; for a relay, a driver without XDP of its own.
     pub fn succeed(&self, program: Program, interface: u32, path: &Path) -> Result<Attachment, Error> {
+        if program == Program::Relay {
+            let mut program = self.program(program)?;
+            let link = match adopted(&mut program, path)? {
+                Some(link) => link,
+                None => {
+                    let mut link = xdp::link(&program, interface)?;
+                    link.pin(path)?;
+                    link
+                }
+            };
+            return Ok(Attachment { kind: Kind::Xdp(link) });
+        }
         succeed(&mut self.program(program)?, side(program), interface, path, false)
+    }
+}
+
+/// The link that was kept at a path, if there is one, with another program.
+fn adopted(program: &mut libbpf_rs::ProgramMut<'_>, path: &Path) -> Result<Option<Link>, Error> {
+    if !path.exists() || is_program(path) {
+        return Ok(None);
+    }
+    let mut link = Link::open(path)?;
+    match link.update_prog(program) {
+        Ok(()) => Ok(Some(link)),
+        // Its device is gone, and another may have its number by now.
+        Err(_) => {
+            drop(link);
+            std::fs::remove_file(path).map_err(|error| Error::Pin(path.to_owned(), error))?;
+            Ok(None)
+        }
     }
 }
 
@@ -65,16 +121,8 @@ pub(crate) fn succeed(
     path: &Path,
     is_first: bool,
 ) -> Result<Attachment, Error> {
-    if path.exists() && !is_program(path) {
-        let mut link = Link::open(path)?;
-        match link.update_prog(program) {
-            Ok(()) => return Ok(Attachment { kind: Kind::Tcx(link) }),
-            // Its device is gone, and another may have its number by now.
-            Err(_) => {
-                drop(link);
-                std::fs::remove_file(path).map_err(|error| Error::Pin(path.to_owned(), error))?;
-            }
-        }
+    if let Some(link) = adopted(program, path)? {
+        return Ok(Attachment { kind: Kind::Tcx(link) });
     }
     match by_tcx(program, interface, if is_first { libbpf_sys::BPF_F_BEFORE } else { 0 }) {
         Err(Error::Bpf(error)) if is_no_tcx(&error) => {
@@ -169,7 +217,7 @@ fn is_no_tcx(error: &libbpf_rs::Error) -> bool {
 fn side(program: Program) -> Side {
     match program {
         Program::Transmit | Program::Guard => Side::Outgoing,
-        Program::Receive => Side::Incoming,
+        Program::Receive | Program::Relay => Side::Incoming,
     }
 }
 
@@ -207,19 +255,29 @@ fn remove_name(path: &Path) -> Result<(), Error> {
 }
 
 impl Attachment {
+    /// Puts a program of XDP into a device's driver.
+    pub(crate) fn xdp(program: &libbpf_rs::ProgramMut<'_>, interface: u32) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Xdp(xdp::link(program, interface)?) })
+    }
+
     /// Whether a program is on a device that a former life kept at a path.
     pub fn is_kept_on(program: Program, interface: u32, path: &Path) -> bool {
         if is_program(path) {
             return place(side(program), interface, path).is_taken();
         }
         let link = Link::open(path).and_then(|link| link.info());
-        link.is_ok_and(|link| matches!(link.info, LinkTypeInfo::Tcx(info) if info.ifindex == interface))
+        link.is_ok_and(|link| match link.info {
+            LinkTypeInfo::Tcx(info) => info.ifindex == interface,
+            LinkTypeInfo::Xdp(info) => info.ifindex == interface,
+            _ => false,
+        })
     }
 
     /// How it is on its device.
     pub fn hook(&self) -> Hook {
         match self.kind {
-            Kind::Tcx(_) => Hook::Tcx,
+            Kind::Tcx(_) | Kind::Held(_) => Hook::Tcx,
+            Kind::Xdp(_) => Hook::Xdp,
             Kind::Clsact(..) => Hook::Clsact,
         }
     }

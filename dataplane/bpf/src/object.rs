@@ -41,8 +41,22 @@ pub(crate) fn program<'a>(object: &'a Object, name: &'static str) -> Result<Prog
     object.progs_mut().find(|known| known.name() == name).ok_or(Error::Absent(name))
 }
 
+/// What a number means that a program on a device gives back.
+pub(crate) fn verdict(returned: i32) -> Verdict {
+    match returned {
+        -1 => Verdict::Next,
+        2 => Verdict::Dropped,
+        7 => Verdict::Redirected,
+        other => Verdict::Other(other),
+    }
+}
+
 /// Sends a packet through a program, by no device.
-pub(crate) fn run(program: &ProgramMut<'_>, packet: &[u8]) -> Result<Ran, Error> {
+pub(crate) fn run(
+    program: &ProgramMut<'_>,
+    packet: &[u8],
+    verdict: fn(i32) -> Verdict,
+) -> Result<Ran, Error> {
     let mut out = vec![0; packet.len() + 1024];
     let run = program.test_run(ProgramInput {
         data_in: Some(packet),
@@ -51,11 +65,5 @@ pub(crate) fn run(program: &ProgramMut<'_>, packet: &[u8]) -> Result<Ran, Error>
     })?;
     let (length, returned) = (run.data.map_or(0, |data| data.len()), run.return_value as i32);
     out.truncate(length);
-    let verdict = match returned {
-        -1 => Verdict::Next,
-        2 => Verdict::Dropped,
-        7 => Verdict::Redirected,
-        other => Verdict::Other(other),
-    };
-    Ok(Ran { verdict, packet: out })
+    Ok(Ran { verdict: verdict(returned), packet: out })
 }

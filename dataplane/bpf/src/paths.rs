@@ -156,7 +156,7 @@ impl PathPrograms {
     /// # Errors
     /// The kernel's refusal, such as of a packet shorter than its headers.
     pub fn run(&self, program: PathProgram, packet: &[u8]) -> Result<Ran, Error> {
-        object::run(&object::program(&self.object, program.name())?, packet)
+        object::run(&object::program(&self.object, program.name())?, packet, object::verdict)
     }
 
     /// How much was sent by a stack.

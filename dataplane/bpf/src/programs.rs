@@ -25,6 +25,9 @@ pub enum Error {
     /// A name of a table that is in the way.
     #[error("{0}: {1}")]
     Pin(PathBuf, #[source] std::io::Error),
+    /// A driver without XDP.
+    #[error("the device's driver runs no XDP programs")]
+    NoXdp,
     /// Something that must be in the object is not.
     #[error("the compiled programs have no {0}")]
     Absent(&'static str),
@@ -40,6 +43,7 @@ impl Error {
                 _ => std::io::ErrorKind::Unsupported,
             },
             Self::Clsact(error) | Self::Pin(_, error) => error.kind(),
+            Self::NoXdp => std::io::ErrorKind::Unsupported,
             Self::Absent(_) => std::io::ErrorKind::NotFound,
         }
     }
@@ -57,6 +61,8 @@ pub enum Program {
     Transmit,
     /// What comes in by the underlay.
     Receive,
+    /// What passes by the underlay, before the kernel makes a packet of it.
+    Relay,
     /// What programs of this host send by the underlay.
     Guard,
 }
@@ -67,6 +73,7 @@ impl Program {
         match self {
             Self::Transmit => "transmit",
             Self::Receive => "receive",
+            Self::Relay => "relay",
             Self::Guard => "guard",
         }
     }
@@ -128,6 +135,16 @@ impl Sizes {
             "adjacency_slots" => self.neighbour_slots(),
             _ => return None,
         })
+    }
+}
+
+/// What the numbers mean that a program of XDP gives back.
+pub(crate) fn xdp_verdict(returned: i32) -> Verdict {
+    match returned {
+        1 => Verdict::Dropped,
+        2 => Verdict::Next,
+        3 | 4 => Verdict::Redirected,
+        other => Verdict::Other(other),
     }
 }
 
@@ -280,7 +297,8 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal, such as of a packet shorter than an Ethernet header.
     pub fn run(&self, program: Program, packet: &[u8]) -> Result<Ran, Error> {
-        object::run(&self.program(program)?, packet)
+        let verdict = if program == Program::Relay { xdp_verdict } else { object::verdict };
+        object::run(&self.program(program)?, packet, verdict)
     }
 
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {

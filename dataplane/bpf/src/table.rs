@@ -61,6 +61,12 @@ pub mod names {
         pub const PEERS: PeerKey => Peer = "peers";
         /// Own locators.
         pub const ENDPOINTS: EndpointKey => u32 = "endpoints";
+        /// Devices that take packets from XDP, each by its own number.
+        pub const EXITS: u32 => u32 = "exits";
+        /// The device that a mirror forwards to.
+        pub const FORWARDED_TO: u32 => u64 = "forwarded_to";
+        /// Packets that a mirror let go of.
+        pub const SWALLOWED: u32 => u64 = "swallowed";
         /// Whose a locator is.
         pub const LOCATORS: LocatorKey => u32 = "locators";
     }

@@ -153,7 +153,7 @@ impl Way {
         let ran = node.programs.run(program, packet).unwrap();
         let device = node.device;
         let outcome = match program {
-            Program::Receive => walk.receive(packet, second()),
+            Program::Receive | Program::Relay => walk.receive(packet, second()),
             Program::Transmit => walk.transmit(&device, packet, self.flow_of(&ran.packet), second()),
             Program::Guard => walk.guard(packet),
         };
@@ -180,6 +180,57 @@ impl Way {
 fn second() -> u32 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
     ((time.tv_sec as u128 * 1_000_000_000 + time.tv_nsec as u128) >> 30) as u32
+}
+
+/// What a driver relays the walk sends on just so; and the driver leaves alone all but that.
+fn relays_alike(way: Way, packets: impl Strategy<Value = Vec<u8>>) {
+    let Some(node) = way.node() else { return };
+    let (walk, relayed) = (RefCell::new(node.walk()), RefCell::new(0));
+    let compare = |packet: Vec<u8>| {
+        let (mut walk, ran) = (walk.borrow_mut(), node.programs.run(Program::Relay, &packet).unwrap());
+        walk.counts.drops.clear();
+        let outcome = walk.receive(&packet, second());
+        let expected = match outcome {
+            // Nothing was dropped for it, as too big; and it went to a node, not up.
+            Outcome::Sent(mut sent) if walk.counts.drops.is_empty() => sent.pop().filter(|sent| !sent.is_up),
+            _ => None,
+        };
+        // What came in by another encapsulation gets longer or shorter.
+        let expected = expected.filter(|sent| sent.frame.len() == packet.len());
+        let expected = expected.map_or((Verdict::Next, packet), |sent| (Verdict::Redirected, sent.frame));
+        *relayed.borrow_mut() += u32::from(expected.0 == Verdict::Redirected);
+        prop_assert_eq!((ran.verdict, ran.packet), expected);
+        prop_assert_eq!(node.programs.drops().unwrap(), Default::default());
+        Ok(())
+    };
+    runner(2000).run(&packets, compare).unwrap();
+    let relayed = relayed.into_inner();
+    assert!(relayed > 200 || way.encapsulation != encapsulation::OVSTACK, "{relayed} of {way:?}");
+}
+
+#[test]
+fn a_driver_relays_what_the_walk_does_and_nothing_else() {
+    for is_ipv6 in [false, true] {
+        for encapsulation in [encapsulation::OVSTACK, encapsulation::GENEVE] {
+            let way = Way { driver: driver::ETHERNET, encapsulation, is_ipv6 };
+            let whole = (frames(), any::<u32>(), 0u8..4, 0u8..4, any::<bool>()).prop_map(
+                move |(frame, hash, ttl, tos, passes)| {
+                    let mut packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &frame, true, tos);
+                    let at = behind_ip(is_ipv6) + 8;
+                    packet[at + 1] = ttl;
+                    packet[at + 8..at + 12].copy_from_slice(&hash.to_be_bytes());
+                    let to = if passes { FAR } else { OWN };
+                    packet[at + 12..at + 16].copy_from_slice(&to.0.to_be_bytes());
+                    packet
+                },
+            );
+            relays_alike(way, broken(whole));
+        }
+    }
+    relays_alike(
+        Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false },
+        received(),
+    );
 }
 
 fn runner(cases: u32) -> TestRunner {

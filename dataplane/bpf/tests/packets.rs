@@ -2,7 +2,7 @@
 
 mod support;
 
-use plait_dataplane_bpf::{Program, Verdict, names};
+use plait_dataplane_bpf::{Mirror, Program, RELAYED, Verdict, names};
 use plait_dataplane_reference::tables::*;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::ether_type;
@@ -133,6 +133,55 @@ fn a_relay_changes_the_outer_header_and_one_hop() {
     let after = inside(&ran.packet);
     assert_eq!(ovstack::Repr::of(&after), ovstack::Repr { ttl: 8, ..sent });
     assert_eq!(after.payload(), frame);
+}
+
+#[test]
+fn a_driver_relays_what_the_kernel_would() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with(driver::ETHERNET, encapsulation::OVSTACK, is_ipv6) else { return };
+        let mut packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &[0x99; 300], true, 0b01);
+        let behind = if is_ipv6 { 62 } else { 42 };
+        packet[behind + 12..behind + 16].copy_from_slice(&FAR.0.to_be_bytes());
+        let (relayed, received) = [Program::Relay, Program::Receive]
+            .map(|program| node.programs.run(program, &packet).unwrap())
+            .into();
+        assert_eq!(relayed.verdict, Verdict::Redirected);
+        assert_eq!(relayed, received);
+        assert_eq!(node.programs.path_count(FAR_PATH).unwrap(), Count { packets: 2, bytes: 600 });
+    }
+}
+
+#[test]
+fn a_driver_leaves_to_the_kernel_what_is_not_relayed_as_it_came() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    node.flood();
+    let passing = ovstack::Repr { destination: FAR, ..overlay_header() };
+    let mut by_a_stranger = arriving(&passing, &[1; 90]);
+    change_source(&mut by_a_stranger, [203, 0, 113, 9]);
+    let left = [
+        ("its own", arriving(&overlay_header(), &[1; 90])),
+        ("for a group", arriving(&ovstack::Repr { destination: GROUP, ..passing }, &[1; 90])),
+        ("for nobody", arriving(&ovstack::Repr { destination: ovstack::NodeId(9), ..passing }, &[1; 90])),
+        ("as if its own", arriving(&ovstack::Repr { source: OWN, ..passing }, &[1; 90])),
+        ("at its last hop", arriving(&ovstack::Repr { ttl: 1, ..passing }, &[1; 90])),
+        ("of another application", arriving(&ovstack::Repr { application: 9, ..passing }, &[1; 90])),
+        ("too big", arriving(&passing, &[1; 1500])),
+        ("a stranger's", by_a_stranger),
+        ("VXLAN", arriving_in(encapsulation::VXLAN, false, &frame(STATION_F, STATION_C, 1, &[]), true, 0)),
+        ("none of the overlay's", frame(UNDERLAY, GATEWAY, ether_type::IPV4, &inner_ipv4(64, 0))),
+    ];
+    for (what, packet) in &left {
+        let ran = node.programs.run(Program::Relay, packet).unwrap();
+        assert_eq!((ran.verdict, &ran.packet), (Verdict::Next, packet), "{what}");
+    }
+    // Nobody knows of this device that it takes packets from drivers.
+    let slots = node.programs.table(&names::ADJACENCY_SLOTS).unwrap();
+    let there = slots.get(&9).unwrap().unwrap();
+    slots.set(&9, &Adjacency { interface: 77, ..there }).unwrap();
+    let packet = arriving(&passing, &[1; 90]);
+    let ran = node.programs.run(Program::Relay, &packet).unwrap();
+    assert_eq!((ran.verdict, ran.packet), (Verdict::Next, packet));
+    assert_eq!(node.programs.drops().unwrap(), Default::default(), "reasons are the kernel's part to count");
 }
 
 #[test]
@@ -314,4 +363,25 @@ fn a_packet_too_big_is_answered_heeded_and_told() {
             assert_eq!(inside(&ran.packet).payload(), frame);
         }
     }
+}
+
+#[test]
+fn a_mirror_sends_back_puts_as_it_was_forwards_and_swallows() {
+    let Some(_node) = Node::new(driver::ETHERNET) else { return };
+    let packet = arriving(&overlay_header(), &[1; 90]);
+    let mirror = Mirror::load(packet[..RELAYED].try_into().unwrap()).unwrap();
+    let sent = mirror.reflect(&packet).unwrap();
+    assert_eq!(sent.verdict, Verdict::Redirected);
+    let frame = ethernet::Frame::parse(&sent.packet).unwrap();
+    assert_eq!((frame.destination(), frame.source(), frame.payload()), (GATEWAY, UNDERLAY, &packet[14..]));
+
+    let mut changed = packet.clone();
+    changed[..RELAYED].fill(0xee);
+    let taken = mirror.restore(&changed).unwrap();
+    assert_eq!((taken.verdict, &taken.packet), (Verdict::Dropped, &packet));
+    assert_eq!(mirror.swallow(&packet).unwrap().verdict, Verdict::Dropped);
+    assert_eq!(mirror.swallowed().unwrap(), 1);
+    assert_eq!(mirror.forward(&packet, 0).unwrap().verdict, Verdict::Dropped);
+    assert_eq!(mirror.forward(&packet, 1).unwrap().verdict, Verdict::Redirected);
+    assert_eq!(mirror.restore(&[0xee; 40]).unwrap().packet, [0xee; 40], "one that is shorter stays as it is");
 }

@@ -1,5 +1,7 @@
 //! The controller fed from memory, and the model of it, as `controller_scaling` has them.
 
+#[path = "../examples/controller_bars/churn.rs"]
+mod churn;
 #[allow(dead_code)]
 #[path = "../examples/controller_scaling/model.rs"]
 mod model;
@@ -35,6 +37,16 @@ fn switches_in_memory_are_answered_by_two_workers_and_none_is_lost() {
     assert_eq!(controller.connections(), (16, 0));
     assert_eq!(controller.switches().len(), 16);
     assert!(controller.statistics().iter().all(|worker| worker.malformed == 0 && worker.undone == 0));
+}
+
+#[test]
+fn flows_and_switches_that_come_and_go_leave_nothing_behind() {
+    let churn = churn::run(300_000).unwrap();
+    assert!(churn.flows >= 300_000 && churn.switches > 4, "{churn:?}");
+    println!("{:?}", churn.took);
+    let (early, late) = churn.resident;
+    // Two tapes are made in the place of others now and then, 8 MB.
+    assert!(late < early + early / 4 + (16 << 20), "{churn:?}");
 }
 
 #[test]

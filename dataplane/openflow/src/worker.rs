@@ -9,41 +9,31 @@
 //!             nothing waited anywhere ─► process what there is; nothing at all to do ─► sleep
 //! ```
 //!
+//! [`reading`] is what it does with a switch; [`resting`] when it works at all.
+//!
 //! Source: sections 4.2.2.4 and 4.2.3 of the thesis.
 
+mod reading;
+mod resting;
+
 use crate::brain::Outcome;
-use crate::link::{Link, Went};
 use crate::outbox::Outbox;
 use crate::queue::Queue;
 use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::statistics::Counters;
 use crate::{Idleness, config::Config};
-use plait_control_openflow::{Batch, Design, News, PacketIn, PacketIns, Probes, Rounds, Tried};
+use plait_control_openflow::{Batch, Design, News, PacketIns, Probes, Rounds};
 use plait_control_runtime::{Content, View, ViewId};
 use rustix::event::epoll::Event;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long nobody looks for silent switches, at most.
 const HOUSEKEEPING: Duration = Duration::from_millis(200);
-/// How long a worker sleeps that another one is to wake. Choice: it looks by itself as often as this.
-const NAP: Duration = Duration::from_millis(100);
 /// How long a worker rests that has given way. Choice: short, since the others may have more to do than they can do meanwhile.
 const REST: Duration = Duration::from_millis(5);
-/// How long a worker is busy before it wakes another one. Choice: about as long as a batch; with less, every burst would wake
-/// all, who would then take processors from those that make the load and from each other.
-const BUSY: Duration = Duration::from_millis(1);
-/// Over how long a worker measures how much of a processor it has. Choice: some time slices of the kernel's.
-const WINDOW: Duration = Duration::from_millis(10);
-/// A worker that has less than this part of a processor gives way even when there is more to do than can be done. Choice: a
-/// fifth. Who shares a processor with one that makes the load has half of it, and uses what the other leaves; with
-/// several, each loses more by waiting for the locks of those that do not run.
-const SHORT: u32 = 5;
-/// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
-/// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
-const UNREAD: usize = 1 << 18;
 /// How long a connection that ends may take to read what it was told last.
 const GRACE: Duration = Duration::from_secs(1);
 /// Batches whose room may be in use at once; more are let go.
@@ -187,128 +177,6 @@ impl<'a> Worker<'a> {
         self.rounds.end() || queued
     }
 
-    /// Tries a switch: what waits to be written is, and a little is read.
-    fn visit(&mut self, slot: u32) -> Tried {
-        let place = &self.shared.slots[slot as usize];
-        let mut held = match place.link.try_lock() {
-            Ok(held) => held,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Tried::Locked,
-        };
-        // Before the read: what arrives after it is told once more.
-        place.ready.store(false, Ordering::Release);
-        let Some(link) = held.as_mut() else { return Tried::Empty };
-        if link.flush() == Went::Ended || (link.ending.is_some() && link.is_flushed()) {
-            return self.leave(slot, held.take());
-        }
-        if link.ending.is_some() || link.session.connection.waiting() > UNREAD {
-            return Tried::Empty;
-        }
-        Counters::add(&self.counters.reads, 1);
-        let count = match link.read(&mut self.buffer) {
-            Went::Bytes(count) => count,
-            // A handshake's answer, for one.
-            Went::Later if link.stream.push().is_err() => return self.leave(slot, held.take()),
-            Went::Later => {
-                if !link.stream.is_watched() {
-                    place.ready.store(true, Ordering::Release);
-                }
-                return Tried::Empty;
-            }
-            Went::Ended => return self.leave(slot, held.take()),
-        };
-        let may_hold = link.stream.may_hold_input() || !link.stream.is_watched();
-        if count == self.buffer.len() || may_hold || place.ended.load(Ordering::Acquire) {
-            place.ready.store(true, Ordering::Release);
-        }
-        let datapath = link.session.datapath();
-        let before = self.requests.len() + self.probes.len();
-        let (requests, probes, counters) = (&mut self.requests, &mut self.probes, self.counters);
-        link.session.connection.handle_bytes(self.shared.now(), &self.buffer[..count], |hot| {
-            let Some(datapath) = datapath else { return };
-            match PacketIn::of(datapath, &hot) {
-                Ok(packet) if Probes::includes(&packet) => probes.push(&packet),
-                Ok(packet) => requests.push(&packet),
-                Err(_) => Counters::add(&counters.malformed, 1),
-            }
-        });
-        let taken = (requests.len() + probes.len() - before) as u64;
-        Counters::add(&counters.requests, taken);
-        place.requests.fetch_add(taken, Ordering::Relaxed);
-        self.hear(slot, link);
-        if !link.is_flushed() {
-            Counters::add(&self.counters.writes, 1);
-            link.flush();
-        }
-        Tried::Read
-    }
-
-    /// Takes what a session has to tell.
-    fn hear(&mut self, slot: u32, link: &mut Link) {
-        while let Some(news) = link.session.poll_news() {
-            if let News::Ended(reason) = &news {
-                tracing::debug!(%reason, address = link.session.address(), "a connection ends");
-                link.ending = Some(self.shared.now());
-                self.shared.slots[slot as usize].ready.store(true, Ordering::Release);
-            }
-            self.news.push((slot, link.session.datapath(), news));
-        }
-    }
-
-    /// A connection has ended; its lock is held until nobody can find it.
-    fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
-        if let Some(link) = link {
-            let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
-            if link.ending.is_none() {
-                self.news.push((slot, link.session.datapath(), ended));
-            }
-            self.shared.leave(slot);
-        }
-        Tried::Empty
-    }
-
-    /// Passes on what switches told, outside of all locks.
-    fn pass_news(&mut self) {
-        if self.news.is_empty() {
-            return;
-        }
-        let shared = self.shared;
-        for (slot, datapath, news) in std::mem::take(&mut self.news) {
-            let Some(datapath) = datapath else { continue };
-            match &news {
-                News::Connected(info) => {
-                    tracing::info!(datapath = %format_args!("{datapath:016x}"), address = info.address, "a switch");
-                    if let Some(before) = shared.found(datapath, slot).filter(|before| *before != slot) {
-                        self.replace(before);
-                    }
-                }
-                News::Ended(_) if !shared.lost(datapath, slot) => continue,
-                News::Answer(message) => {
-                    let waiting = &shared.waiting;
-                    let key = (slot, transaction(message));
-                    let waiter = waiting.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-                    if waiter.is_some_and(|waiter| waiter.send(message.clone()).is_ok()) {
-                        continue;
-                    }
-                }
-                _ => {}
-            }
-            shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
-        }
-        self.finish();
-    }
-
-    /// Ends a connection that a newer one of the same switch has replaced.
-    fn replace(&self, slot: u32) {
-        let place = &self.shared.slots[slot as usize];
-        let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = held.as_mut() {
-            link.session.connection.close();
-            link.ending = Some(self.shared.now());
-        }
-        place.ready.store(true, Ordering::Release);
-    }
-
     /// Has applications process what was read. `full` says that there is as much as the threshold asks for.
     fn process(&mut self, full: bool) {
         let (requests, began) = (self.requests.len(), self.shared.now());
@@ -407,74 +275,6 @@ impl<'a> Worker<'a> {
         some
     }
 
-    /// Asks where something waits, if that is this worker's to do.
-    fn look_out(&mut self) {
-        self.round += 1;
-        let polls = match self.shared.config.idleness {
-            Idleness::AllPoll => true,
-            Idleness::OnePoller(rounds) => {
-                self.number == 0 && self.round.is_multiple_of(u64::from(rounds.max(1)))
-            }
-            // New connections are found by polling alone.
-            Idleness::Unknown => self.number == 0,
-        };
-        if !polls {
-            return;
-        }
-        let found = self.shared.poller.poll(self.shared, Duration::ZERO, &mut self.events);
-        Counters::add(&self.counters.polls, 1);
-        // More than one has work, and this one has too much.
-        if self.shared.config.scale && found.is_some_and(|found| found > 1) && self.is_busy() {
-            self.wake_others();
-        }
-    }
-
-    /// Whether each worker has switches of its own.
-    fn is_partitioned(&self) -> bool {
-        matches!(self.shared.config.design, Design::StaticPartition | Design::DynamicPartition)
-    }
-
-    /// Whether it is time for another worker.
-    fn is_busy(&self) -> bool {
-        self.is_partitioned() || self.took > BUSY || self.shared.now() > self.idle + BUSY
-    }
-
-    fn wakes(&mut self) {
-        self.idle = self.shared.now();
-        self.window = (self.idle, used());
-    }
-
-    /// Whether others want the processor that it works on, and all would be done without it: whoever makes the load is then in
-    /// time. The first worker never gives way.
-    fn is_short(&mut self) -> bool {
-        let now = self.shared.now();
-        let wanted = now.saturating_sub(self.window.0);
-        if wanted < WINDOW {
-            return false;
-        }
-        let (_, before) = std::mem::replace(&mut self.window, (now, used()));
-        let had = self.window.1.saturating_sub(before);
-        let rested = Duration::from_nanos(self.shared.rested.load(Ordering::Relaxed));
-        let enough = if now.saturating_sub(rested) < WINDOW { wanted * 4 / 5 } else { wanted / SHORT };
-        self.number != 0 && self.shared.config.scale && !self.is_partitioned() && had < enough
-    }
-
-    fn wake_others(&self) {
-        let shared = self.shared;
-        match shared.config.design {
-            Design::StaticPartition | Design::DynamicPartition => {
-                for slot in self.members.iter() {
-                    let place = &shared.slots[*slot as usize];
-                    let worker = place.worker.load(Ordering::Relaxed);
-                    if worker != self.number && place.ready.load(Ordering::Acquire) {
-                        shared.wake(Some(worker));
-                    }
-                }
-            }
-            Design::RoundRobin | Design::SharedQueue => shared.wake(None),
-        }
-    }
-
     /// Looks after switches that say nothing, and lets go of those that take no more: one worker's to do, now and then.
     fn keep_house(&mut self) {
         let now = self.shared.now();
@@ -498,76 +298,10 @@ impl<'a> Worker<'a> {
         self.pass_news();
     }
 
-    fn anything_waits(&self) -> bool {
-        let ready = |slot: &u32| self.shared.slots[*slot as usize].ready.load(Ordering::Acquire);
-        match self.shared.config.design {
-            Design::RoundRobin => self.members.iter().any(ready),
-            Design::SharedQueue if self.number == 0 => self.members.iter().any(ready),
-            Design::SharedQueue => !self.queue().is_empty(),
-            Design::StaticPartition | Design::DynamicPartition => self.members.iter().any(|slot| {
-                let own = self.shared.slots[*slot as usize].worker.load(Ordering::Relaxed) == self.number;
-                own && ready(slot)
-            }),
-        }
-    }
-
-    /// Waits for work: one worker in the poll, the others until they are woken.
-    fn sleep(&mut self) {
-        Counters::add(&self.counters.sleeps, 1);
-        let now = self.shared.now();
-        self.shared.rested.store(now.as_nanos() as u64, Ordering::Relaxed);
-        let due = self.shared.brain.due().map_or(HOUSEKEEPING, |due| due.saturating_sub(now));
-        let wait = due.min(HOUSEKEEPING);
-        if self.shared.config.idleness == Idleness::Unknown {
-            // Without a map there is nothing to wait for: that is what it costs.
-            return std::thread::yield_now();
-        }
-        let shared = self.shared;
-        // Who does not read has no use for what a poll tells: it would keep it from the one that does.
-        let reads = shared.config.design != Design::SharedQueue || self.number == 0;
-        let poll = |wait| shared.poller.poll(shared, wait, &mut self.events);
-        let asked = reads.then(|| self.spin.wait(wait, || shared.now(), poll)).flatten();
-        match asked {
-            Some(found) => {
-                Counters::add(&self.counters.polls, 1);
-                let partitioned = self.is_partitioned();
-                // Who slept is not late, but may soon be if what it does takes long.
-                if (found > 1 && self.took > BUSY) || (found > 0 && partitioned) {
-                    self.wake_others();
-                }
-            }
-            None if !self.shared.config.scale => std::thread::yield_now(),
-            None => {
-                let sleeper = (self.number, std::thread::current());
-                self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sleeper);
-                // Whoever saw that there is work before this worker was among the sleepers has woken nobody.
-                if !self.anything_waits() {
-                    std::thread::park_timeout(NAP);
-                }
-                let mut sleepers = self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
-                sleepers.retain(|(sleeper, _)| *sleeper != self.number);
-            }
-        }
-    }
-
     fn count_rounds(&mut self) {
         let met = self.rounds.take_counters();
         Counters::add(&self.counters.rounds, met.rounds);
         Counters::add(&self.counters.skips, met.skips);
         Counters::add(&self.counters.revisits, met.revisits);
-    }
-}
-
-/// Processor time that this thread has used.
-fn used() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-fn transaction(message: &plait_model_wire::openflow::Message) -> u32 {
-    use plait_model_wire::openflow::Message;
-    match message {
-        Message::V10(message) => message.xid,
-        Message::V13(message) => message.xid,
     }
 }

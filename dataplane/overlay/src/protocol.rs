@@ -196,6 +196,9 @@ pub struct Stats {
     pub devices: BTreeMap<String, DeviceStats>,
     /// Packets to each node or group.
     pub nodes: Vec<NodeStats>,
+    /// Devices of the underlay in whose drivers what passes is relayed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub xdp: Vec<String>,
 }
 
 /// What a device sent and received.

@@ -63,9 +63,14 @@ pub struct Lab {
     pub ways: Vec<Way>,
     /// Tunnels that this kernel does not have.
     pub absent: Vec<Tunnel>,
+    /// The links' MTU, where it is not the usual one.
+    mtu: Option<u32>,
     /// What agents leave is removed with this.
     places: Vec<(Arc<Namespace>, Places)>,
 }
+
+/// The most that a tunnel of the kernel's puts before a packet, VXLAN: IPv4, UDP, its own header, and the frame's.
+const TUNNEL: u32 = 50;
 
 /// What is tried beside the ovstack header.
 const OTHERS: [Encapsulation; 6] = [
@@ -210,13 +215,26 @@ fn vxlan(
     make(namespace, name, more)
 }
 
-pub(crate) fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
+/// The number of a device.
+///
+/// # Errors
+/// There is none of that name.
+pub fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
     let mut ask = LinkMessage::default();
     ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
     match namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))?? {
         RouteNetlinkMessage::NewLink(link) => Ok(link.header.index),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
+}
+
+/// Sets something of a device.
+pub(crate) fn set(namespace: &Namespace, device: &str, attribute: LinkAttribute) -> Result<()> {
+    let mut link = LinkMessage::default();
+    link.header.index = index(namespace, device)?;
+    link.attributes.push(attribute);
+    let request = || -> io::Result<()> { Netlink::open()?.request(RouteNetlinkMessage::SetLink(link), 0) };
+    Ok(namespace.run(request)??)
 }
 
 /// A route to a network by a gateway.
@@ -236,14 +254,16 @@ pub(crate) fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::
 }
 
 impl Lab {
-    /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own.
+    /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own. With an MTU of the links,
+    /// where it is not to be the usual one.
     ///
     /// # Errors
     /// No permission; an agent that does not start.
-    pub fn endpoints(tunnels: &[Tunnel]) -> Result<Self> {
+    pub fn endpoints(tunnels: &[Tunnel], mtu: Option<u32>) -> Result<Self> {
         let mut lab = Self::default();
+        lab.mtu = mtu;
         let (mut a, mut b) = (Host::new(1)?, Host::new(2)?);
-        join(&a, &b, "bare", 0)?;
+        lab.join(&a, &b, "bare", 0)?;
         lab.add("bare", Kind::Bare, a.end(0, "bare", "bare"), b.end(0, "barep", "barep"));
         for (step, tunnel) in tunnels.iter().enumerate() {
             lab.tunnel(&a, &b, *tunnel, 1 + 2 * step as u8)?;
@@ -257,7 +277,7 @@ impl Lab {
             let (application, third) = (Application(10 + step as u8), 10 + step as u8);
             // Some arrive alike: so each has locators of its own.
             let below = 100 + step as u8;
-            join(&a, &b, &format!("u{step}"), below)?;
+            lab.join(&a, &b, &format!("u{step}"), below)?;
             let config = ApplicationConfig { carries, encapsulation, ..ApplicationConfig::default() };
             let name = format!("ov{step}");
             for (host, other) in [(&mut a, 2), (&mut b, 1)] {
@@ -281,7 +301,7 @@ impl Lab {
     pub(crate) fn tunnel(&mut self, a: &Host, b: &Host, tunnel: Tunnel, below: u8) -> Result<()> {
         let (name, third) = (format!("k{}", tunnel.name()), below + 1);
         let (under, there) = (format!("t{below}"), format!("t{below}p"));
-        join(a, b, &under, below)?;
+        self.join(a, b, &under, below)?;
         for (host, other) in [(a, b), (b, a)] {
             let info = tunnel.info(address(below, host.number), address(below, other.number));
             match make(&host.namespace, &name, vec![LinkAttribute::LinkInfo(info)]) {
@@ -291,6 +311,7 @@ impl Lab {
                 }
                 made => made?,
             }
+            self.widen(host, &name)?;
             host.namespace.address(&name, address(third, host.number), 24)?;
         }
         if tunnel.has_frames() {
@@ -304,30 +325,47 @@ impl Lab {
         Ok(())
     }
 
+    /// Makes a veth between two hosts, with an address at each end.
+    fn join(&self, a: &Host, b: &Host, name: &str, third: u8) -> Result<()> {
+        join(a, b, name, third)?;
+        for (host, end) in [(a, name.to_owned()), (b, format!("{name}p"))] {
+            if let Some(mtu) = self.mtu {
+                set(&host.namespace, &end, LinkAttribute::Mtu(mtu))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a tunnel of the kernel's carry as much as its link has room for.
+    fn widen(&self, host: &Host, name: &str) -> Result<()> {
+        self.mtu.map_or(Ok(()), |mtu| set(&host.namespace, name, LinkAttribute::Mtu(mtu - TUNNEL)))
+    }
+
     fn add(&mut self, name: impl Into<String>, kind: Kind, from: End, to: End) {
         self.ways.push(Way { name: name.into(), kind, from, to });
     }
 
     /// Three hosts in a row: forwarded by the kernel, bridged between two VXLANs, and relayed; each beside the same
-    /// between hosts that are linked.
+    /// between hosts that are linked. With an MTU of the links, where it is not to be the usual one.
     ///
     /// # Errors
     /// No permission; an agent that does not start.
-    pub fn relays() -> Result<Self> {
+    pub fn relays(mtu: Option<u32>) -> Result<Self> {
         let mut lab = Self::default();
+        lab.mtu = mtu;
         let (mut a, mut relay, mut b) = (Host::new(1)?, Host::new(2)?, Host::new(3)?);
 
-        join(&a, &b, "bare", 0)?;
+        lab.join(&a, &b, "bare", 0)?;
         lab.add("forwarding, direct", Kind::Bare, a.end(0, "bare", "bare"), b.end(0, "barep", "barep"));
-        join(&a, &relay, "left", 1)?;
-        join(&relay, &b, "right", 2)?;
+        lab.join(&a, &relay, "left", 1)?;
+        lab.join(&relay, &b, "right", 2)?;
         relay.namespace.run(|| std::fs::write("/proc/sys/net/ipv4/ip_forward", "1"))??;
         route(&a.namespace, 2, address(1, 2))?;
         route(&b.namespace, 1, address(2, 2))?;
         lab.add("forwarding", Kind::Bare, a.end(1, "left", "left"), b.end(2, "rightp", "rightp"));
 
-        join(&a, &relay, "vleft", 3)?;
-        join(&relay, &b, "vright", 4)?;
+        lab.join(&a, &relay, "vleft", 3)?;
+        lab.join(&relay, &b, "vright", 4)?;
         make(
             &relay.namespace,
             "bridge",
@@ -343,6 +381,9 @@ impl Lab {
         vxlan(&b.namespace, "vx", 6, address(4, 3), address(4, 2), None)?;
         a.namespace.address("vx", address(5, 1), 24)?;
         b.namespace.address("vx", address(5, 3), 24)?;
+        for (host, name) in [(&a, "vx"), (&relay, "vxa"), (&relay, "vxb"), (&b, "vx")] {
+            lab.widen(host, name)?;
+        }
         lab.add("vxlan bridge", Kind::Kernel, a.end(5, "vx", "vleft"), b.end(5, "vx", "vrightp"));
 
         for host in [&mut a, &mut relay, &mut b] {
@@ -351,7 +392,7 @@ impl Lab {
         let config = ApplicationConfig::default();
         // Direct.
         let direct = Application(10);
-        join(&a, &b, "odirect", 6)?;
+        lab.join(&a, &b, "odirect", 6)?;
         for (host, other) in [(&mut a, 3), (&mut b, 1)] {
             host.apply(direct, &config, &[address(6, host.number)])?;
             host.know(direct, NodeId(0x0a00_0000 + other), &[address(6, other as u8)])?;
@@ -361,8 +402,8 @@ impl Lab {
         lab.add("relay, direct", Kind::Overlay, a.end(7, "ov0", "odirect"), b.end(7, "ov0", "odirectp"));
         // Relayed.
         let relayed = Application(11);
-        join(&a, &relay, "oleft", 8)?;
-        join(&relay, &b, "oright", 9)?;
+        lab.join(&a, &relay, "oleft", 8)?;
+        lab.join(&relay, &b, "oright", 9)?;
         a.apply(relayed, &config, &[address(8, 1)])?;
         relay.apply(relayed, &config, &[address(8, 2), address(9, 2)])?;
         b.apply(relayed, &config, &[address(9, 3)])?;
@@ -415,7 +456,11 @@ fn station(namespace: &Namespace, name: &str) -> Result<[u8; 6]> {
     found.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData).into())
 }
 
-fn neighbour(namespace: &Namespace, device: &str, inet: Ipv4Addr, mac: [u8; 6]) -> Result<()> {
+/// Tells the kernel a neighbour's hardware address for good.
+///
+/// # Errors
+/// No such device.
+pub fn neighbour(namespace: &Namespace, device: &str, inet: Ipv4Addr, mac: [u8; 6]) -> Result<()> {
     use netlink_packet_route::neighbour::{
         NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
     };

@@ -9,17 +9,14 @@
 //! the first and the receiving host the second, so that all lines have as many hops.
 
 use crate::Error;
-use crate::lab::{Host, Kind, Lab, Way, address, index, join, route};
+use crate::lab::{Host, Kind, Lab, Way, address, index, join, route, set};
 use crate::tunnel::Tunnel;
 use ipnet::Ipv4Net;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::link::LinkAttribute;
 use plait_dataplane_links::offload::{self, Policy};
 use plait_dataplane_links::tbf;
-use plait_dataplane_netlink::Netlink;
 use plait_dataplane_paths::{Encapsulation, Options, Paths, Relay, Selector, Superpackets, Ways};
 use plait_model_quantity::{Bandwidth, ByteCount};
-use std::io;
 use std::net::Ipv4Addr;
 
 type Result<T> = std::result::Result<T, Error>;
@@ -73,8 +70,8 @@ impl Line {
         for (link, pair) in (0..).zip(hosts.windows(2)) {
             let device = format!("d{link}");
             join(&pair[0], &pair[1], &device, link)?;
-            set(&pair[0], &device, LinkAttribute::Mtu(devices.mtu))?;
-            set(&pair[1], &format!("{device}p"), LinkAttribute::Mtu(devices.mtu))?;
+            set(&pair[0].namespace, &device, LinkAttribute::Mtu(devices.mtu))?;
+            set(&pair[1].namespace, &format!("{device}p"), LinkAttribute::Mtu(devices.mtu))?;
         }
         for (at, host) in (0..).zip(&hosts) {
             host.namespace.run(|| std::fs::write("/proc/sys/net/ipv4/ip_forward", "1"))??;
@@ -109,7 +106,7 @@ impl Line {
         };
         match headers {
             Headers::None => {}
-            Headers::Segments => set(first, "d0", LinkAttribute::GsoMaxSegs(1))?,
+            Headers::Segments => set(&first.namespace, "d0", LinkAttribute::GsoMaxSegs(1))?,
             Headers::Kernel(tunnel) => {
                 if !line.by_kernel(tunnel, first, relay, last)? {
                     return Ok(None);
@@ -174,13 +171,4 @@ impl Line {
         let counters = self.paths.as_ref().map(Paths::counters).transpose()?.unwrap_or_default();
         Ok((counters.iter().map(|list| list.packets).sum(), refused))
     }
-}
-
-/// Sets something of a device.
-fn set(host: &Host, device: &str, attribute: LinkAttribute) -> Result<()> {
-    let mut link = LinkMessage::default();
-    link.header.index = index(&host.namespace, device)?;
-    link.attributes.push(attribute);
-    let request = || -> io::Result<()> { Netlink::open()?.request(RouteNetlinkMessage::SetLink(link), 0) };
-    Ok(host.namespace.run(request)??)
 }

@@ -101,7 +101,7 @@ pub fn profile(options: &Options, mut told: impl FnMut(usize, usize)) -> Result<
     if plait_dataplane_overlay::needs::place().is_err() {
         return Err(Error::NoPlace);
     }
-    let lab = Lab::endpoints(&Tunnel::ALL)?;
+    let lab = Lab::endpoints(&Tunnel::ALL, None)?;
     stay_on_one_processor();
     let senders = lab.ways.iter().map(sender).collect::<Result<Vec<_>, _>>()?;
     let payload = vec![0; options.frame.saturating_sub(HEADERS)];

@@ -365,6 +365,8 @@ numbers! {
         pub const IDENTIFIER = 16;
         /// Bytes of the longest outer header: Ethernet, IPv6, UDP, and 34 for what comes next.
         pub const HEADER = 96;
+        /// Bytes of a packet that a relay writes: Ethernet, IPv4, UDP and ovstack.
+        pub const RELAYED = 62;
         /// Pairs of locators that a next hop may be reached by.
         pub const CHOICES = 8;
         /// Next hops of a group.

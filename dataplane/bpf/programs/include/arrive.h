@@ -8,6 +8,7 @@
 /* A packet that the kernel is to have. */
 #define NOT_OURS 1
 
+#define OVSTACK_VERSION 1
 #define GRE_KEY 0x2000
 #define VXLAN_HAS_VNI 0x08
 #define GPE_VERSION 0x30
@@ -71,14 +72,9 @@ inline bool is_next(__u8 next, struct parcel *parcel)
 
 /* Each of these reads a shim, and returns why the packet must not be, as a negative number, or 0. */
 
-inline int read_ovstack(struct __sk_buff *skb, struct parcel *parcel, __u32 shim)
+/* Takes over what the header says. */
+inline void take_ovstack(const struct ovstack_header *header, struct parcel *parcel)
 {
-	const struct ovstack_header *header = header_at(skb, shim, ovstack_header);
-
-	if (!header)
-		return -DROP_MALFORMED;
-	if (header->version != 1)
-		return -DROP_VERSION;
 	parcel->placed = true;
 	parcel->payload = header->flags & MESSAGE_FLAG ? PAYLOAD_CONTROL : PAYLOAD_UNSAID;
 	parcel->application = header->application;
@@ -87,6 +83,17 @@ inline int read_ovstack(struct __sk_buff *skb, struct parcel *parcel, __u32 shim
 	parcel->destination = bpf_ntohl(header->destination);
 	parcel->source = bpf_ntohl(header->source);
 	parcel->ttl = header->ttl;
+}
+
+inline int read_ovstack(struct __sk_buff *skb, struct parcel *parcel, __u32 shim)
+{
+	const struct ovstack_header *header = header_at(skb, shim, ovstack_header);
+
+	if (!header)
+		return -DROP_MALFORMED;
+	if (header->version != OVSTACK_VERSION)
+		return -DROP_VERSION;
+	take_ovstack(header, parcel);
 	parcel->outer = shim + sizeof(*header);
 	return 0;
 }
@@ -236,12 +243,39 @@ inline int read_shim(struct __sk_buff *skb, struct parcel *parcel, __u32 encapsu
 	return -DROP_MALFORMED;
 }
 
+/* Takes over what an outer IP header says. What has options or is a fragment is not what an overlay sends; the kernel knows
+ * what to do with it. */
+inline bool take_ipv4(const struct ipv4_header *ip, struct parcel *parcel, struct peer_key *key)
+{
+	if (ip->version_ihl != 0x45 || ip->fragment & bpf_htons(0x3fff))
+		return false;
+	mapped(key->locator, ip->source);
+	mapped(key->own, ip->destination);
+	key->protocol_port = ip->protocol << 16;
+	parcel->ecn = ip->tos & 3;
+	parcel->ttl = ip->ttl;
+	return true;
+}
+
+inline void take_ipv6(const struct ipv6_header *ip, struct parcel *parcel, struct peer_key *key)
+{
+	__builtin_memcpy(key->locator, ip->source, 16);
+	__builtin_memcpy(key->own, ip->destination, 16);
+	key->protocol_port = ip->next_header << 16;
+	parcel->ecn = bpf_ntohl(ip->version_class_flow) >> 20 & 3;
+	parcel->ttl = ip->hop_limit;
+}
+
+/* Whether a pair of locators is known in the application that a packet is of. */
+inline bool is_known_in(const struct peer *peer, __u32 application)
+{
+	return peer->applications[application >> 5 & 7] & 1u << (application & 31);
+}
+
 /* Reads the outer addresses. Returns where the IP header ends, or 0 of what no overlay sends. */
 inline __u32 read_ip(struct __sk_buff *skb, struct parcel *parcel, struct peer_key *key)
 {
 	const struct ethernet_header *frame;
-	__u8 protocol;
-	__u32 end;
 
 	if (!reach(skb, ETHERNET + IPV4 + UDP))
 		return 0;
@@ -249,17 +283,7 @@ inline __u32 read_ip(struct __sk_buff *skb, struct parcel *parcel, struct peer_k
 	if ((void *)frame + ETHERNET + IPV4 + UDP > data_end(skb))
 		return 0;
 	if (frame->ether_type == bpf_htons(ETH_P_IP)) {
-		const struct ipv4_header *ip = (void *)(frame + 1);
-
-		/* What has options or is a fragment is not what an overlay sends; the kernel knows what to do with it. */
-		if (ip->version_ihl != 0x45 || ip->fragment & bpf_htons(0x3fff))
-			return 0;
-		mapped(key->locator, ip->source);
-		mapped(key->own, ip->destination);
-		protocol = ip->protocol;
-		parcel->ecn = ip->tos & 3;
-		parcel->ttl = ip->ttl;
-		end = ETHERNET + IPV4;
+		return take_ipv4((void *)(frame + 1), parcel, key) ? ETHERNET + IPV4 : 0;
 	} else if (frame->ether_type == bpf_htons(ETH_P_IPV6)) {
 		const struct ipv6_header *ip;
 
@@ -268,17 +292,10 @@ inline __u32 read_ip(struct __sk_buff *skb, struct parcel *parcel, struct peer_k
 		ip = data(skb) + ETHERNET;
 		if ((void *)ip + IPV6 + UDP > data_end(skb))
 			return 0;
-		__builtin_memcpy(key->locator, ip->source, 16);
-		__builtin_memcpy(key->own, ip->destination, 16);
-		protocol = ip->next_header;
-		parcel->ecn = bpf_ntohl(ip->version_class_flow) >> 20 & 3;
-		parcel->ttl = ip->hop_limit;
-		end = ETHERNET + IPV6;
-	} else {
-		return 0;
+		take_ipv6(ip, parcel, key);
+		return ETHERNET + IPV6;
 	}
-	key->protocol_port = protocol << 16;
-	return end;
+	return 0;
 }
 
 /* Reads what tells encapsulations apart. Returns where the shim begins, or 0 of what no overlay sends. */
@@ -333,7 +350,5 @@ inline int arrive(struct __sk_buff *skb, struct parcel *parcel)
 	reason = read_shim(skb, parcel, peer->encapsulation, shim, key.protocol_port);
 	if (reason)
 		return reason;
-	if (!(peer->applications[parcel->application >> 5 & 7] & 1u << (parcel->application & 31)))
-		return -DROP_UNKNOWN_LOCATOR;
-	return 0;
+	return is_known_in(peer, parcel->application) ? 0 : -DROP_UNKNOWN_LOCATOR;
 }

@@ -57,23 +57,23 @@
 #define at(map, index) ({ __u32 __index = (index); bpf_map_lookup_elem(&(map), &__index); })
 
 /* Written out, since a compiler that takes these for numbers of 32 bits cuts pointers short when it reads them once. */
-#define POINTER(skb, field)                                                                                           \
+#define POINTER(type, context, field)                                                                                 \
 	({                                                                                                            \
 		void *__pointer;                                                                                      \
 		asm volatile("%0 = *(u32 *)(%1 + %2)"                                                                 \
 			     : "=r"(__pointer)                                                                        \
-			     : "r"(skb), "i"(__builtin_offsetof(struct __sk_buff, field)));                           \
+			     : "r"(context), "i"(__builtin_offsetof(struct type, field)));                            \
 		__pointer;                                                                                            \
 	})
 
 inline void *data(const struct __sk_buff *skb)
 {
-	return POINTER(skb, data);
+	return POINTER(__sk_buff, skb, data);
 }
 
 inline void *data_end(const struct __sk_buff *skb)
 {
-	return POINTER(skb, data_end);
+	return POINTER(__sk_buff, skb, data_end);
 }
 
 /* Makes sure that so many bytes can be read and written in place. Pointers into the packet do not survive it. */

@@ -224,19 +224,18 @@ inline void fill_shim(void *shim, __u32 encapsulation, const struct parcel *parc
 	}
 }
 
-/* Writes one form of outer header. Each use has its own constants, so that nothing of it is a choice when packets come. */
-inline bool write_form(struct __sk_buff *skb, const struct wire *wire, const struct adjacency *adjacency,
+/* Writes one form of outer header at the front of a packet that has so many bytes behind Ethernet's. Each use has its own
+ * constants, so that nothing of it is a choice when packets come. */
+inline bool write_form(void *front, void *end, __u32 total, const struct wire *wire, const struct adjacency *adjacency,
 		       const struct parcel *parcel, bool is_ipv6, __u32 encapsulation, bool has_udp, __u32 shim_bytes)
 {
 	const __u32 ip = is_ipv6 ? IPV6 : IPV4, shim = ETHERNET + ip + (has_udp ? UDP : 0);
-	__u32 total = skb->len - ETHERNET;
 	__u32 ttl = encapsulation == ENCAPSULATION_OVSTACK ? HOPS_OUTER : parcel->ttl, more_protocol = 0;
-	void *front = data(skb);
 	struct udp_header *udp;
 
 	if (encapsulation == ENCAPSULATION_IPIP && parcel->payload == PAYLOAD_IPV6)
 		more_protocol = PROTOCOL_IPV6 - PROTOCOL_IPV4;
-	if (front + shim + shim_bytes > data_end(skb))
+	if (front + shim + shim_bytes > end)
 		return false;
 	/* Both addresses, as they follow each other. */
 	copy(front, adjacency->destination, 12);
@@ -257,13 +256,16 @@ inline bool write_form(struct __sk_buff *skb, const struct wire *wire, const str
 /* Both families of an encapsulation. */
 #define BOTH(encapsulation, has_udp, shim_bytes)                                                                      \
 	case encapsulation:                                                                                           \
-		return write_form(skb, wire, adjacency, parcel, false, encapsulation, has_udp, shim_bytes);           \
+		return write_form(front, end, total, wire, adjacency, parcel, false, encapsulation, has_udp, shim_bytes); \
 	case FORM_IPV6 + encapsulation:                                                                               \
-		return write_form(skb, wire, adjacency, parcel, true, encapsulation, has_udp, shim_bytes)
+		return write_form(front, end, total, wire, adjacency, parcel, true, encapsulation, has_udp, shim_bytes)
 
 inline bool write_outer(struct __sk_buff *skb, const struct wire *wire, const struct adjacency *adjacency,
 			const struct parcel *parcel)
 {
+	void *front = data(skb), *end = data_end(skb);
+	__u32 total = skb->len - ETHERNET;
+
 	switch (wire->form) {
 		BOTH(ENCAPSULATION_OVSTACK, true, sizeof(struct ovstack_header));
 		BOTH(ENCAPSULATION_VXLAN, true, sizeof(struct vxlan_header));

@@ -5,6 +5,17 @@
 #include "encapsulate.h"
 #include "too_big.h"
 
+/* Where a packet's destination is reached. */
+inline bool path_of(const struct parcel *parcel, __u32 *path)
+{
+	struct node_key key = { .application = parcel->application, .node = parcel->destination };
+	const __u32 *known = bpf_map_lookup_elem(&nodes, &key);
+
+	if (known)
+		*path = *known;
+	return known;
+}
+
 /* One of a hop's wires, by weight; a flow's hash always names the same. */
 inline __u32 chosen(const struct hop *hop, __u32 hash)
 {
@@ -20,26 +31,32 @@ inline __u32 chosen(const struct hop *hop, __u32 hash)
 	return wire;
 }
 
+/* The header and the neighbour of a hop; false where there are none. */
+inline bool find_wire(__u32 index, __u32 hash, const struct wire **wire, const struct adjacency **adjacency)
+{
+	const struct hop *hop = at(hops, index);
+	__u64 *slot;
+
+	if (!hop || !hop->count)
+		return false;
+	*wire = at(wires, chosen(hop, hash));
+	if (!*wire)
+		return false;
+	slot = at(adjacencies, (*wire)->adjacency);
+	if (!slot)
+		return false;
+	*adjacency = at(adjacency_slots, *slot);
+	return *adjacency && (*adjacency)->interface;
+}
+
 /* Writes the outer header for a hop. Returns the interface to leave by, or why not, as a negative number. */
 inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 {
 	const struct adjacency *adjacency;
 	const struct wire *wire;
-	const struct hop *hop;
-	__u64 *slot;
 	__u32 room;
 
-	hop = at(hops, index);
-	if (!hop || !hop->count)
-		return -DROP_NO_ROUTE;
-	wire = at(wires, chosen(hop, parcel->hash));
-	if (!wire)
-		return -DROP_NO_ROUTE;
-	slot = at(adjacencies, wire->adjacency);
-	if (!slot)
-		return -DROP_NO_ROUTE;
-	adjacency = at(adjacency_slots, *slot);
-	if (!adjacency || !adjacency->interface)
+	if (!find_wire(index, parcel->hash, &wire, &adjacency))
 		return -DROP_NO_ROUTE;
 	room = adjacency->mtu + ETHERNET;
 	room = room > wire->length ? room - wire->length : 0;

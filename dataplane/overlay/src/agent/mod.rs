@@ -65,6 +65,8 @@ pub struct Agent {
     starting: Option<String>,
     /// Programs on the underlay's devices.
     on_underlay: BTreeMap<(u32, Program), Attachment>,
+    /// Whether what passes is relayed by XDP, where drivers can.
+    xdp: bool,
     members: Members,
     feeds: Feeds,
     journal: Journal,
@@ -363,6 +365,9 @@ impl Agent {
         }
         if changes.links {
             self.attach()?;
+        }
+        if changes.links || changes.features {
+            self.set_exits();
         }
         let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
         let mut any = false;

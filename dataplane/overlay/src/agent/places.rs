@@ -87,12 +87,8 @@ pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
     for layout in layouts.flatten().map(|entry| entry.path()) {
         for name in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
             // A filter of clsact is held by no name; those on the agent's own devices go with them.
-            let named = name.file_name().and_then(|name| name.to_str()?.split_once('-'));
-            let on_underlay = [Program::Receive, Program::Guard].into_iter().find_map(|program| {
-                let (kind, interface) = named?;
-                Some((program, interface.parse().ok()?)).filter(|_| kind == program.name())
-            });
-            match on_underlay {
+            let of = [Program::Receive, Program::Relay, Program::Guard];
+            match of.into_iter().find_map(|program| Some((program, interface_of(program, &name)?))) {
                 Some((program, interface)) => plait_dataplane_bpf::release(program, interface, &name)?,
                 None => fs::remove_file(&name).map_err(at(&name))?,
             }
@@ -100,6 +96,23 @@ pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
         fs::remove_dir(&layout).map_err(at(&layout))?;
     }
     fs::remove_dir(&places.pins).map_err(at(&places.pins))
+}
+
+/// The device of the underlay on which a program is kept at a path, if it is that program.
+fn interface_of(program: Program, path: &Path) -> Option<u32> {
+    let (kind, interface) = path.file_name()?.to_str()?.split_once('-')?;
+    interface.parse().ok().filter(|_| kind == program.name())
+}
+
+/// Takes relays of a former life off their devices.
+pub(super) fn forget_relays(places: &Places) -> Result<(), AgentError> {
+    let layout = places.layout();
+    for path in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
+        if let Some(interface) = interface_of(Program::Relay, &path) {
+            plait_dataplane_bpf::release(Program::Relay, interface, &path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Tables of other layouts than this one's.

@@ -5,6 +5,7 @@ use crate::config::{Carries, DeviceConfig};
 use crate::protocol::{DeviceStats, FibRow, NodeStats, Reply, Stats};
 use crate::{Bits, Identifier};
 use ipnet::IpNet;
+use plait_dataplane_bpf::Program;
 use plait_dataplane_reference::tables::{FibKey, limits};
 use plait_model_overlay::NodeId;
 use std::fmt::Write as _;
@@ -57,6 +58,9 @@ impl Agent {
             };
             stats.devices.insert(live.config.name.clone(), counts);
         }
+        let relays = self.on_underlay.keys().filter(|(_, program)| *program == Program::Relay);
+        stats.xdp =
+            relays.filter_map(|(index, _)| Some(self.underlay.links.get(index)?.name.clone())).collect();
         let second = heard_at(now());
         for (application, tables) in self.overlay.applications() {
             let nodes: std::collections::BTreeSet<_> =

@@ -4,7 +4,9 @@ use super::error::{at, doing};
 use super::feeds::Feeds;
 use super::journal::{Journal, Line};
 use super::members::Members;
-use super::places::{Places, forget_names, lock, look_for_bpffs, make_folder, namespace, refuse_others};
+use super::places::{
+    Places, forget_names, forget_relays, lock, look_for_bpffs, make_folder, namespace, refuse_others,
+};
 use super::recording::Recording;
 use super::tables::Tables;
 use super::underlay::{self, Underlay};
@@ -32,6 +34,8 @@ pub struct AgentOptions {
     pub identifiers: u32,
     /// How many nodes and groups.
     pub nodes: u32,
+    /// Whether what passes is relayed in the drivers of the underlay's devices, by XDP, where they can.
+    pub xdp: bool,
     /// Where control planes write down what they are told and do, and how many bytes at most.
     pub record: Option<(PathBuf, u64)>,
 }
@@ -40,7 +44,7 @@ impl AgentOptions {
     /// Those of the agent of a name, with tables of the default sizes.
     pub fn new(places: Places) -> Self {
         let Sizes { identifiers, nodes } = Sizes::default();
-        Self { places, identifiers, nodes, record: None }
+        Self { places, identifiers, nodes, xdp: false, record: None }
     }
 }
 
@@ -50,7 +54,7 @@ impl Agent {
     /// # Errors
     /// No permission; another agent is there; tables of another layout.
     pub fn start(options: AgentOptions) -> Result<Self, AgentError> {
-        let AgentOptions { places, identifiers, nodes, record } = options;
+        let AgentOptions { places, identifiers, nodes, xdp, record } = options;
         if !rustix::process::geteuid().is_root() {
             return Err(AgentError::NotRoot);
         }
@@ -93,6 +97,7 @@ impl Agent {
             devices: BTreeMap::new(),
             starting: None,
             on_underlay: BTreeMap::new(),
+            xdp,
             members: Members::new(recording),
             feeds: Feeds::default(),
             journal,
@@ -215,6 +220,9 @@ impl Agent {
             }
         }
         self.is_whole = true;
+        if !self.xdp {
+            forget_relays(&self.places)?;
+        }
         self.attach()?;
         self.tables.programs.pin_tables(&self.places.layout())?;
         for application in self.config.evpn.keys().copied().collect::<Vec<_>>() {

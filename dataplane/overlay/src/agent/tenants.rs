@@ -261,7 +261,8 @@ impl Agent {
             }
         }
         // The guard last: what programs of an older plait send is not marked as theirs.
-        for program in [Program::Receive, Program::Guard] {
+        let relay = self.xdp.then_some(Program::Relay);
+        for program in [Program::Receive, Program::Guard].into_iter().chain(relay) {
             for index in wanted.iter().copied() {
                 if self.on_underlay.contains_key(&(index, program)) {
                     continue;
@@ -270,11 +271,23 @@ impl Agent {
                     Ok(attachment) => drop(self.on_underlay.insert((index, program), attachment)),
                     // It may be gone again already.
                     Err(error) => {
-                        tracing::warn!(interface = index, %error, "no program on a device of the underlay")
+                        let program = program.name();
+                        tracing::warn!(interface = index, program, %error, "no program on a device of the underlay")
                     }
                 }
             }
         }
+        self.set_exits();
         Ok(())
+    }
+
+    /// Tells relays which devices take packets from XDP: those that say so, which may change.
+    pub(super) fn set_exits(&self) {
+        for (index, _) in self.on_underlay.keys().filter(|(_, program)| *program == Program::Relay) {
+            if let Err(error) = self.tables.programs.set_exit(*index) {
+                // It may be gone already; the kernel then took it out of the table.
+                tracing::debug!(interface = index, %error, "nothing is known of what a device takes from XDP");
+            }
+        }
     }
 }

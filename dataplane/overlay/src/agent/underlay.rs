@@ -36,6 +36,8 @@ pub(super) struct Changes {
     pub neighbours: BTreeSet<Neighbour>,
     /// Links that came, went or changed.
     pub links: bool,
+    /// The kernel said something of a link, perhaps what it can do.
+    pub features: bool,
 }
 
 /// The underlay as the kernel tells it.
@@ -110,6 +112,7 @@ impl Underlay {
             RouteNetlinkMessage::NewLink(link) => {
                 let index = link.header.index;
                 let heard = link_of(link);
+                changes.features = true;
                 if self.links.insert(index, heard.clone()) != Some(heard) {
                     changes.links = true;
                     changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));

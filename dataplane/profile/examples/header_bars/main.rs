@@ -15,7 +15,7 @@ mod measure;
 #[allow(dead_code, reason = "overlays are asked for more")]
 mod ratio;
 
-use measure::{cpu, rate, tcp, tcp_for};
+use measure::{in_turn, rate, tcp, tcp_for};
 use plait_dataplane_paths::{Encapsulation, Superpackets};
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::Kind;
@@ -86,7 +86,12 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
                 figures.note("tcp", &way.name, tcp(way)?);
                 if mtu == MTU {
                     figures.note("rate", &way.name, rate(way, 64)?);
-                    figures.note("cpu", &way.name, cpu(way, 64, if small { 2_000 } else { 10_000 })?);
+                }
+            }
+            if mtu == MTU {
+                let ways = || lines.iter().map(|line| &line.way);
+                for (way, taken) in ways().zip(in_turn(ways(), 64, if small { 2_000 } else { 10_000 })?) {
+                    figures.note("cpu", &way.name, taken.cpu);
                 }
             }
             eprintln!("round {} of {rounds} with an MTU of {mtu}", round + 1);

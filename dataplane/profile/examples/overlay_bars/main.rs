@@ -9,10 +9,14 @@
 //! interval's worse end is within 5 % of it: `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `goal` lines stand beside.
 #![allow(clippy::print_stdout)]
 
+mod card;
+mod driver;
 mod measure;
+mod node;
 mod ratio;
+mod sizes;
 
-use measure::{one_way, rate, tcp};
+use measure::{in_turn, rate, tcp};
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::Lab;
 use ratio::{Bound, Rounds};
@@ -26,16 +30,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cpus = std::thread::available_parallelism()?;
     println!("# Linux {}, {cpus} processors, {rounds} rounds", kernel.trim());
     endpoints(rounds, small)?;
-    relays(rounds, small)
+    relays(rounds, small)?;
+    sizes::into_a_sink(rounds.min(5))?;
+    sizes::through_a_host(rounds.min(5), small)?;
+    card::rates(rounds.min(5))?;
+    drivers(rounds, small)
 }
 
 /// From host to host.
 fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
-    let lab = Lab::endpoints(&[Tunnel::Vxlan])?;
+    let lab = Lab::endpoints(&[Tunnel::Vxlan], None)?;
     let mut figures = Rounds::default();
     for round in 0..rounds {
-        for way in &lab.ways {
-            figures.note("one-way", &way.name, one_way(way, 64, if small { 2_000 } else { 10_000 })?);
+        for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
+            figures.note("one-way", &way.name, taken.one_way);
             figures.note("rate", &way.name, rate(way, 64)?);
             figures.note("tcp", &way.name, tcp(way)?);
         }
@@ -61,12 +69,12 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
 
 /// Through a third host.
 fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
-    let lab = Lab::relays()?;
+    let lab = Lab::relays(None)?;
     let mut figures = Rounds::default();
     for round in 0..rounds {
-        for way in &lab.ways {
-            figures.note("one-way", &way.name, one_way(way, 64, if small { 2_000 } else { 10_000 })?);
-            figures.note("cpu", &way.name, measure::cpu(way, 64, if small { 2_000 } else { 10_000 })?);
+        for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
+            figures.note("one-way", &way.name, taken.one_way);
+            figures.note("cpu", &way.name, taken.cpu);
             figures.note("tcp", &way.name, tcp(way)?);
         }
         eprintln!("round {} of {rounds} through a relay", round + 1);
@@ -84,5 +92,18 @@ fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
     ratio("tcp", "forwarding").bar("relay-tcp-over-forwarding", Bound::AtLeast(0.85), Some(1.0));
     ratio("one-way", "vxlan bridge").bar("relay-delay-over-vxlan-bridge", Bound::AtMost(0.55), None);
     ratio("tcp", "vxlan bridge").bar("relay-tcp-over-vxlan-bridge", Bound::AtLeast(1.15), None);
+    Ok(())
+}
+
+/// In a device's driver, where the kernel makes no packet of it.
+fn drivers(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+    let mut figures = Rounds::default();
+    for (relayed, reflected) in driver::rounds(rounds, if small { 100_000 } else { 1_000_000 })? {
+        figures.note("driver", "sent back", reflected);
+        figures.note("driver", "relay", relayed);
+    }
+    figures.table("driver", "ns");
+    // Choice: no more than the packet costs whatever is done with it. A network card's own part is in neither.
+    figures.ratio("driver", "relay", "sent back").bar("xdp-relay-over-xdp-tx", Bound::AtMost(2.0), None);
     Ok(())
 }

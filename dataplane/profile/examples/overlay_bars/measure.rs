@@ -1,10 +1,12 @@
 //! How fast a way is.
 
 use crate::ratio::median;
+use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_profile::lab::Way;
 use rustix::time::{ClockId, clock_gettime};
+use std::error::Error;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 const HEADERS: usize = 14 + 20 + 8;
 
 /// Keeps the calling thread on one processor: two are never equally fast, and a thread that wanders measures both.
-fn stay_on(processor: usize) {
+pub fn stay_on(processor: usize) {
     let mut set = rustix::thread::CpuSet::new();
     set.set(processor);
     let _ = rustix::thread::sched_setaffinity(None, &set);
@@ -34,38 +36,66 @@ fn sockets(way: &Way) -> io::Result<(UdpSocket, UdpSocket)> {
     Ok((sender, receiver))
 }
 
-/// Microseconds from before a send to after its receipt, by one thread: the median.
-pub fn one_way(way: &Way, frame: usize, count: usize) -> io::Result<f64> {
-    stay_on(0);
-    let (sender, receiver) = sockets(way)?;
-    let payload = vec![0; frame - HEADERS];
-    let mut buffer = [0; 2048];
-    let mut delays = Vec::with_capacity(count);
-    for _ in 0..count {
-        let start = Instant::now();
-        sender.send(&payload)?;
-        receiver.recv(&mut buffer)?;
-        delays.push(start.elapsed().as_nanos() as f64 / 1000.0);
-    }
-    Ok(median(&delays))
+/// Packets of a way before the next one has its turn: some hundred microseconds, in which a processor keeps its speed.
+const TURN: usize = 60;
+/// The first of a turn, which find the caches as another way left them and count for nothing.
+const COLD: usize = 10;
+
+/// What a datagram takes by one thread that sends it and receives it.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken {
+    /// Microseconds from before the call that sends to after the one that receives: the median.
+    pub one_way: f64,
+    /// Microseconds that one differs by from the one before it: the median.
+    pub jitter: f64,
+    /// Microseconds of processor: the median of turns.
+    pub cpu: f64,
 }
 
-/// Microseconds of processor for a datagram sent and received, all of it in one thread.
-pub fn cpu(way: &Way, frame: usize, count: usize) -> io::Result<f64> {
+/// Some packets by each way, and again, until each way has had so many: a processor of a virtual machine may have another speed
+/// from one second to the next, which meets all ways alike then.
+pub fn in_turn<'a>(
+    ways: impl IntoIterator<Item = &'a Way>,
+    frame: usize,
+    count: usize,
+) -> io::Result<Vec<Taken>> {
     stay_on(0);
-    let (sender, receiver) = sockets(way)?;
     let payload = vec![0; frame - HEADERS];
     let mut buffer = [0; 2048];
+    let ends: Vec<_> = ways.into_iter().map(sockets).collect::<io::Result<_>>()?;
+    let mut told = vec![(Vec::new(), Vec::new(), Vec::new()); ends.len()];
     let used = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
     };
-    let before = used();
-    for _ in 0..count {
-        sender.send(&payload)?;
-        receiver.recv(&mut buffer)?;
+    for _ in 0..count.div_ceil(TURN) {
+        for ((sender, receiver), (delays, steps, costs)) in ends.iter().zip(&mut told) {
+            let mut before = None;
+            for packet in 0..TURN + COLD {
+                let start = Instant::now();
+                sender.send(&payload)?;
+                receiver.recv(&mut buffer)?;
+                if packet >= COLD {
+                    let delay = start.elapsed().as_nanos() as f64 / 1000.0;
+                    steps.extend(before.replace(delay).map(|before: f64| (delay - before).abs()));
+                    delays.push(delay);
+                }
+            }
+            // Once more without a look at the clock for each.
+            let before = used();
+            for _ in 0..TURN {
+                sender.send(&payload)?;
+                receiver.recv(&mut buffer)?;
+            }
+            costs.push((used() - before) / TURN as f64);
+        }
     }
-    Ok((used() - before) / count as f64)
+    let taken = |(delays, steps, costs): &(Vec<_>, Vec<_>, Vec<_>)| Taken {
+        one_way: median(delays),
+        jitter: median(steps),
+        cpu: median(costs),
+    };
+    Ok(told.iter().map(taken).collect())
 }
 
 /// Datagrams a second that arrive when one thread sends what it can and another reads.
@@ -99,6 +129,45 @@ pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
         took
     });
     Ok(arrived.load(Ordering::Relaxed) as f64 / took.as_secs_f64())
+}
+
+/// Datagrams a second that one thread sends, with something at the way's end that lets go of them.
+pub fn rate_into<T>(way: &Way, frame: usize, sink: impl FnOnce() -> io::Result<T>) -> io::Result<f64> {
+    const TIME: Duration = Duration::from_millis(300);
+    stay_on(0);
+    // The receiver is there for who sends to be sure of the way.
+    let (sender, _receiver) = sockets(way)?;
+    let _sink = sink()?;
+    let payload = vec![0; frame - HEADERS];
+    let (start, mut sent) = (Instant::now(), 0u64);
+    while start.elapsed() < TIME {
+        for _ in 0..64 {
+            sent += u64::from(sender.send(&payload).is_ok());
+        }
+    }
+    Ok(sent as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Datagrams a second of one thread that get through from one address to another, as something beyond counts them.
+pub fn rate_between(
+    from: &Namespace,
+    ends: [Ipv4Addr; 2],
+    frame: usize,
+    got_through: impl Fn() -> Result<u64, Box<dyn Error>>,
+) -> Result<f64, Box<dyn Error>> {
+    const TIME: Duration = Duration::from_millis(300);
+    stay_on(0);
+    let sender = from.run(|| UdpSocket::bind((ends[0], 0)))??;
+    sender.connect((ends[1], 9))?;
+    let payload = vec![0; frame - HEADERS];
+    let (before, start) = (got_through()?, Instant::now());
+    while start.elapsed() < TIME {
+        for _ in 0..64 {
+            // What finds no room at the other processor is lost, and not counted.
+            let _ = sender.send(&payload);
+        }
+    }
+    Ok((got_through()? - before) as f64 / start.elapsed().as_secs_f64())
 }
 
 /// Gigabits a second of one TCP connection.

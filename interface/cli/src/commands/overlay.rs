@@ -77,7 +77,7 @@ pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode,
 }
 
 fn agent(arguments: AgentArguments, places: Places, output: &Output) -> Result<ExitCode, Failure> {
-    let AgentArguments { identifiers, nodes, run, pins, record, record_limit, remove: is_removed } =
+    let AgentArguments { identifiers, nodes, xdp, run, pins, record, record_limit, remove: is_removed } =
         arguments;
     let places = Places { run: run.unwrap_or(places.run), pins: pins.unwrap_or(places.pins) };
     let failed = |error: plait_dataplane_overlay::agent::AgentError| Failure::new(error.to_string());
@@ -87,7 +87,7 @@ fn agent(arguments: AgentArguments, places: Places, output: &Output) -> Result<E
         return Ok(ExitCode::SUCCESS);
     }
     let record = record.map(|file| (file, record_limit.bytes()));
-    let agent = Agent::start(AgentOptions { places, identifiers, nodes, record }).map_err(failed)?;
+    let agent = Agent::start(AgentOptions { places, identifiers, nodes, xdp, record }).map_err(failed)?;
     agent.serve().map_err(failed)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -266,6 +266,9 @@ fn stats_text(stats: &Stats) -> String {
             ]
         }));
         text += &format!("\n{}", table(&rows));
+    }
+    if !stats.xdp.is_empty() {
+        text += &format!("\nWhat passes is relayed in the drivers of {}.\n", stats.xdp.join(", "));
     }
     if !stats.drops.is_empty() {
         let mut rows = vec![head(&["DROPPED", "PACKETS"])];

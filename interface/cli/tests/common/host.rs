@@ -130,8 +130,13 @@ impl<'a> Host<'a> {
 
     /// Starts the agent, and waits until it answers.
     pub fn start_agent(&mut self) {
+        self.start_agent_with(&[]);
+    }
+
+    /// Starts the agent with options, and waits until it answers.
+    pub fn start_agent_with(&mut self, options: &[&str]) {
         let program = self.person.program();
-        self.agent = Some(self.start(&[program.to_str().unwrap(), "overlay", "agent"]));
+        self.agent = Some(self.start(&[&[program.to_str().unwrap(), "overlay", "agent"], options].concat()));
         let answers = eventually(|| self.try_overlay("config show").code() == Some(0));
         assert!(answers, "{:?}", self.agent.take().map(|mut agent| (agent.is_running(), agent.wait())));
     }

@@ -12,12 +12,18 @@
 //! rounds; a figure beside another controller's is the median of what the rounds give. Lines that begin with `bar` hold the
 //! load itself against its own bar, and a controller named `plait` against the others of this run.
 //!
-//! os-ken since its release 4 has neither a command nor an application of its own: whoever wants it here starts
-//! `os_ken.base.app_manager` with a learning switch from a script, which is another `--controller`.
+//! Before that, an hour's flows and switches come and go in a controller of this process, which may keep nothing of it.
+//!
+//! os-ken is another `--controller`, which `make bench-controller` says, with a learning switch of
+//! `studies/maestro/os_ken_switch.py`, since it has none of its own.
 //! libfluid's responders are public and are another `--controller` each, where they have been built.
 //!
 //! Open loops have one switch less and the prober in its place, since ovs-testcontroller takes 16 connections.
 #![allow(clippy::print_stdout)]
+
+mod churn;
+#[path = "../controller_scaling/tape.rs"]
+mod tape;
 
 use plait_control_openflow::Version;
 use plait_dataplane_load::{Load, LoadError, NullResponder, Offer, Report, rates, run};
@@ -69,6 +75,7 @@ fn main() {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     println!("# Linux {}, {cpus} processors, OpenFlow {:?}", kernel.trim(), asked.version);
+    hour(if asked.seconds > 1 { 3_600_000 } else { 360_000 });
     let mut measured: Vec<(&str, Vec<Figures>)> =
         asked.controllers.iter().map(|(name, _)| (name.as_str(), Vec::new())).collect();
     for round in 1..=asked.rounds {
@@ -101,6 +108,27 @@ fn main() {
     }
     at_most("controller-deviation", median(plait, |round| round.deviation) * 100.0, "%", 1.0);
     at_most("controller-p99-at-80%", median(plait, |round| round.p99) / 1000.0, "ms", 5.0);
+}
+
+/// An hour of flows and switches that come and go, a thousand flows a second.
+fn hour(flows: u64) {
+    match churn::run(flows) {
+        Ok(churn) => {
+            let (early, late) = churn.resident;
+            let (seconds, mebibytes) =
+                (churn.took.as_secs_f64(), |bytes: u64| bytes as f64 / f64::from(1 << 20));
+            println!(
+                "# churn: {} flows and {} switches in {seconds:.1} s; {:.1} MiB after a quarter of it, {:.1} MiB at its end",
+                churn.flows,
+                churn.switches,
+                mebibytes(early),
+                mebibytes(late),
+            );
+            // Choice: a tenth more is what an allocator has in its pages.
+            at_most("controller-memory-over-an-hour", late as f64 / early.max(1) as f64, "x", 1.1);
+        }
+        Err(why) => println!("# churn: {why}"),
+    }
 }
 
 fn median<T>(rounds: &[T], figure: impl Fn(&T) -> f64) -> f64 {

@@ -1,0 +1,92 @@
+//! An hour of flows and switches that come and go, as fast as they can be had: what a controller keeps of it.
+//!
+//! Each switch has more stations than a learning switch knows at once, so that every packet is of a flow that is new; it stays
+//! for so many, and another one comes in its place.
+
+use crate::tape::Tape;
+use plait_control_forwarding::{LearningSwitch, learning_switch};
+use plait_control_runtime::Runtime;
+use plait_dataplane_openflow::{Config, Controller, End};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Switches at once, and how many there are in all that come and go.
+const SWITCHES: usize = 4;
+const ALL: u16 = 64;
+/// Stations of each: more than a learning switch knows.
+const STATIONS: u16 = 20_000;
+/// Packets of a switch before it goes.
+const LIFE: u64 = 60_000;
+
+/// What was seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Churn {
+    /// How many flows were set up, at least.
+    pub flows: u64,
+    /// How many switches came.
+    pub switches: u64,
+    /// How long it took.
+    pub took: Duration,
+    /// Resident bytes of this process when a quarter was done, and at the end.
+    pub resident: (u64, u64),
+}
+
+/// A switch that goes after some bytes.
+#[derive(Debug)]
+struct Brief {
+    tape: Tape,
+    left: u64,
+}
+
+impl End for Brief {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Ok(0);
+        }
+        let count = self.tape.read(into)?;
+        self.left = self.left.saturating_sub(count as u64);
+        Ok(count)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.tape.write(bytes)
+    }
+}
+
+/// Sets up so many flows.
+pub fn run(flows: u64) -> Result<Churn, Box<dyn std::error::Error>> {
+    let mut runtime = Runtime::new(Default::default());
+    learning_switch(&LearningSwitch::default()).add_to(&mut runtime, Duration::ZERO)?;
+    let config = Config { workers: 2, most_connections: 2 * SWITCHES, ..Config::default() };
+    let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime)?;
+    let (began, mut switches, mut early) = (Instant::now(), 0, None);
+    loop {
+        let done = controller.statistics().iter().map(|worker| worker.requests).sum::<u64>();
+        if done >= flows / 4 {
+            early.get_or_insert_with(resident);
+        }
+        if done >= flows {
+            let resident = (early.unwrap_or_default(), resident());
+            return Ok(Churn { flows: done, switches, took: began.elapsed(), resident });
+        }
+        if began.elapsed() > Duration::from_secs(600) {
+            return Err(format!("{done} of {flows} flows in ten minutes").into());
+        }
+        while controller.connections().0 < SWITCHES {
+            let tape = Tape::new((switches % u64::from(ALL)) as u16, STATIONS)?;
+            let left = LIFE * tape.request() as u64;
+            if !controller.admit(Box::new(Brief { tape, left }), "memory") {
+                break;
+            }
+            switches += 1;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Bytes of this process in memory (proc(5), in kilobytes of 1024).
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default() << 10
+}

@@ -1,0 +1,144 @@
+//! What a worker does with a switch whose turn it is, and with what it told.
+
+use super::Worker;
+use crate::link::{Link, Went};
+use crate::statistics::Counters;
+use plait_control_openflow::{News, PacketIn, Probes, Tried};
+use std::sync::atomic::Ordering;
+use std::sync::{PoisonError, TryLockError};
+
+/// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
+/// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
+const UNREAD: usize = 1 << 18;
+
+impl Worker<'_> {
+    /// Tries a switch: what waits to be written is, and a little is read.
+    pub(super) fn visit(&mut self, slot: u32) -> Tried {
+        let place = &self.shared.slots[slot as usize];
+        let mut held = match place.link.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Tried::Locked,
+        };
+        // Before the read: what arrives after it is told once more.
+        place.ready.store(false, Ordering::Release);
+        let Some(link) = held.as_mut() else { return Tried::Empty };
+        if link.flush() == Went::Ended || (link.ending.is_some() && link.is_flushed()) {
+            return self.leave(slot, held.take());
+        }
+        if link.ending.is_some() || link.session.connection.waiting() > UNREAD {
+            return Tried::Empty;
+        }
+        Counters::add(&self.counters.reads, 1);
+        let count = match link.read(&mut self.buffer) {
+            Went::Bytes(count) => count,
+            // A handshake's answer, for one.
+            Went::Later if link.stream.push().is_err() => return self.leave(slot, held.take()),
+            Went::Later => {
+                if !link.stream.is_watched() {
+                    place.ready.store(true, Ordering::Release);
+                }
+                return Tried::Empty;
+            }
+            Went::Ended => return self.leave(slot, held.take()),
+        };
+        let may_hold = link.stream.may_hold_input() || !link.stream.is_watched();
+        if count == self.buffer.len() || may_hold || place.ended.load(Ordering::Acquire) {
+            place.ready.store(true, Ordering::Release);
+        }
+        let datapath = link.session.datapath();
+        let before = self.requests.len() + self.probes.len();
+        let (requests, probes, counters) = (&mut self.requests, &mut self.probes, self.counters);
+        link.session.connection.handle_bytes(self.shared.now(), &self.buffer[..count], |hot| {
+            let Some(datapath) = datapath else { return };
+            match PacketIn::of(datapath, &hot) {
+                Ok(packet) if Probes::includes(&packet) => probes.push(&packet),
+                Ok(packet) => requests.push(&packet),
+                Err(_) => Counters::add(&counters.malformed, 1),
+            }
+        });
+        let taken = (requests.len() + probes.len() - before) as u64;
+        Counters::add(&counters.requests, taken);
+        place.requests.fetch_add(taken, Ordering::Relaxed);
+        self.hear(slot, link);
+        if !link.is_flushed() {
+            Counters::add(&self.counters.writes, 1);
+            link.flush();
+        }
+        Tried::Read
+    }
+
+    /// Takes what a session has to tell.
+    pub(super) fn hear(&mut self, slot: u32, link: &mut Link) {
+        while let Some(news) = link.session.poll_news() {
+            if let News::Ended(reason) = &news {
+                tracing::debug!(%reason, address = link.session.address(), "a connection ends");
+                link.ending = Some(self.shared.now());
+                self.shared.slots[slot as usize].ready.store(true, Ordering::Release);
+            }
+            self.news.push((slot, link.session.datapath(), news));
+        }
+    }
+
+    /// A connection has ended; its lock is held until nobody can find it.
+    pub(super) fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
+        if let Some(link) = link {
+            let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
+            if link.ending.is_none() {
+                self.news.push((slot, link.session.datapath(), ended));
+            }
+            self.shared.leave(slot);
+        }
+        Tried::Empty
+    }
+
+    /// Passes on what switches told, outside of all locks.
+    pub(super) fn pass_news(&mut self) {
+        if self.news.is_empty() {
+            return;
+        }
+        let shared = self.shared;
+        for (slot, datapath, news) in std::mem::take(&mut self.news) {
+            let Some(datapath) = datapath else { continue };
+            match &news {
+                News::Connected(info) => {
+                    tracing::info!(datapath = %format_args!("{datapath:016x}"), address = info.address, "a switch");
+                    if let Some(before) = shared.found(datapath, slot).filter(|before| *before != slot) {
+                        self.replace(before);
+                    }
+                }
+                News::Ended(_) if !shared.lost(datapath, slot) => continue,
+                News::Answer(message) => {
+                    let waiting = &shared.waiting;
+                    let key = (slot, transaction(message));
+                    let waiter = waiting.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+                    if waiter.is_some_and(|waiter| waiter.send(message.clone()).is_ok()) {
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
+        }
+        self.finish();
+    }
+
+    /// Ends a connection that a newer one of the same switch has replaced.
+    fn replace(&self, slot: u32) {
+        let place = &self.shared.slots[slot as usize];
+        let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(link) = held.as_mut() {
+            link.session.connection.close();
+            link.ending = Some(self.shared.now());
+        }
+        place.ready.store(true, Ordering::Release);
+    }
+}
+
+fn transaction(message: &plait_model_wire::openflow::Message) -> u32 {
+    use plait_model_wire::openflow::Message;
+    match message {
+        Message::V10(message) => message.xid,
+        Message::V13(message) => message.xid,
+    }
+}

@@ -1,0 +1,149 @@
+//! When a worker works, when it makes way for others, and when it sleeps.
+
+use super::{HOUSEKEEPING, Worker};
+use crate::Idleness;
+use crate::statistics::Counters;
+use plait_control_openflow::Design;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long a worker sleeps that another one is to wake. Choice: it looks by itself as often as this.
+const NAP: Duration = Duration::from_millis(100);
+/// How long a worker is busy before it wakes another one. Choice: about as long as a batch; with less, every burst would wake
+/// all, who would then take processors from those that make the load and from each other.
+const BUSY: Duration = Duration::from_millis(1);
+/// Over how long a worker measures how much of a processor it has. Choice: some time slices of the kernel's.
+const WINDOW: Duration = Duration::from_millis(10);
+/// A worker that has less than this part of a processor gives way even when there is more to do than can be done. Choice: a
+/// fifth. Who shares a processor with one that makes the load has half of it, and uses what the other leaves; with
+/// several, each loses more by waiting for the locks of those that do not run.
+const SHORT: u32 = 5;
+
+impl Worker<'_> {
+    /// Asks where something waits, if that is this worker's to do.
+    pub(super) fn look_out(&mut self) {
+        self.round += 1;
+        let polls = match self.shared.config.idleness {
+            Idleness::AllPoll => true,
+            Idleness::OnePoller(rounds) => {
+                self.number == 0 && self.round.is_multiple_of(u64::from(rounds.max(1)))
+            }
+            // New connections are found by polling alone.
+            Idleness::Unknown => self.number == 0,
+        };
+        if !polls {
+            return;
+        }
+        let found = self.shared.poller.poll(self.shared, Duration::ZERO, &mut self.events);
+        Counters::add(&self.counters.polls, 1);
+        // More than one has work, and this one has too much.
+        if self.shared.config.scale && found.is_some_and(|found| found > 1) && self.is_busy() {
+            self.wake_others();
+        }
+    }
+
+    /// Whether each worker has switches of its own.
+    fn is_partitioned(&self) -> bool {
+        matches!(self.shared.config.design, Design::StaticPartition | Design::DynamicPartition)
+    }
+
+    /// Whether it is time for another worker.
+    fn is_busy(&self) -> bool {
+        self.is_partitioned() || self.took > BUSY || self.shared.now() > self.idle + BUSY
+    }
+
+    pub(super) fn wakes(&mut self) {
+        self.idle = self.shared.now();
+        self.window = (self.idle, used());
+    }
+
+    /// Whether others want the processor that it works on, and all would be done without it: whoever makes the load is then in
+    /// time. The first worker never gives way.
+    pub(super) fn is_short(&mut self) -> bool {
+        let now = self.shared.now();
+        let wanted = now.saturating_sub(self.window.0);
+        if wanted < WINDOW {
+            return false;
+        }
+        let (_, before) = std::mem::replace(&mut self.window, (now, used()));
+        let had = self.window.1.saturating_sub(before);
+        let rested = Duration::from_nanos(self.shared.rested.load(Ordering::Relaxed));
+        let enough = if now.saturating_sub(rested) < WINDOW { wanted * 4 / 5 } else { wanted / SHORT };
+        self.number != 0 && self.shared.config.scale && !self.is_partitioned() && had < enough
+    }
+
+    pub(super) fn wake_others(&self) {
+        let shared = self.shared;
+        match shared.config.design {
+            Design::StaticPartition | Design::DynamicPartition => {
+                for slot in self.members.iter() {
+                    let place = &shared.slots[*slot as usize];
+                    let worker = place.worker.load(Ordering::Relaxed);
+                    if worker != self.number && place.ready.load(Ordering::Acquire) {
+                        shared.wake(Some(worker));
+                    }
+                }
+            }
+            Design::RoundRobin | Design::SharedQueue => shared.wake(None),
+        }
+    }
+
+    pub(super) fn anything_waits(&self) -> bool {
+        let ready = |slot: &u32| self.shared.slots[*slot as usize].ready.load(Ordering::Acquire);
+        match self.shared.config.design {
+            Design::RoundRobin => self.members.iter().any(ready),
+            Design::SharedQueue if self.number == 0 => self.members.iter().any(ready),
+            Design::SharedQueue => !self.queue().is_empty(),
+            Design::StaticPartition | Design::DynamicPartition => self.members.iter().any(|slot| {
+                let own = self.shared.slots[*slot as usize].worker.load(Ordering::Relaxed) == self.number;
+                own && ready(slot)
+            }),
+        }
+    }
+
+    /// Waits for work: one worker in the poll, the others until they are woken.
+    pub(super) fn sleep(&mut self) {
+        Counters::add(&self.counters.sleeps, 1);
+        let now = self.shared.now();
+        self.shared.rested.store(now.as_nanos() as u64, Ordering::Relaxed);
+        let due = self.shared.brain.due().map_or(HOUSEKEEPING, |due| due.saturating_sub(now));
+        let wait = due.min(HOUSEKEEPING);
+        if self.shared.config.idleness == Idleness::Unknown {
+            // Without a map there is nothing to wait for: that is what it costs.
+            return std::thread::yield_now();
+        }
+        let shared = self.shared;
+        // Who does not read has no use for what a poll tells: it would keep it from the one that does.
+        let reads = shared.config.design != Design::SharedQueue || self.number == 0;
+        let poll = |wait| shared.poller.poll(shared, wait, &mut self.events);
+        let asked = reads.then(|| self.spin.wait(wait, || shared.now(), poll)).flatten();
+        match asked {
+            Some(found) => {
+                Counters::add(&self.counters.polls, 1);
+                let partitioned = self.is_partitioned();
+                // Who slept is not late, but may soon be if what it does takes long.
+                if (found > 1 && self.took > BUSY) || (found > 0 && partitioned) {
+                    self.wake_others();
+                }
+            }
+            None if !self.shared.config.scale => std::thread::yield_now(),
+            None => {
+                let sleeper = (self.number, std::thread::current());
+                self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sleeper);
+                // Whoever saw that there is work before this worker was among the sleepers has woken nobody.
+                if !self.anything_waits() {
+                    std::thread::park_timeout(NAP);
+                }
+                let mut sleepers = self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+                sleepers.retain(|(sleeper, _)| *sleeper != self.number);
+            }
+        }
+    }
+}
+
+/// Processor time that this thread has used.
+fn used() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
