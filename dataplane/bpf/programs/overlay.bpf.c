@@ -42,11 +42,11 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 		if (copies.group->includes_own && parcel->source != application->own) {
 			if (copies.interface)
 				bpf_clone_redirect(skb, copies.interface, 0);
-			return deliver(skb, &copies.parcel);
+			return deliver(skb, &copies.parcel, 0);
 		}
 		return copies.interface ? bpf_redirect(copies.interface, 0) : DROPPED;
 	case PATH_OWN:
-		return parcel->encapsulated ? deliver(skb, parcel) : drop(DROP_NO_ROUTE);
+		return parcel->encapsulated ? deliver(skb, parcel, 0) : drop(DROP_NO_ROUTE);
 	default:
 		return drop(DROP_NO_ROUTE);
 	}
@@ -111,10 +111,11 @@ int receive(struct __sk_buff *skb)
 {
 	const struct application *application;
 	struct parcel parcel = {};
+	struct recent *recent;
 	__u32 path = 0;
 	int reason, verdict;
 
-	reason = arrive(skb, &parcel);
+	reason = arrive(skb, &parcel, &recent);
 	if (reason)
 		return reason == NOT_OURS ? NEXT : drop(-reason);
 	application = at(applications, parcel.application & 255);
@@ -130,11 +131,11 @@ int receive(struct __sk_buff *skb)
 	if (parcel.source == application->own)
 		return drop(DROP_UNKNOWN_SOURCE);
 	if (parcel.destination == application->own)
-		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel);
+		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel, recent);
 	if (parcel.ttl <= 1)
 		return drop(DROP_EXPIRED);
 	parcel.ttl -= 1;
-	if (parcel.placed && !path_of(&parcel, &path))
+	if (parcel.placed && !onward(&parcel, recent, &path))
 		return drop(DROP_NO_ROUTE);
 	/* Once more, at most, for the answer to what is too big. */
 #pragma nounroll

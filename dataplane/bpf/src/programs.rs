@@ -1,9 +1,10 @@
 //! Programs in the kernel.
 
 use crate::object::{self, is_constant};
-use crate::table::{Table, TableName};
+use crate::table::{Table, TableName, names};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject};
 use plait_dataplane_reference::tables::{Count, Device, Drop, TenantCount};
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -238,6 +239,17 @@ impl Programs {
     /// Too many open files.
     pub fn table<K, V>(&self, name: &TableName<K, V>) -> Result<Table<K, V>, Error> {
         object::table(&self.object, name)
+    }
+
+    /// Has receiving programs look anew at what they know of those they heard lately. To be called after tables were
+    /// written: without it they see it after a second.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn turn(&self) -> Result<(), Error> {
+        let now = clock_gettime(ClockId::Monotonic);
+        let generation = (now.tv_sec as u64) * 1_000_000_000 + now.tv_nsec as u64;
+        self.table(&names::GENERATIONS)?.set(&0, &generation)
     }
 
     fn map(&self, name: &'static str) -> Result<MapHandle, Error> {

@@ -20,8 +20,8 @@ impl<K, V> TableName<K, V> {
 }
 
 macro_rules! names {
-    ($($(#[$doc:meta])* pub const $constant:ident: $key:ty => $value:ty = $name:literal;)+) => {
-        $($(#[$doc])* pub const $constant: TableName<$key, $value> = TableName::new($name);)+
+    ($($(#[$doc:meta])* $vis:vis const $constant:ident: $key:ty => $value:ty = $name:literal;)+) => {
+        $($(#[$doc])* $vis const $constant: TableName<$key, $value> = TableName::new($name);)+
     };
 }
 
@@ -59,6 +59,8 @@ pub mod names {
         pub const VNIS: VniKey => u32 = "vnis";
         /// Pairs of another's locator and an own one.
         pub const PEERS: PeerKey => Peer = "peers";
+        /// One number, which is another after each change.
+        pub(crate) const GENERATIONS: u32 => u64 = "generations";
         /// Own locators.
         pub const ENDPOINTS: EndpointKey => u32 = "endpoints";
         /// Devices that take packets from XDP, each by its own number.

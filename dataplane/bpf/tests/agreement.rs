@@ -159,11 +159,18 @@ impl Way {
         };
         match (ran.verdict, outcome) {
             (Verdict::Next, Outcome::Next) => prop_assert_eq!(ran.packet, packet),
+            // Up by the device that it came by.
+            (Verdict::Next, Outcome::Sent(sent)) => {
+                let [sent] = &sent[..] else { panic!("the walk sends {sent:?}") };
+                prop_assert!(sent.is_up && sent.interface == 0, "{:?}", sent);
+                prop_assert_eq!(&ran.packet[14..], &sent.frame[14..], "{:?}", self);
+            }
             (Verdict::Dropped, Outcome::Sent(sent)) => {
                 prop_assert!(sent.is_empty(), "the walk sends {:?}", sent);
             }
             (Verdict::Redirected, Outcome::Sent(sent)) => {
                 prop_assert_eq!(sent.len(), 1, "{:?}", walk.counts.drops);
+                prop_assert!(sent[0].interface != 0);
                 let frame = sent[0].frame.clone();
                 let is_up = program == Program::Receive || sent[0].is_up;
                 let frame = if is_up { frame } else { self.with_port_of(frame, &ran.packet) };
@@ -249,10 +256,15 @@ fn both_receive_alike() {
 
 #[test]
 fn both_receive_every_encapsulation_alike() {
-    for driver in [driver::ETHERNET, driver::IP, driver::BITS] {
+    for (driver, in_place) in
+        [(driver::ETHERNET, false), (driver::IP, false), (driver::IP, true), (driver::BITS, false)]
+    {
         for is_ipv6 in [false, true] {
             let way = Way { driver, encapsulation: encapsulation::OVSTACK, is_ipv6 };
             let Some(node) = way.node() else { return };
+            if in_place {
+                node.take_in_place();
+            }
             let walk = RefCell::new(node.walk());
             let redirected = RefCell::new([0; 16]);
             let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {

@@ -117,6 +117,93 @@ fn a_packet_shorter_than_its_outer_header_comes_up_as_it_left() {
 }
 
 #[test]
+fn a_packet_in_place_stays_with_the_device_it_came_by() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with(driver::IP, encapsulation::OVSTACK, is_ipv6) else { return };
+        node.take_in_place();
+        // What is of the other family is looked at anew, by the tenant's device.
+        for (carried, stays) in [(inner_ipv4(64, 0), !is_ipv6), (inner_ipv6(64, 0, false), is_ipv6)] {
+            let packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &carried, false, 0);
+            let ran = node.programs.run(Program::Receive, &packet).unwrap();
+            let verdict = if stays { Verdict::Next } else { Verdict::Redirected };
+            assert_eq!((ran.verdict, &ran.packet[14..]), (verdict, &carried[..]));
+        }
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 2);
+    }
+}
+
+/// Packets like those that came in lately are not looked up again: what changed must count all the same.
+#[test]
+fn what_tables_say_anew_counts_for_those_who_were_heard_just_before() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let application = u32::from(APPLICATION);
+    let payload = inner_ipv4(64, 0);
+    let arrived = arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &payload));
+    let passing = ovstack::Repr { destination: FAR, ..overlay_header() };
+    let passing = arriving(&passing, &frame(STATION_A, STATION_C, ether_type::IPV4, &payload));
+    let receive = |packet: &[u8]| node.programs.run(Program::Receive, packet).unwrap().verdict;
+    let heard = || {
+        for _ in 0..3 {
+            assert_eq!(receive(&arrived), Verdict::Redirected, "{:?}", node.programs.drops());
+            assert_eq!(receive(&passing), Verdict::Redirected, "{:?}", node.programs.drops());
+        }
+    };
+    let dropped = |packet: &[u8], reason| {
+        node.programs.turn().unwrap();
+        let before = node.drops(reason);
+        assert_eq!((receive(packet), node.drops(reason) - before), (Verdict::Dropped, 1), "{reason:?}");
+    };
+
+    let vnis = node.programs.table(&names::VNIS).unwrap();
+    let key = VniKey { application, vni: VNI };
+    heard();
+    assert!(vnis.remove(&key).unwrap());
+    dropped(&arrived, Drop::UnknownTenant);
+    vnis.set(&key, &TENANT).unwrap();
+
+    let nodes = node.programs.table(&names::NODES).unwrap();
+    let key = NodeKey { application, node: FAR.0 };
+    heard();
+    assert!(nodes.remove(&key).unwrap());
+    dropped(&passing, Drop::NoRoute);
+    nodes.set(&key, &FAR_PATH).unwrap();
+
+    // The station is said to be elsewhere, and may not be here then.
+    let fib = node.programs.table(&names::FIB).unwrap();
+    heard();
+    let learned = fib.get(&identifier(STATION_C)).unwrap().unwrap();
+    fib.set(&identifier(STATION_C), &FibEntry { node: FAR.0, heard: 0, ..learned }).unwrap();
+    dropped(&arrived, Drop::UnknownSource);
+    fib.set(&identifier(STATION_C), &learned).unwrap();
+
+    let peers = node.programs.table(&names::PEERS).unwrap();
+    heard();
+    for key in peers.keys().collect::<Vec<_>>() {
+        peers.remove(&key).unwrap();
+    }
+    dropped(&arrived, Drop::UnknownLocator);
+    dropped(&passing, Drop::UnknownLocator);
+}
+
+/// One node's station is heard at another's, and at the first again: each is learned, though nobody else says so.
+#[test]
+fn a_station_that_moves_to_and_fro_is_learned_each_time() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let fib = node.programs.table(&names::FIB).unwrap();
+    let from = |source| {
+        let header = ovstack::Repr { source, ..overlay_header() };
+        arriving(&header, &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)))
+    };
+    for source in [PEER, FAR, PEER, FAR] {
+        for _ in 0..3 {
+            let ran = node.programs.run(Program::Receive, &from(source)).unwrap();
+            assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+        }
+        assert_eq!(fib.get(&identifier(STATION_C)).unwrap().unwrap().node, source.0);
+    }
+}
+
+#[test]
 fn a_relay_changes_the_outer_header_and_one_hop() {
     let Some(node) = Node::new(driver::ETHERNET) else { return };
     let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(200, 0));

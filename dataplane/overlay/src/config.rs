@@ -96,6 +96,10 @@ pub struct DeviceConfig {
     /// Of bits: which of a frame they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bits: Option<BitField>,
+    /// Of IP: whether packets come in by the device below, on which they arrived, rather than by this one. That is faster by
+    /// a turn through the kernel's queue; captures, firewalls and sockets of this device see nothing of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
     /// Seconds after which a station that is silent is forgotten.
     #[serde(default = "ageing", skip_serializing_if = "is_ageing")]
     pub ageing: u32,
@@ -139,7 +143,16 @@ fn is_ageing(seconds: &u32) -> bool {
 impl DeviceConfig {
     /// A device with the defaults of everything else.
     pub fn new(name: impl Into<String>, application: Application, vni: u32) -> Self {
-        Self { name: name.into(), application, vni, mtu: None, prefix: whole(), bits: None, ageing: ageing() }
+        Self {
+            name: name.into(),
+            application,
+            vni,
+            mtu: None,
+            prefix: whole(),
+            bits: None,
+            in_place: false,
+            ageing: ageing(),
+        }
     }
 }
 
@@ -265,6 +278,9 @@ pub enum BadConfig {
         /// What it would be taken for.
         named: u32,
     },
+    /// Frames that would come in by a device that is not theirs.
+    #[error("`in place` is for applications that carry ip: a frame is for the device that has its address")]
+    FramesInPlace,
     /// A packet that dies where it begins.
     #[error("a TTL of 0 lets no packet leave")]
     Ttl,

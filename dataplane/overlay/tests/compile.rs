@@ -63,6 +63,7 @@ impl Node {
             unknown_path: 0,
             address: [0; 6],
             prefix: [24, 64],
+            in_place: 0,
         };
         walk.tenants.insert(TENANT, tenant);
         walk.vnis.insert(VniKey { application: APPLICATION.0.into(), vni: 9 }, TENANT);

@@ -69,6 +69,17 @@ pub struct Lab {
     places: Vec<(Arc<Namespace>, Places)>,
 }
 
+/// Two hosts, as they are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Endpoints<'a> {
+    /// The kernel's tunnels between them.
+    pub tunnels: &'a [Tunnel],
+    /// The links' MTU, where it is not to be the usual one.
+    pub mtu: Option<u32>,
+    /// Whether there is an overlay, too, whose packets come in by the devices below.
+    pub in_place: bool,
+}
+
 /// The most that a tunnel of the kernel's puts before a packet, VXLAN: IPv4, UDP, its own header, and the frame's.
 const TUNNEL: u32 = 50;
 
@@ -171,7 +182,12 @@ impl Host {
 
     /// Adds a device with an address.
     fn device(&mut self, name: &str, application: Application, third: u8) -> Result<()> {
-        self.ask(Request::SetDevice(DeviceConfig::new(name, application, 0)))?;
+        self.device_as(DeviceConfig::new(name, application, 0), third)
+    }
+
+    fn device_as(&mut self, device: DeviceConfig, third: u8) -> Result<()> {
+        let name = &device.name.clone();
+        self.ask(Request::SetDevice(device))?;
         Ok(self.namespace.address(name, address(third, self.number), 24)?)
     }
 }
@@ -254,12 +270,12 @@ pub(crate) fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::
 }
 
 impl Lab {
-    /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own. With an MTU of the links,
-    /// where it is not to be the usual one.
+    /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own.
     ///
     /// # Errors
     /// No permission; an agent that does not start.
-    pub fn endpoints(tunnels: &[Tunnel], mtu: Option<u32>) -> Result<Self> {
+    pub fn endpoints(asked: Endpoints<'_>) -> Result<Self> {
+        let Endpoints { tunnels, mtu, in_place } = asked;
         let mut lab = Self::default();
         lab.mtu = mtu;
         let (mut a, mut b) = (Host::new(1)?, Host::new(2)?);
@@ -271,9 +287,11 @@ impl Lab {
 
         a.start(&mut lab)?;
         b.start(&mut lab)?;
-        let frames = [Encapsulation::Ovstack].into_iter().chain(OTHERS).map(|kind| (kind, Carries::Ethernet));
-        let packets = [Encapsulation::Ovstack].into_iter().chain(OTHERS_IP).map(|kind| (kind, Carries::Ip));
-        for (step, (encapsulation, carries)) in frames.chain(packets).enumerate() {
+        let ours = Encapsulation::Ovstack;
+        let frames = [ours].into_iter().chain(OTHERS).map(|kind| (kind, Carries::Ethernet, false));
+        let packets = [ours].into_iter().chain(OTHERS_IP).map(|kind| (kind, Carries::Ip, false));
+        let in_place = in_place.then_some((ours, Carries::Ip, true));
+        for (step, (encapsulation, carries, in_place)) in frames.chain(packets).chain(in_place).enumerate() {
             let (application, third) = (Application(10 + step as u8), 10 + step as u8);
             // Some arrive alike: so each has locators of its own.
             let below = 100 + step as u8;
@@ -283,13 +301,13 @@ impl Lab {
             for (host, other) in [(&mut a, 2), (&mut b, 1)] {
                 host.apply(application, &config, &[address(below, host.number)])?;
                 host.know(application, NodeId(0x0a00_0000 + u32::from(other)), &[address(below, other)])?;
-                host.device(&name, application, third)?;
+                host.device_as(DeviceConfig { in_place, ..DeviceConfig::new(&name, application, 0) }, third)?;
             }
             settle(&mut a, &mut b, &name, carries, third)?;
-            let label = if carries == Carries::Ip {
-                format!("{encapsulation}, IP")
-            } else {
-                encapsulation.to_string()
+            let label = match (carries, in_place) {
+                (Carries::Ip, true) => format!("{encapsulation}, IP in place"),
+                (Carries::Ip, false) => format!("{encapsulation}, IP"),
+                _ => encapsulation.to_string(),
             };
             let (under, there) = (format!("u{step}"), format!("u{step}p"));
             lab.add(label, Kind::Overlay, a.end(third, &name, &under), b.end(third, &name, &there));

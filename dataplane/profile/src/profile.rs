@@ -1,6 +1,6 @@
 //! Packets over all ways in turn, and what each stage cost them.
 
-use crate::lab::{Kind, Lab, Way, index};
+use crate::lab::{Endpoints, Kind, Lab, Way, index};
 use crate::stages::{Stage, cut};
 use crate::{Error, Tunnel};
 use plait_dataplane_bpf::{Attachment, Probes, Stamps};
@@ -101,7 +101,7 @@ pub fn profile(options: &Options, mut told: impl FnMut(usize, usize)) -> Result<
     if plait_dataplane_overlay::needs::place().is_err() {
         return Err(Error::NoPlace);
     }
-    let lab = Lab::endpoints(&Tunnel::ALL, None)?;
+    let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, ..Endpoints::default() })?;
     stay_on_one_processor();
     let senders = lab.ways.iter().map(sender).collect::<Result<Vec<_>, _>>()?;
     let payload = vec![0; options.frame.saturating_sub(HEADERS)];

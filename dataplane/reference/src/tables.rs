@@ -164,6 +164,8 @@ tables! {
         pub address: [u8; 6],
         /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
         pub prefix: [u8; 2],
+        /// Of IP: one where the device of the underlay takes packets in, nought where the tenant's does.
+        pub in_place: u32,
     }
 
     /// A VNI of an application.

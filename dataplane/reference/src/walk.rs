@@ -67,7 +67,7 @@ pub struct Counts {
 /// A packet that leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
-    /// The interface that it leaves by, or comes up by.
+    /// The interface that it leaves by, or comes up by; nought of what comes up by the one that it came by.
     pub interface: u32,
     /// Whether it comes up, to this node's own stack.
     pub is_up: bool,
@@ -262,7 +262,9 @@ impl Walk {
         }
         let frame = parcel.stripped(tenant.address);
         self.counts.tenants.entry(number).or_default().1 += 1;
-        Ok(Sent { interface: tenant.interface, is_up: true, frame, via: None })
+        let interface =
+            if tenant.in_place != 0 && parcel.is_of_outer_family() { 0 } else { tenant.interface };
+        Ok(Sent { interface, is_up: true, frame, via: None })
     }
 
     /// Where a station is, from what it sends.

@@ -39,6 +39,7 @@ fn node(carries: u32, kind: u32, is_ipv6: bool, mtu: u32) -> (Walk, Device) {
         unknown_path: 2,
         address: STATION,
         prefix: [24, 64],
+        in_place: 0,
     };
     walk.tenants.insert(TENANT, tenant);
     walk.vnis.insert(VniKey { application, vni: 0 }, TENANT);

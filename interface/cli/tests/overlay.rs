@@ -97,6 +97,19 @@ fn packets_travel_in_every_encapsulation() {
         );
         transfers(a, b);
     }
+    // Taken in by the device below, one host's packets are still its own.
+    a.overlay("config device ov0 --vni 1 --in-place");
+    let came = || {
+        let said: Value = serde_json::from_str(&a.sh("ip -s -j link show ov0")).unwrap();
+        said[0]["stats64"]["rx"]["packets"].as_u64().unwrap()
+    };
+    let before = came();
+    assert!(before > 0, "what is not in place does");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    transfers(b, a);
+    assert_eq!(came(), before, "nothing comes in by the tenant's device");
+    b.sh("echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter");
+    b.try_overlay("config device ov0 --vni 1 --in-place").fails_saying(1, &["net.ipv4.conf.all.rp_filter"]);
     a.try_overlay("fib add ov0 02:00:00:00:00:01 10.0.0.2")
         .fails_saying(1, &["32 bits of IPv4", "02:00:00:00:00:01"]);
     a.try_overlay("config device ov1 --vni 2")

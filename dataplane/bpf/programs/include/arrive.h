@@ -4,6 +4,7 @@
 
 #include "count.h"
 #include "parcel.h"
+#include "recent.h"
 
 /* A packet that the kernel is to have. */
 #define NOT_OURS 1
@@ -326,10 +327,10 @@ inline __u32 read_outer(struct __sk_buff *skb, struct parcel *parcel, struct pee
 
 /* Reads the headers before the payload. Returns why the packet goes no further, as a negative number, or that it is
  * none of the overlay's. */
-inline int arrive(struct __sk_buff *skb, struct parcel *parcel)
+inline int arrive(struct __sk_buff *skb, struct parcel *parcel, struct recent **recent)
 {
 	struct endpoint_key endpoint = {};
-	struct peer_key key = {};
+	struct peer_key key ON_STACK = {};
 	const struct peer *peer;
 	__u32 shim;
 	int reason;
@@ -337,12 +338,13 @@ inline int arrive(struct __sk_buff *skb, struct parcel *parcel)
 	shim = read_outer(skb, parcel, &key);
 	if (!shim)
 		return NOT_OURS;
-	peer = bpf_map_lookup_elem(&peers, &key);
-	if (!peer) {
+	*recent = recall(&key, parcel->flow);
+	if (!*recent) {
 		__builtin_memcpy(endpoint.own, key.own, 16);
 		endpoint.protocol_port = key.protocol_port;
 		return bpf_map_lookup_elem(&endpoints, &endpoint) ? -DROP_UNKNOWN_LOCATOR : NOT_OURS;
 	}
+	peer = &(*recent)->peer;
 	__builtin_memcpy(parcel->from, key.locator, 16);
 	parcel->encapsulated = true;
 	parcel->application = peer->application;

@@ -20,32 +20,30 @@ inline bool shorten(struct __sk_buff *skb, __s32 *less)
 
 /* Leaves a frame: of a packet whose payload is one, that; of another, the outer Ethernet header before the packet. The
  * kernel sees by the frame's type what it carries when it takes it in. */
-inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant)
+inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant,
+		  struct ethernet_header *frame)
 {
-	struct ethernet_header frame ON_STACK;
 	__s32 less = parcel->outer;
 	__u32 least;
 	void *front;
 
 	if (parcel->payload == PAYLOAD_ETHERNET) {
-		if (bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET))
-			return false;
 		/* The kernel leaves no less than an IP header. */
 		least = parcel->outer + ETHERNET + IPV4;
 		if (skb->len < least && bpf_skb_change_tail(skb, least, 0))
 			return false;
 	} else {
 		less -= ETHERNET;
-		__builtin_memcpy(frame.destination, tenant->address, 6);
-		__builtin_memcpy(frame.source, tenant->address, 6);
-		frame.ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+		__builtin_memcpy(frame->destination, tenant->address, 6);
+		__builtin_memcpy(frame->source, tenant->address, 6);
+		frame->ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
 	}
 	if (!shorten(skb, &less) || bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
 		return false;
 	front = data(skb);
 	if (front + ETHERNET > data_end(skb))
 		return false;
-	copy(front, &frame, ETHERNET);
+	copy(front, frame, ETHERNET);
 	return true;
 }
 
@@ -62,34 +60,50 @@ inline __u32 least_of(enum payload payload)
 	}
 }
 
-inline int deliver(struct __sk_buff *skb, const struct parcel *parcel)
+inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)
 {
-	struct vni_key key = { .application = parcel->application, .vni = parcel->vni };
+	struct vni_key key ON_STACK = { .application = parcel->application, .vni = parcel->vni };
+	__u32 *index, number, bytes = skb->len - parcel->outer;
+	struct ethernet_header frame ON_STACK = {};
 	const struct tenant *tenant;
-	__u32 *index, bytes = skb->len - parcel->outer;
+	__u8 station[8] ON_STACK = {};
+	bool is_known, stays;
 	int reason;
 
 	/* What is said to a group is nobody's. */
 	if (parcel->payload == PAYLOAD_CONTROL)
 		return drop(DROP_MALFORMED);
-	index = bpf_map_lookup_elem(&vnis, &key);
-	if (!index)
-		return drop(DROP_UNKNOWN_TENANT);
-	tenant = at(tenants, *index);
+	/* What is too short for that is seen below. */
+	if (parcel->payload == PAYLOAD_ETHERNET)
+		bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET);
+	__builtin_memcpy(station, frame.source, 6);
+	number = recall_tenant(recent, &key, parcel->source, station);
+	is_known = number;
+	if (!is_known) {
+		index = bpf_map_lookup_elem(&vnis, &key);
+		if (!index)
+			return drop(DROP_UNKNOWN_TENANT);
+		number = *index;
+	}
+	tenant = at(tenants, number);
 	if (!tenant || (tenant->driver != DRIVER_IP) != (parcel->payload == PAYLOAD_ETHERNET))
 		return drop(DROP_UNKNOWN_TENANT);
 	if (skb->len < parcel->outer + least_of(parcel->payload))
 		return drop(DROP_MALFORMED);
-	if (tenant->driver == DRIVER_ETHERNET) {
-		reason = learn(skb, *index, parcel);
-		if (reason)
+	if (!is_known) {
+		reason = tenant->driver == DRIVER_ETHERNET ? learn(&frame, number, parcel) : 0;
+		if (reason < 0)
 			return drop(-reason);
+		if (!reason)
+			remember_tenant(recent, &key, parcel->source, station, number);
 	}
 	if (!tell_congestion(skb, parcel))
 		return drop(DROP_CONGESTION);
-	if (!strip(skb, parcel, tenant))
+	/* The kernel goes on with a packet of the family that it takes it for; what comes by another device it looks at anew. */
+	stays = tenant->in_place && parcel->payload == (skb->protocol == bpf_htons(ETH_P_IPV6) ? PAYLOAD_IPV6 : PAYLOAD_IPV4);
+	if (!strip(skb, parcel, tenant, &frame))
 		return drop(DROP_REFUSED);
-	count_received(*index, bytes);
+	count_received(number, bytes);
 	skb->tc_index = 0;
-	return bpf_redirect(tenant->interface, BPF_F_INGRESS);
+	return stays ? NEXT : bpf_redirect(tenant->interface, BPF_F_INGRESS);
 }

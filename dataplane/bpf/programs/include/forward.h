@@ -16,6 +16,21 @@ inline bool path_of(const struct parcel *parcel, __u32 *path)
 	return known;
 }
 
+/* The same for a packet that came in, as it was lately if it was asked for. */
+inline bool onward(const struct parcel *parcel, struct recent *recent, __u32 *path)
+{
+	if (recent->onward.application == parcel->application && recent->onward.node == parcel->destination) {
+		*path = recent->path;
+		return true;
+	}
+	if (!path_of(parcel, path))
+		return false;
+	recent->onward.application = parcel->application;
+	recent->onward.node = parcel->destination;
+	recent->path = *path;
+	return true;
+}
+
 /* One of a hop's wires, by weight; a flow's hash always names the same. */
 inline __u32 chosen(const struct hop *hop, __u32 hash)
 {

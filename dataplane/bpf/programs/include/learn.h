@@ -4,12 +4,7 @@
 
 #include "bucket.h"
 #include "parcel.h"
-
-/* Seconds, nearly: 2^30 nanoseconds. */
-inline __u32 now(void)
-{
-	return bpf_ktime_get_coarse_ns() >> 30;
-}
+#include "recent.h"
 
 /* A thousand new or moved stations a second of each tenant, after a burst of as many. */
 #define LEARNING_COST 1000000ULL
@@ -17,16 +12,20 @@ inline __u32 now(void)
 
 TABLE(learning, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, SIZE_TENANTS, 0);
 
-/* Looks at the sender of a frame. Returns why it must not be, as a negative number, or 0. */
-inline int learn(struct __sk_buff *skb, __u32 tenant, const struct parcel *parcel)
+/* The frame passes, though nobody knows its sender. */
+#define UNLEARNED 1
+
+/* Looks at the sender of a frame. Returns why it must not be, as a negative number, or 0 of one who is known to be there. */
+inline int learn(const struct ethernet_header *frame, __u32 tenant, const struct parcel *parcel)
 {
 	struct node_key node = { .application = parcel->application, .node = parcel->source };
 	struct fib_key key = { .tenant = tenant };
 	struct fib_entry entry = {}, *known;
 	__u32 *path, second = now();
 
-	if (bpf_skb_load_bytes(skb, parcel->outer + 6, key.identifier, 6) || key.identifier[0] & 1)
+	if (frame->source[0] & 1)
 		return -DROP_MALFORMED;
+	__builtin_memcpy(key.identifier, frame->source, 6);
 	known = bpf_map_lookup_elem(&fib, &key);
 	if (known && known->node == parcel->source) {
 		/* Written once a second, since a line that is written is no other processor's. */
@@ -44,6 +43,7 @@ inline int learn(struct __sk_buff *skb, __u32 tenant, const struct parcel *parce
 		entry.path = *path;
 		entry.heard = second ?: 1;
 		bpf_map_update_elem(&fib, &key, &entry, BPF_ANY);
+		turn_generation();
 	}
-	return 0;
+	return UNLEARNED;
 }

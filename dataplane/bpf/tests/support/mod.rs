@@ -117,6 +117,7 @@ impl Node {
             unknown_path: 0,
             address: STATION_A.0,
             prefix: [24, 64],
+            in_place: 0,
         };
         put.table(&names::TENANTS).unwrap().set(&TENANT, &tenant).unwrap();
         put.table(&names::VNIS).unwrap().set(&VniKey { application, vni: VNI }, &TENANT).unwrap();
@@ -181,6 +182,13 @@ impl Node {
         let known = tenants.get(&TENANT).unwrap().unwrap();
         let tenant = Tenant { unknown_node: GROUP.0, unknown_path: GROUP_PATH, ..known };
         tenants.set(&TENANT, &tenant).unwrap();
+    }
+
+    /// Has packets come in by the device below.
+    pub fn take_in_place(&self) {
+        let tenants = self.programs.table(&names::TENANTS).unwrap();
+        let known = tenants.get(&TENANT).unwrap().unwrap();
+        tenants.set(&TENANT, &Tenant { in_place: 1, ..known }).unwrap();
     }
 
     pub fn drops(&self, reason: Drop) -> u64 {

@@ -64,6 +64,12 @@ pub enum AgentError {
          `plait overlay config device {0} --delete`"
     )]
     TenantTaken(String),
+    /// The kernel would drop what comes in by another device than it would be answered by.
+    #[error(
+        "{0} drops what comes in there and is answered by another device, as packets `in place` are: set \
+         net.ipv4.conf.all.rp_filter and net.ipv4.conf.{0}.rp_filter to 0 or 2"
+    )]
+    StrictReversePath(String),
     /// An identifier of another kind than the device's.
     #[error("{device} finds packets by {by}: {identifier} is none")]
     Identifier {

@@ -26,6 +26,7 @@ impl Agent {
             if let Err(error) = self.tick() {
                 tracing::error!(%error, "a control plane is not followed");
             }
+            self.turn();
             for (number, request) in clients.receive() {
                 let is_watch = request == Request::Watch;
                 match self.answer(request, number) {
@@ -66,9 +67,20 @@ impl Agent {
         }
     }
 
+    /// Makes what was written count for what is known of packets that came in lately.
+    fn turn(&self) {
+        if let Err(error) = self.tables.programs.turn() {
+            tracing::error!(%error, "what comes in may be met by what tables were, for a second");
+        }
+    }
+
     /// The answer to a request; none yet to one whose answer takes others.
     fn answer(&mut self, request: Request, number: Number) -> Result<Option<Reply>, AgentError> {
-        let Request::Trace(trace) = request else { return self.handle(request).map(Some) };
+        let Request::Trace(trace) = request else {
+            let reply = self.handle(request);
+            self.turn();
+            return reply.map(Some);
+        };
         let mut tracing = self.start_trace(&trace, number)?;
         Ok(match tracing.done() {
             Some(reply) => Some(reply),

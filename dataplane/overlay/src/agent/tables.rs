@@ -68,7 +68,7 @@ impl Tables {
                 first = first.and(Err(error));
             }
         }
-        first
+        first.and(self.programs.turn())
     }
 
     fn write(&self, write: &Write) -> Result<(), Error> {

@@ -34,7 +34,7 @@ impl Agent {
 
     /// What stands in the table of tenants for a device.
     pub(super) fn tenant(&self, device: &DeviceConfig, interface: u32) -> Result<Tenant, AgentError> {
-        let DeviceConfig { application, vni, prefix, .. } = *device;
+        let DeviceConfig { application, vni, prefix, in_place, .. } = *device;
         let config = self.application(application)?;
         // Frames for stations that nobody knows go to the group, if there is a way to it.
         let is_fed = self.config.evpn.contains_key(&application);
@@ -53,6 +53,7 @@ impl Agent {
             unknown_path,
             address: self.underlay.links.get(&interface).map_or([0; 6], |link| link.address),
             prefix,
+            in_place: in_place.into(),
         })
     }
 
@@ -106,6 +107,12 @@ impl Agent {
         if (application.carries == Carries::Bits) != config.bits.is_some() {
             return Err(BadConfig::NeedsBits.into());
         }
+        if config.in_place {
+            if !is_ip {
+                return Err(BadConfig::FramesInPlace.into());
+            }
+            self.check_reverse_paths()?;
+        }
         let other = self.devices.values().find(|live| {
             live.config.name != config.name
                 && (live.config.application, live.config.vni) == (config.application, config.vni)
@@ -146,6 +153,21 @@ impl Agent {
             }
         }
         made
+    }
+
+    /// Whether the underlay's devices take in what is answered by another one.
+    fn check_reverse_paths(&self) -> Result<(), AgentError> {
+        /// As `rp_filter` says it: RFC 3704 section 2.2, of which a device and all of them may each be told.
+        const STRICT: u8 = 1;
+        let said = |of: &str| -> Option<u8> {
+            let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{of}/rp_filter")).ok()?;
+            text.trim().parse().ok()
+        };
+        let own = |name: &str| self.config.devices.iter().any(|device| device.name == name);
+        let underlay = self.underlay.links.values().filter(|link| devices::is_underlay(link, own));
+        // The larger of both numbers counts.
+        let strict = underlay.map(|link| &link.name).find(|name| said("all").max(said(name)) == Some(STRICT));
+        strict.map_or(Ok(()), |name| Err(AgentError::StrictReversePath(name.clone())))
     }
 
     /// Puts a program on a device that is there.

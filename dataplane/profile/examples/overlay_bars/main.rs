@@ -18,7 +18,7 @@ mod sizes;
 
 use measure::{in_turn, rate, tcp};
 use plait_dataplane_profile::Tunnel;
-use plait_dataplane_profile::lab::Lab;
+use plait_dataplane_profile::lab::{Endpoints, Lab};
 use ratio::{Bound, Rounds};
 use std::error::Error;
 
@@ -37,9 +37,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     drivers(rounds, small)
 }
 
+/// The way whose packets come in by the device below.
+const IN_PLACE: &str = "ovstack, IP in place";
+
 /// From host to host.
 fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
-    let lab = Lab::endpoints(&[Tunnel::Vxlan], None)?;
+    let lab = Lab::endpoints(Endpoints { tunnels: &[Tunnel::Vxlan], mtu: None, in_place: true })?;
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
@@ -62,8 +65,9 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         Bound::AtMost(0.30),
         Some(0.20),
     );
-    ratio("rate", "ovstack, IP", "bare").bar("ip-rate-over-bare", Bound::AtLeast(0.90), Some(0.97));
-    ratio("tcp", "ovstack, IP", "bare").bar("ip-tcp-over-bare", Bound::AtLeast(0.86), None);
+    // Choice: as the prototype had it that the bars are from, whose packets came in by the device below.
+    ratio("rate", IN_PLACE, "bare").bar("ip-rate-over-bare", Bound::AtLeast(0.90), Some(0.97));
+    ratio("tcp", IN_PLACE, "bare").bar("ip-tcp-over-bare", Bound::AtLeast(0.86), None);
     Ok(())
 }
 

@@ -36,6 +36,7 @@ pub fn node(driver: u32, encapsulation: u32, interface: u32) -> Result<Programs,
         unknown_path: 0,
         address: [0; 6],
         prefix: [32, 128],
+        in_place: 0,
     };
     programs.table(&names::TENANTS)?.set(&TENANT, &tenant)?;
     let [destination, source] = HARDWARE;

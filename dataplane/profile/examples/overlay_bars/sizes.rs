@@ -5,7 +5,7 @@ use crate::measure::{in_turn, rate, rate_into};
 use crate::ratio::Rounds;
 use plait_dataplane_bpf::Mirror;
 use plait_dataplane_profile::Tunnel;
-use plait_dataplane_profile::lab::{Lab, index};
+use plait_dataplane_profile::lab::{Endpoints, Lab, index};
 use std::error::Error;
 
 /// Of the paper. Choice: whole Ethernet frames, as they are inside tunnels.
@@ -45,7 +45,7 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> 
 
 /// Datagrams a second of one thread whose packets end at the other host's door.
 pub fn into_a_sink(rounds: usize) -> Result<(), Box<dyn Error>> {
-    let lab = Lab::endpoints(&[Tunnel::Vxlan], Some(MTU))?;
+    let lab = Lab::endpoints(Endpoints { tunnels: &[Tunnel::Vxlan], mtu: Some(MTU), in_place: false })?;
     let mut figures = Rounds::default();
     let mirror = Mirror::load(&[0; _])?;
     for round in 0..rounds {

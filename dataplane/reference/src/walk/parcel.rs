@@ -6,6 +6,7 @@ use plait_model_wire::ethernet::{self, Frame, Mac};
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::ovstack::{self, NodeId};
 use plait_model_wire::{ipv4, ipv6, nsh, push};
+use std::net::Ipv6Addr;
 
 /// What a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +158,12 @@ impl Parcel {
         };
         let (carried, ecn, port) = (carried.to_vec(), ecn(&frame), flow_port(flow));
         Some((identifier, Self { overlay, payload, carried, ecn, port, from: [0; 16], placed: true }))
+    }
+
+    /// Whether it carries a packet of the family that it came by.
+    pub fn is_of_outer_family(&self) -> bool {
+        let outer_is_ipv4 = Ipv6Addr::from(self.from).to_ipv4_mapped().is_some();
+        self.payload == if outer_is_ipv4 { Payload::Ipv4 } else { Payload::Ipv6 }
     }
 
     /// The frame that a tenant's device gets.

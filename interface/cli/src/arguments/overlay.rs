@@ -206,6 +206,10 @@ plait overlay config application ethernet --to 10.0.0.2=vxlan")]
         /// Of IP: bits of an IPv6 address that are the identifier
         #[arg(long, default_value_t = 128, value_name = "BITS")]
         prefix6: u8,
+        /// Of IP: take packets in by the device on which they arrived, which is faster; this one's captures, firewalls and
+        /// sockets see nothing of them
+        #[arg(long)]
+        in_place: bool,
         /// Of bits: the first that counts, from the first of the frame
         #[arg(long, value_name = "BITS", requires = "length")]
         offset: Option<u16>,

@@ -108,11 +108,23 @@ fn config(command: ConfigCommand) -> Result<Request, Failure> {
             Request::SetApplication { application: app, config }
         }
         ConfigCommand::Device { name, delete: true, .. } => Request::RemoveDevice { name },
-        ConfigCommand::Device { name, app, vni, mtu, prefix4, prefix6, offset, length, ageing, .. } => {
+        ConfigCommand::Device {
+            name,
+            app,
+            vni,
+            mtu,
+            prefix4,
+            prefix6,
+            in_place,
+            offset,
+            length,
+            ageing,
+            ..
+        } => {
             let prefix = [prefix4, prefix6];
             let bits = offset.zip(length).map(|(offset, length)| BitField { offset, length });
             let device = DeviceConfig::new(name, app.app, vni);
-            Request::SetDevice(DeviceConfig { mtu, prefix, bits, ageing, ..device })
+            Request::SetDevice(DeviceConfig { mtu, prefix, bits, in_place, ageing, ..device })
         }
         ConfigCommand::Evpn { app, neighbor, as_number, remote_as, hold, delete } => {
             let asked = neighbor.zip(as_number).filter(|_| !delete);

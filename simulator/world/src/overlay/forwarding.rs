@@ -106,6 +106,7 @@ impl Forwarding {
             unknown_path: self.compiler.path(self.application, group).unwrap_or(0),
             address: mac(2),
             prefix: [0; 2],
+            in_place: 0,
         };
         self.walk.tenants.insert(TENANT, tenant);
     }
