@@ -242,7 +242,7 @@ impl Programs {
     }
 
     /// Has receiving programs look anew at what they know of those they heard lately. To be called after tables were
-    /// written: without it they see it after a second.
+    /// written: without it they see it after a moment.
     ///
     /// # Errors
     /// The kernel's refusal.

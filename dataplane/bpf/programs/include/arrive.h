@@ -345,7 +345,7 @@ inline int arrive(struct __sk_buff *skb, struct parcel *parcel, struct recent **
 		return bpf_map_lookup_elem(&endpoints, &endpoint) ? -DROP_UNKNOWN_LOCATOR : NOT_OURS;
 	}
 	peer = &(*recent)->peer;
-	__builtin_memcpy(parcel->from, key.locator, 16);
+	copy(parcel->from, key.locator, 16);
 	parcel->encapsulated = true;
 	parcel->application = peer->application;
 	parcel->vni = peer->vni;

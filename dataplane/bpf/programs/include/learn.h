@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bucket.h"
+#include "clock.h"
 #include "parcel.h"
 #include "recent.h"
 

@@ -35,7 +35,7 @@ struct parcel {
 	/* Whether its header says from which node it is, and for which. */
 	bool placed;
 	/* The locator it came from; all nought of a packet that begins here. */
-	__u8 from[16] __attribute__((aligned(4)));
+	__u8 from[16] __attribute__((aligned(8)));
 	/* Whether the kernel has been told that it is encapsulated, which it must not be told twice. */
 	bool encapsulated;
 };

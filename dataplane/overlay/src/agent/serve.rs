@@ -70,7 +70,7 @@ impl Agent {
     /// Makes what was written count for what is known of packets that came in lately.
     fn turn(&self) {
         if let Err(error) = self.tables.programs.turn() {
-            tracing::error!(%error, "what comes in may be met by what tables were, for a second");
+            tracing::error!(%error, "what comes in may be met by what tables were, for a moment");
         }
     }
 
