@@ -30,8 +30,8 @@ enum Kind {
     Tcx(#[allow(dead_code, reason = "it is held")] Link),
     /// Likewise.
     Xdp(#[allow(dead_code, reason = "it is held")] Link),
-    /// A link by TCX that nobody succeeds.
-    Held(#[allow(dead_code, reason = "it is held")] OwnedFd),
+    /// Likewise, as the kernel gave it.
+    Held(Hook, #[allow(dead_code, reason = "it is held")] OwnedFd),
     /// The filter is there until it is taken away.
     Clsact(Place, Keep),
 }
@@ -50,7 +50,7 @@ impl Programs {
     /// No such device; the kernel's refusal; for a relay, a driver without XDP of its own.
     pub fn attach(&self, program: Program, interface: u32) -> Result<Attachment, Error> {
         if program == Program::Relay {
-            return Attachment::xdp(&self.program(program)?, interface);
+            return Attachment::in_driver(&self.program(program)?, interface);
         }
         let name = format!("plait-{}", std::process::id());
         put(&self.program(program)?, side(program), interface, 0, name)
@@ -70,7 +70,7 @@ impl Programs {
             return Err(Error::Bpf(std::io::Error::from_raw_os_error(-link).into()));
         }
         // SAFETY: libbpf gave us this descriptor, and nobody else has it.
-        Ok(Attachment { kind: Kind::Held(unsafe { OwnedFd::from_raw_fd(link) }) })
+        Ok(Attachment { kind: Kind::Held(Hook::Tcx, unsafe { OwnedFd::from_raw_fd(link) }) })
     }
 
     /// Puts a program in the place of one that a former life kept at a path of a BPF file system; on a device where there
@@ -81,15 +81,12 @@ impl Programs {
     pub fn succeed(&self, program: Program, interface: u32, path: &Path) -> Result<Attachment, Error> {
         if program == Program::Relay {
             let mut program = self.program(program)?;
-            let link = match adopted(&mut program, path)? {
-                Some(link) => link,
-                None => {
-                    let mut link = xdp::link(&program, interface)?;
-                    link.pin(path)?;
-                    link
-                }
-            };
-            return Ok(Attachment { kind: Kind::Xdp(link) });
+            if let Some(link) = adopted(&mut program, path)? {
+                return Ok(Attachment { kind: Kind::Xdp(link) });
+            }
+            let link = xdp::link(&program, interface)?;
+            xdp::pin(&link, path)?;
+            return Ok(Attachment { kind: Kind::Held(Hook::Xdp, link) });
         }
         succeed(&mut self.program(program)?, side(program), interface, path, false)
     }
@@ -256,8 +253,8 @@ fn remove_name(path: &Path) -> Result<(), Error> {
 
 impl Attachment {
     /// Puts a program of XDP into a device's driver.
-    pub(crate) fn xdp(program: &libbpf_rs::ProgramMut<'_>, interface: u32) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::Xdp(xdp::link(program, interface)?) })
+    pub(crate) fn in_driver(program: &libbpf_rs::ProgramMut<'_>, interface: u32) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Held(Hook::Xdp, xdp::link(program, interface)?) })
     }
 
     /// Whether a program is on a device that a former life kept at a path.
@@ -276,8 +273,9 @@ impl Attachment {
     /// How it is on its device.
     pub fn hook(&self) -> Hook {
         match self.kind {
-            Kind::Tcx(_) | Kind::Held(_) => Hook::Tcx,
+            Kind::Tcx(_) => Hook::Tcx,
             Kind::Xdp(_) => Hook::Xdp,
+            Kind::Held(hook, _) => hook,
             Kind::Clsact(..) => Hook::Clsact,
         }
     }

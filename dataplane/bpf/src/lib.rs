@@ -33,3 +33,4 @@ pub use paths::{PathProgram, PathPrograms, PathSizes, release_path};
 pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict, silence};
 pub use stamps::{Probes, Stamps};
 pub use table::{Table, TableName, names, path_names};
+pub use xdp::close_exits;

@@ -61,7 +61,7 @@ impl Mirror {
     /// # Errors
     /// No such device; a driver without XDP of its own.
     pub fn restore_on(&self, interface: u32) -> Result<Attachment, Error> {
-        Attachment::xdp(&object::program(&self.object, "restore")?, interface)
+        Attachment::in_driver(&object::program(&self.object, "restore")?, interface)
     }
 
     /// Has packets end that come in by a device, before all that is there sees them.

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Bytes that the kernel keeps of what a controller has not taken (it doubles them for its own needs). Choice: 64 KiB, over a
-/// thousand requests, in place of the kernel's own limit, which grows to 4 MiB: with that, what an overloaded controller is late
+/// Bytes that the kernel keeps of what a controller has not taken (it doubles them for its own needs). Choice: 64 KiB, with
+/// that some thousand requests, in place of the kernel's own limit, which grows to 4 MiB: with that, what an overloaded controller is late
 /// with waits in the switch, 40,000 requests a switch, and goes through memory instead of the processor's cache.
 const SEND: usize = 64 << 10;
 

@@ -3,8 +3,8 @@
 use crate::request::NUMBERS;
 
 const FREE: u64 = u64::MAX;
-/// Requests of one switch that can wait. Choice: more than the buffers of both ends hold, of which a controller's own may be
-/// 4 MiB and a reader's 32 MiB; of a request that is overtaken by so many later ones the answer is lost.
+/// Requests of one switch that can wait. Choice: what a controller owes that is a quarter of a second late with a million a
+/// second; of a request that is overtaken by so many later ones the answer is lost.
 const MOST: usize = 1 << 18;
 
 /// When each request that waits was due, found by its number. Nothing is allocated but to grow.

@@ -209,10 +209,13 @@ impl Source {
     pub fn next_due(&self) -> Option<u64> {
         let next = match self.offer {
             // What was due and found no room is late already.
-            Offer::Open(rate) if rate * COALESCE as f64 > 8e9 => {
-                self.pace.due().map(|due| if due > self.made { due.max(self.made + COALESCE) } else { due })
+            Offer::Open(rate) => {
+                let due = self.pace.due().filter(|due| *due < self.duration);
+                // What is due before the end goes out with what it waits for, though that be after it.
+                let is_fast = rate * COALESCE as f64 > 8e9;
+                let waits = |due: &u64| is_fast && *due > self.made;
+                return due.map(|due| if waits(&due) { due.max(self.made + COALESCE) } else { due });
             }
-            Offer::Open(_) => self.pace.due(),
             Offer::Window(_) => Some(self.swept + self.patience / 4),
             Offer::Flood => Some(self.swept + FLOOD_AGAIN),
         };
@@ -319,6 +322,19 @@ mod tests {
         source.emit(2_000_000, &mut out, drop);
         assert!(source.counts.sent < 2001 && out.len() >= ROOM);
         assert_eq!(source.next_due(), Some(source.counts.sent * 1000));
+    }
+
+    #[test]
+    fn what_is_due_before_the_end_is_sent_and_nothing_else() {
+        let mut source = source(Offer::Open(1e6), 1e6);
+        let (mut out, mut now) = (Vec::new(), 0);
+        while let Some(due) = source.next_due() {
+            now = due.max(now);
+            out.clear();
+            source.emit(now, &mut out, drop);
+        }
+        assert_eq!(source.offered(u64::MAX), (Some(1e6), 1_000_000));
+        assert_eq!(source.counts.sent, 1_000_000);
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn switches_in_memory_are_answered_by_two_workers_and_none_is_lost() {
 #[test]
 fn flows_and_switches_that_come_and_go_leave_nothing_behind() {
     let churn = churn::run(300_000).unwrap();
-    assert!(churn.flows >= 300_000 && churn.switches > 4, "{churn:?}");
+    assert!(churn.requests >= 300_000 && churn.switches > 4, "{churn:?}");
     println!("{:?}", churn.took);
     let (early, late) = churn.resident;
     // Two tapes are made in the place of others now and then, 8 MB.

@@ -248,6 +248,9 @@ fn a_driver_relays_past_the_kernel_and_past_its_agents_death() {
     assert!(seen(&hosts[1]) > 100, "the kernel relays");
     assert_eq!(Pinged::read(&ping.wait().fine()).answered.len(), 100);
 
+    // A device that has nothing to do with the overlay.
+    hosts[1]
+        .sh("ip link add side0 type veth peer name side1 && ip link set side0 up && ip link set side1 up");
     // The relay first: its devices take packets from XDP only when there is somebody at their other ends who does.
     for host in [1, 0, 2] {
         hosts[host].kill_agent();
@@ -255,6 +258,7 @@ fn a_driver_relays_past_the_kernel_and_past_its_agents_death() {
     }
     assert_eq!(hosts[1].json("stats")["xdp"], serde_json::json!(["eth0", "eth1"]));
     assert!(hosts[1].overlay("stats").contains("drivers of eth0, eth1"));
+    assert!(!hosts[1].sh("ip -o link show side0").contains("xdp"));
     let ping = hosts[0].start(&["ping", "-i", "0.02", "-c", "200", "-W", "5", &inner]);
     // Of hundreds: what hosts say to all is the kernel's.
     let seen = seen(&hosts[1]);
@@ -272,6 +276,11 @@ fn a_driver_relays_past_the_kernel_and_past_its_agents_death() {
     let program = person.program();
     let other = hosts[1].start(&[program.to_str().unwrap(), "overlay", "--agent", "other", "agent", "--xdp"]);
     assert!(eventually(|| hosts[1].try_overlay("--agent other config show").code() == Some(0)));
+    for words in ["config application ethernet", "id set 10.0.0.2", "locator add 192.0.2.2"] {
+        hosts[1].overlay(&format!("--agent other {words}"));
+    }
+    hosts[1].overlay("--agent other node add 10.0.0.1 192.0.2.1");
+    hosts[1].overlay("--agent other route add 10.0.0.1 --via 10.0.0.1");
     assert_eq!(hosts[1].json("--agent other stats").get("xdp"), None);
     other.signal(rustix::process::Signal::KILL);
     other.wait();

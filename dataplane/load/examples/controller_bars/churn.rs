@@ -1,7 +1,8 @@
-//! An hour of flows and switches that come and go, as fast as they can be had: what a controller keeps of it.
+//! Hours of packets and switches that come and go, as fast as they can be had: what a controller keeps of it.
 //!
-//! Each switch has more stations than a learning switch knows at once, so that every packet is of a flow that is new; it stays
-//! for so many, and another one comes in its place.
+//! Each switch has more stations than a learning switch knows at once, so that each packet's sender is new to it; three packets in
+//! five set up a flow, the others are for stations that it has forgotten. A switch stays for so many packets, and another
+//! one comes in its place.
 
 use crate::tape::Tape;
 use plait_control_forwarding::{LearningSwitch, learning_switch};
@@ -21,8 +22,8 @@ const LIFE: u64 = 60_000;
 /// What was seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Churn {
-    /// How many flows were set up, at least.
-    pub flows: u64,
+    /// Packets that were decided about, at least.
+    pub requests: u64,
     /// How many switches came.
     pub switches: u64,
     /// How long it took.
@@ -53,8 +54,8 @@ impl End for Brief {
     }
 }
 
-/// Sets up so many flows.
-pub fn run(flows: u64) -> Result<Churn, Box<dyn std::error::Error>> {
+/// Has so many packets decided about.
+pub fn run(requests: u64) -> Result<Churn, Box<dyn std::error::Error>> {
     let mut runtime = Runtime::new(Default::default());
     learning_switch(&LearningSwitch::default()).add_to(&mut runtime, Duration::ZERO)?;
     let config = Config { workers: 2, most_connections: 2 * SWITCHES, ..Config::default() };
@@ -62,15 +63,15 @@ pub fn run(flows: u64) -> Result<Churn, Box<dyn std::error::Error>> {
     let (began, mut switches, mut early) = (Instant::now(), 0, None);
     loop {
         let done = controller.statistics().iter().map(|worker| worker.requests).sum::<u64>();
-        if done >= flows / 4 {
+        if done >= requests / 4 {
             early.get_or_insert_with(resident);
         }
-        if done >= flows {
+        if done >= requests {
             let resident = (early.unwrap_or_default(), resident());
-            return Ok(Churn { flows: done, switches, took: began.elapsed(), resident });
+            return Ok(Churn { requests: done, switches, took: began.elapsed(), resident });
         }
         if began.elapsed() > Duration::from_secs(600) {
-            return Err(format!("{done} of {flows} flows in ten minutes").into());
+            return Err(format!("{done} of {requests} packets in ten minutes").into());
         }
         while controller.connections().0 < SWITCHES {
             let tape = Tape::new((switches % u64::from(ALL)) as u16, STATIONS)?;

@@ -67,6 +67,8 @@ pub struct Agent {
     on_underlay: BTreeMap<(u32, Program), Attachment>,
     /// Whether what passes is relayed by XDP, where drivers can.
     xdp: bool,
+    /// Devices in whose drivers a relay was put, or was refused.
+    tried: BTreeSet<u32>,
     members: Members,
     feeds: Feeds,
     journal: Journal,
@@ -261,6 +263,7 @@ impl Agent {
             }
         }
         self.write_tenants()?;
+        self.follow_relays()?;
         applied?;
         Ok(count)
     }

@@ -4,6 +4,7 @@ use super::AgentError;
 use super::error::at;
 use plait_dataplane_agent::home;
 use plait_dataplane_bpf::Program;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,7 @@ pub(super) fn forget_names(places: &Places) -> Result<(), AgentError> {
     }
     let layouts = fs::read_dir(&places.pins).map_err(at(&places.pins))?;
     for layout in layouts.flatten().map(|entry| entry.path()) {
+        plait_dataplane_bpf::close_exits(&layout, &BTreeSet::new())?;
         for name in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
             // A filter of clsact is held by no name; those on the agent's own devices go with them.
             let of = [Program::Receive, Program::Relay, Program::Guard];
@@ -104,11 +106,13 @@ fn interface_of(program: Program, path: &Path) -> Option<u32> {
     interface.parse().ok().filter(|_| kind == program.name())
 }
 
-/// Takes relays of a former life off their devices.
-pub(super) fn forget_relays(places: &Places) -> Result<(), AgentError> {
+/// Takes relays of a former life off their devices, but for some.
+pub(super) fn forget_relays(places: &Places, kept: &BTreeSet<u32>) -> Result<(), AgentError> {
     let layout = places.layout();
+    // Before a device takes no more packets from the others.
+    plait_dataplane_bpf::close_exits(&layout, kept)?;
     for path in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {
-        if let Some(interface) = interface_of(Program::Relay, &path) {
+        if let Some(interface) = interface_of(Program::Relay, &path).filter(|index| !kept.contains(index)) {
             plait_dataplane_bpf::release(Program::Relay, interface, &path)?;
         }
     }

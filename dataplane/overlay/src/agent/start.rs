@@ -98,6 +98,7 @@ impl Agent {
             starting: None,
             on_underlay: BTreeMap::new(),
             xdp,
+            tried: BTreeSet::new(),
             members: Members::new(recording),
             feeds: Feeds::default(),
             journal,
@@ -220,10 +221,9 @@ impl Agent {
             }
         }
         self.is_whole = true;
-        if !self.xdp {
-            forget_relays(&self.places)?;
-        }
+        forget_relays(&self.places, &self.relaying())?;
         self.attach()?;
+        self.set_exits();
         self.tables.programs.pin_tables(&self.places.layout())?;
         for application in self.config.evpn.keys().copied().collect::<Vec<_>>() {
             let evpn = self.config.evpn[&application].clone();

@@ -163,10 +163,9 @@ impl Agent {
             let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{of}/rp_filter")).ok()?;
             text.trim().parse().ok()
         };
-        let own = |name: &str| self.config.devices.iter().any(|device| device.name == name);
-        let underlay = self.underlay.links.values().filter(|link| devices::is_underlay(link, own));
+        let below = self.below().into_iter().filter_map(|index| self.underlay.links.get(&index));
         // The larger of both numbers counts.
-        let strict = underlay.map(|link| &link.name).find(|name| said("all").max(said(name)) == Some(STRICT));
+        let strict = below.map(|link| &link.name).find(|name| said("all").max(said(name)) == Some(STRICT));
         strict.map_or(Ok(()), |name| Err(AgentError::StrictReversePath(name.clone())))
     }
 
@@ -263,32 +262,34 @@ impl Agent {
         if !self.is_whole {
             return Ok(());
         }
-        let own = |name: &str| {
-            let is_it = |device: &DeviceConfig| device.name == name;
-            self.config.devices.iter().any(is_it) || self.starting.as_deref() == Some(name)
-        };
-        let wanted: BTreeSet<u32> = self
-            .underlay
-            .links
-            .iter()
-            .filter(|(_, link)| devices::is_underlay(link, own))
-            .map(|(index, _)| *index)
-            .collect();
+        let wanted = self.below();
+        let relaying = self.relaying();
+        self.tried.retain(|index| relaying.contains(index));
         let places = &self.places;
-        let is_gone = |(index, _): &(u32, Program)| !wanted.contains(index);
+        let is_gone = |(index, program): &(u32, Program)| {
+            !wanted.contains(index) || (*program == Program::Relay && !relaying.contains(index))
+        };
         let gone: Vec<(u32, Program)> = self.on_underlay.keys().copied().filter(is_gone).collect();
         for (index, program) in gone {
+            if program == Program::Relay {
+                self.tables.programs.close_exit(index)?;
+            }
             if let Some(attachment) = self.on_underlay.remove(&(index, program)) {
                 attachment.remove(&places.on_underlay(program, index))?;
             }
         }
         // The guard last: what programs of an older plait send is not marked as theirs.
-        let relay = self.xdp.then_some(Program::Relay);
-        for program in [Program::Receive, Program::Guard].into_iter().chain(relay) {
-            for index in wanted.iter().copied() {
-                if self.on_underlay.contains_key(&(index, program)) {
-                    continue;
-                }
+        let of = |program: Program| move |index: &u32| (*index, program);
+        let relays = relaying.difference(&self.tried);
+        let (received, guarded) =
+            (wanted.iter().map(of(Program::Receive)), wanted.iter().map(of(Program::Guard)));
+        let all: Vec<(u32, Program)> =
+            received.chain(guarded).chain(relays.map(of(Program::Relay))).collect();
+        for (index, program) in all {
+            if program == Program::Relay {
+                self.tried.insert(index);
+            }
+            if !self.on_underlay.contains_key(&(index, program)) {
                 match self.tables.programs.succeed(program, index, &places.on_underlay(program, index)) {
                     Ok(attachment) => drop(self.on_underlay.insert((index, program), attachment)),
                     // It may be gone again already.
@@ -299,7 +300,33 @@ impl Agent {
                 }
             }
         }
-        self.set_exits();
+        Ok(())
+    }
+
+    /// The devices by which the overlay's packets leave, if drivers are to relay what passes. Choice: no others, since a driver
+    /// that runs XDP may do without what it does else, such as superpackets.
+    pub(super) fn relaying(&self) -> BTreeSet<u32> {
+        let below = self.below();
+        let ways = self.compiler.wanted().map(|neighbour| neighbour.interface);
+        ways.filter(|index| self.xdp && below.contains(index)).collect()
+    }
+
+    /// The devices of the underlay.
+    fn below(&self) -> BTreeSet<u32> {
+        let own = |name: &str| {
+            let is_it = |device: &DeviceConfig| device.name == name;
+            self.config.devices.iter().any(is_it) || self.starting.as_deref() == Some(name)
+        };
+        let links = self.underlay.links.iter();
+        links.filter(|(_, link)| devices::is_underlay(link, own)).map(|(index, _)| *index).collect()
+    }
+
+    /// Has drivers relay that are on a way now, and no others.
+    pub(super) fn follow_relays(&mut self) -> Result<(), AgentError> {
+        if self.xdp && self.is_whole && self.relaying() != self.tried {
+            self.attach()?;
+            self.set_exits();
+        }
         Ok(())
     }
 

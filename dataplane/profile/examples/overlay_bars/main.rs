@@ -16,7 +16,7 @@ mod node;
 mod ratio;
 mod sizes;
 
-use measure::{in_turn, rate, tcp};
+use measure::{TCP_TIME, TCP_WARM, in_turn, rate, tcp, tcp_for};
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::{Endpoints, Lab};
 use ratio::{Bound, Rounds};
@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds = if small { 3 } else { 15 };
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let cpus = std::thread::available_parallelism()?;
-    println!("# Linux {}, {cpus} processors, {rounds} rounds", kernel.trim());
+    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?;
+    println!("# Linux {}, {cpus} processors, {rounds} rounds, TCP by {}", kernel.trim(), congestion.trim());
     endpoints(rounds, small)?;
     relays(rounds, small)?;
     sizes::into_a_sink(rounds.min(5))?;
@@ -49,12 +50,14 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
             figures.note("one-way", &way.name, taken.one_way);
             figures.note("rate", &way.name, rate(way, 64)?);
             figures.note("tcp", &way.name, tcp(way)?);
+            figures.note("tcp by cubic", &way.name, tcp_for(way, TCP_WARM, TCP_TIME, Some("cubic"))?);
         }
         eprintln!("round {} of {rounds} between hosts", round + 1);
     }
     figures.table("one-way", "us");
     figures.table("rate", "packets/s");
     figures.table("tcp", "Gbit/s");
+    figures.table("tcp by cubic", "Gbit/s");
 
     let ratio = |what: &str, way: &str, other: &str| figures.ratio(what, way, other);
     ratio("tcp", "ovstack", "vxlan (kernel)").bar("tcp-over-vxlan", Bound::AtLeast(1.12), Some(1.20));

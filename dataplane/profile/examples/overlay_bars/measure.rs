@@ -108,7 +108,7 @@ pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
     let took = thread::scope(|scope| {
         scope.spawn(|| {
             stay_on(1);
-            let mut buffer = [0; 2048];
+            let mut buffer = vec![0; frame.max(2048)];
             while !done.load(Ordering::Relaxed) {
                 if receiver.recv(&mut buffer).is_ok() {
                     arrived.fetch_add(1, Ordering::Relaxed);
@@ -131,21 +131,27 @@ pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
     Ok(arrived.load(Ordering::Relaxed) as f64 / took.as_secs_f64())
 }
 
-/// Datagrams a second that one thread sends, with something at the way's end that lets go of them.
-pub fn rate_into<T>(way: &Way, frame: usize, sink: impl FnOnce() -> io::Result<T>) -> io::Result<f64> {
+/// Datagrams a second of one thread that get to something at the way's end that lets go of them and says how many those were.
+pub fn rate_into<T>(
+    way: &Way,
+    frame: usize,
+    sink: impl FnOnce() -> io::Result<T>,
+    swallowed: impl Fn() -> io::Result<u64>,
+) -> io::Result<f64> {
     const TIME: Duration = Duration::from_millis(300);
     stay_on(0);
     // The receiver is there for who sends to be sure of the way.
     let (sender, _receiver) = sockets(way)?;
     let _sink = sink()?;
     let payload = vec![0; frame - HEADERS];
-    let (start, mut sent) = (Instant::now(), 0u64);
+    let (before, start) = (swallowed()?, Instant::now());
     while start.elapsed() < TIME {
         for _ in 0..64 {
-            sent += u64::from(sender.send(&payload).is_ok());
+            // What is lost on the way is not counted.
+            let _ = sender.send(&payload);
         }
     }
-    Ok(sent as f64 / start.elapsed().as_secs_f64())
+    Ok((swallowed()? - before) as f64 / start.elapsed().as_secs_f64())
 }
 
 /// Datagrams a second of one thread that get through from one address to another, as something beyond counts them.
@@ -170,9 +176,14 @@ pub fn rate_between(
     Ok((got_through()? - before) as f64 / start.elapsed().as_secs_f64())
 }
 
+/// Before TCP is measured, for it to get warm.
+pub const TCP_WARM: Duration = Duration::from_millis(100);
+/// How long it is.
+pub const TCP_TIME: Duration = Duration::from_millis(400);
+
 /// Gigabits a second of one TCP connection.
 pub fn tcp(way: &Way) -> io::Result<f64> {
-    tcp_for(way, Duration::from_millis(100), Duration::from_millis(400), None)
+    tcp_for(way, TCP_WARM, TCP_TIME, None)
 }
 
 /// The same for a time of its own, after another to get warm, and with another congestion control than the kernel's usual.

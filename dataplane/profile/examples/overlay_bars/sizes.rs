@@ -6,7 +6,7 @@ use crate::ratio::Rounds;
 use plait_dataplane_bpf::Mirror;
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::{Endpoints, Lab, index};
-use std::error::Error;
+use std::io::Error;
 
 /// Of the paper. Choice: whole Ethernet frames, as they are inside tunnels.
 const FRAMES: [usize; 8] = [64, 128, 256, 512, 1024, 1500, 2048, 4096];
@@ -18,7 +18,7 @@ const MTU: u32 = 9000;
 const TIMED: usize = 128;
 
 /// Datagrams a second, and their delay, through a third host.
-pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::error::Error>> {
     let lab = Lab::relays(Some(MTU))?;
     let ways = || lab.ways.iter().filter(|way| !way.name.ends_with("direct"));
     let mut figures = Rounds::default();
@@ -44,7 +44,7 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> 
 }
 
 /// Datagrams a second of one thread whose packets end at the other host's door.
-pub fn into_a_sink(rounds: usize) -> Result<(), Box<dyn Error>> {
+pub fn into_a_sink(rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
     let lab = Lab::endpoints(Endpoints { tunnels: &[Tunnel::Vxlan], mtu: Some(MTU), in_place: false })?;
     let mut figures = Rounds::default();
     let mirror = Mirror::load(&[0; _])?;
@@ -53,8 +53,9 @@ pub fn into_a_sink(rounds: usize) -> Result<(), Box<dyn Error>> {
             for way in &lab.ways {
                 let door = index(&way.to.namespace, &way.to.below)?;
                 let sink = || mirror.swallow_on(door).map_err(|why| why.to_string());
-                let taken =
-                    rate_into(way, frame, || way.to.namespace.run(sink)?.map_err(std::io::Error::other))?;
+                let sink = || way.to.namespace.run(sink)?.map_err(Error::other);
+                let swallowed = || mirror.swallowed().map_err(|why| Error::other(why.to_string()));
+                let taken = rate_into(way, frame, sink, swallowed)?;
                 figures.note(&format!("{frame} bytes into a sink"), &way.name, taken);
             }
         }

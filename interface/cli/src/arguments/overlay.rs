@@ -121,7 +121,8 @@ pub struct AgentArguments {
     /// How many nodes and groups
     #[arg(long, default_value_t = 4096)]
     pub nodes: u32,
-    /// Relay what passes in the drivers of the underlay's devices, by XDP, where they can; not for veth devices
+    /// Relay what passes in the drivers of the devices that the overlay's packets leave by, by XDP, where they can: for network
+    /// cards, not between veth devices
     #[arg(long)]
     pub xdp: bool,
     /// A folder for the socket and the journal
