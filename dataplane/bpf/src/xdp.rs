@@ -77,6 +77,14 @@ impl Programs {
         Ok(sends)
     }
 
+    /// Whether relays send to a device what came by others.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn is_exit(&self, interface: u32) -> Result<bool, Error> {
+        Ok(self.table(&names::EXITS)?.get(&interface)?.is_some())
+    }
+
     /// Keeps relays from sending to a device.
     ///
     /// # Errors

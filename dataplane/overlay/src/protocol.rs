@@ -199,6 +199,9 @@ pub struct Stats {
     /// Devices of the underlay in whose drivers what passes is relayed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xdp: Vec<String>,
+    /// Those of them that take from each other what is relayed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub xdp_exits: Vec<String>,
 }
 
 /// What a device sent and received.

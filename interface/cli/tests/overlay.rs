@@ -257,7 +257,8 @@ fn a_driver_relays_past_the_kernel_and_past_its_agents_death() {
         hosts[host].start_agent_with(&["--xdp"]);
     }
     assert_eq!(hosts[1].json("stats")["xdp"], serde_json::json!(["eth0", "eth1"]));
-    assert!(hosts[1].overlay("stats").contains("drivers of eth0, eth1"));
+    assert!(eventually(|| hosts[1].json("stats")["xdp_exits"] == hosts[1].json("stats")["xdp"]));
+    assert!(hosts[1].overlay("stats").contains("drivers of eth0, eth1.\n"));
     assert!(!hosts[1].sh("ip -o link show side0").contains("xdp"));
     let ping = hosts[0].start(&["ping", "-i", "0.02", "-c", "200", "-W", "5", &inner]);
     // Of hundreds: what hosts say to all is the kernel's.

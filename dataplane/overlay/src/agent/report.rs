@@ -58,9 +58,13 @@ impl Agent {
             };
             stats.devices.insert(live.config.name.clone(), counts);
         }
-        let relays = self.on_underlay.keys().filter(|(_, program)| *program == Program::Relay);
-        stats.xdp =
-            relays.filter_map(|(index, _)| Some(self.underlay.links.get(index)?.name.clone())).collect();
+        for (index, _) in self.on_underlay.keys().filter(|(_, program)| *program == Program::Relay) {
+            let Some(link) = self.underlay.links.get(index) else { continue };
+            stats.xdp.push(link.name.clone());
+            if programs.is_exit(*index)? {
+                stats.xdp_exits.push(link.name.clone());
+            }
+        }
         let second = heard_at(now());
         for (application, tables) in self.overlay.applications() {
             let nodes: std::collections::BTreeSet<_> =

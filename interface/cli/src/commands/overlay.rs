@@ -280,7 +280,15 @@ fn stats_text(stats: &Stats) -> String {
         text += &format!("\n{}", table(&rows));
     }
     if !stats.xdp.is_empty() {
-        text += &format!("\nWhat passes is relayed in the drivers of {}.\n", stats.xdp.join(", "));
+        let rest: Vec<&str> =
+            stats.xdp.iter().filter(|name| !stats.xdp_exits.contains(name)).map(|name| &name[..]).collect();
+        text += &format!("\nWhat passes is relayed in the drivers of {}", stats.xdp.join(", "));
+        text += &match rest.is_empty() {
+            true => ".\n".to_owned(),
+            false => {
+                format!("; what leaves by {} and came by another device by the kernel.\n", rest.join(", "))
+            }
+        };
     }
     if !stats.drops.is_empty() {
         let mut rows = vec![head(&["DROPPED", "PACKETS"])];
