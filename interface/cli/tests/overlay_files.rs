@@ -176,6 +176,39 @@ fn a_file_says_what_overlays_carry_how_and_who_has_their_devices() {
 }
 
 #[test]
+fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
+    let Some(person) = Person::root() else { return };
+    let file = "plait: 1\nnodes: {a: host, b: host, c: host, r: router}\nlinks: [a-r, r-b, r-c]\n\
+         overlays:\n\
+         \x20 row:\n    network: 10.94.0.0/24\n    control: static\n\
+         \x20   stations: {'02:00:00:00:00:77': c}\n\
+         \x20   members:\n      a: {routes: {c: b, 224.0.0.1: [b]}}\n      b:\n      c: {routes: {a: b, 224.0.0.1: b}}\n\
+         \x20 pair: {network: 10.95.0.0/24, control: static, members: {a: {to: {b: geneve}}, b: }}\n";
+    let testbed = person.up(file);
+    reaches(&testbed, "a", "10.94.0.3");
+    reaches(&testbed, "a", "10.95.0.2");
+    let routes = asked(&testbed, "a", "route show --app 7");
+    assert_eq!(routes["0.0.0.3"], serde_json::json!(["0.0.0.2"]), "{routes:#}");
+    assert_eq!(routes["224.0.0.1"], serde_json::json!(["0.0.0.1", "0.0.0.2"]), "{routes:#}");
+    // What is for c passes through b, and what it says to all gets to c once.
+    let passed = asked(&testbed, "b", "stats");
+    let to_c = passed["nodes"].as_array().unwrap().iter().find(|of| of["node"] == "0.0.0.3").unwrap();
+    assert!(to_c["packets"].as_u64().unwrap() > 0, "{passed:#}");
+    assert_eq!(asked(&testbed, "a", "config show")["applications"]["8"]["to"]["0.0.0.2"], "geneve");
+    let stations = asked(&testbed, "a", "fib show row");
+    let told = stations.as_array().unwrap().iter().find(|of| of["identifier"] == "02:00:00:00:00:77");
+    assert_eq!(told.unwrap()["node"], "0.0.0.3", "{stations:#}");
+
+    // Straight, once the file says so.
+    testbed.apply(
+        &file.replace("routes: {c: b, 224.0.0.1: [b]}", "").replace("routes: {a: b, 224.0.0.1: b}", ""),
+    );
+    assert_eq!(asked(&testbed, "a", "route show --app 7")["0.0.0.3"], serde_json::json!(["0.0.0.3"]));
+    reaches(&testbed, "a", "10.94.0.3");
+    testbed.down();
+}
+
+#[test]
 fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
     let Some(person) = Person::user() else { return };
     let fine = network("[a, b, c]", "");
@@ -235,9 +268,29 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("interval: 1s, control: {evpn: {neighbor: r, as: 1}}", "belong to `control: mesh`"),
         ("control: evpn", "unknown value `evpn`"),
         ("control: 7", "or a map with `evpn`"),
+        ("stations: {b: a}", "`b` is no hardware address"),
+        ("carries: ip, stations: {10.0.0.0/8: a}", "`10.0.0.0/8` is no address"),
+        ("stations: {'02:00:00:00:00:01': r}", "`r` is no member"),
     ] {
         person.file("fed.yaml", fed(more));
         person.plait(&["validate", "fed.yaml"]).fails_saying(3, &["fed.yaml:5:", said]);
+    }
+    let told = |control: &str, of_a: &str| {
+        format!(
+            "plait: 1\nnodes: {{a: host, b: host, r: router}}\nlinks: [a-r, r-b]\noverlays:\n  ov0: {{control: {control}, members: {{a: {{{of_a}}}, b: , r: }}}}\n"
+        )
+    };
+    for (control, of_a, said) in [
+        ("mesh", "routes: {b: r}", "`routes` belong to `control: static`"),
+        ("static", "routes: {q: r}", "unknown node `q`"),
+        ("static", "routes: {a: r}", "no way"),
+        ("static", "routes: {b: []}", "no way"),
+        ("static", "to: {b: ipip}", "ipip carries no frames"),
+        ("mesh", "to: {b: vxlan}", "vxlan names no nodes"),
+        ("{evpn: {neighbor: r, as: 1}}", "to: {b: geneve}", "all of VXLAN"),
+    ] {
+        person.file("told.yaml", told(control, of_a));
+        person.plait(&["validate", "told.yaml"]).fails_saying(3, &["told.yaml:5:", said]);
     }
     // What only addresses tell.
     let two = fed("control: {evpn: {neighbor: r, as: 1}}").replace("links: [", "links: [a-r, ");

@@ -157,3 +157,25 @@ traffic:
     assert!(ran.status.success(), "{}", error(&ran));
     assert_eq!(carried("usual"), carried("rest"));
 }
+
+#[test]
+fn what_overlays_say_of_single_members_and_stations_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "plait: 1
+nodes: {a: host, b: host}
+links: [a-b]
+duration: 1s
+overlays:
+  ov0:
+    members: {a: {to: {b: geneve}}, b: }
+    stations: {'02:00:00:00:00:07': b}
+traffic:
+  - {name: load, from: a, to: b, rate: 1Mbit, stop: 900ms}
+";
+    fs::write(folder.path().join("net.yaml"), text).unwrap();
+    let refused = plait(folder.path(), &["validate", "net.yaml", "--world", "simulated"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+    for said in ["net.yaml:7", "`to` of the overlay `ov0`", "net.yaml:8", "`stations` of the overlay `ov0`"] {
+        assert!(error(&refused).contains(said), "{said}: {}", error(&refused));
+    }
+}

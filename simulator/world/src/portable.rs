@@ -92,6 +92,13 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
             ("overlays", Value::Map(overlays)) => {
                 for overlay in &overlays.entries {
                     let Value::Map(map) = &overlay.value else { continue };
+                    for said in overrides(map) {
+                        name(
+                            said.key_span,
+                            &format!("`{}` of the overlay `{}`", said.key, overlay.key),
+                            "leave it out: members send in one encapsulation there, and learn stations",
+                        );
+                    }
                     for (key, known) in [("control", &["mesh", "delay"][..]), ("carries", &["ethernet"])] {
                         if let Some(said) = entry(map, key).filter(|said| !is_one_of(&said.value, known)) {
                             name(
@@ -139,6 +146,21 @@ fn is_nothing(value: &Value) -> bool {
         Value::List(items, _) => items.is_empty(),
         Value::Scalar(..) | Value::Map(_) => false,
     }
+}
+
+/// What an overlay says of encapsulations of its own to some members, and of stations.
+fn overrides(overlay: &Map) -> impl Iterator<Item = &Entry> {
+    let inner = |key: &str, wanted: &'static str| {
+        let all = entry(overlay, key).and_then(|all| match &all.value {
+            Value::Map(all) => Some(&all.entries[..]),
+            _ => None,
+        });
+        all.unwrap_or_default().iter().filter_map(move |one| match &one.value {
+            Value::Map(one) => entry(one, wanted),
+            _ => None,
+        })
+    };
+    inner("members", "to").chain(inner("devices", "stations")).chain(entry(overlay, "stations"))
 }
 
 fn is_one_of(value: &Value, known: &[&str]) -> bool {

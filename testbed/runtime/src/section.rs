@@ -10,8 +10,8 @@ pub use openflow::{
     CONTROLLER, ControllerApp, ControllerChoice, FailMode, OpenFlowVersion, SWITCH as OPENFLOW_SWITCH,
 };
 pub use overlay::{
-    CarriesWord, ControlForm, ControlWord, EncapsulationWord, Members, Networks, NodeName, Overlay,
-    OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays,
+    CarriesWord, ControlForm, ControlWord, EncapsulationWord, Members, Networks, NextHops, NodeName, Overlay,
+    OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays, Stations,
 };
 pub use paths::{LearnWord, MethodWord, PathTypeWord, Paths, SelectWord};
 

@@ -83,12 +83,22 @@ fn told(of: &OverlayState) -> Vec<Request> {
         for locator in locators {
             operation(Operation::NodeAdd { application, node: *node, locator: *locator, weight });
         }
-        operation(Operation::RouteAdd { application, destination: *node, next_hop: *node });
     }
-    if let Some(group) = of.config.group.filter(|_| !of.nodes.is_empty()) {
-        for next_hop in of.nodes.keys().chain([&of.id]) {
-            operation(Operation::RouteAdd { application, destination: group, next_hop: *next_hop });
+    let mut route = |destination: NodeId, next_hops: &mut dyn Iterator<Item = &NodeId>| {
+        for next_hop in next_hops {
+            operation(Operation::RouteAdd { application, destination, next_hop: *next_hop });
         }
+    };
+    for node in of.nodes.keys().filter(|node| !of.routes.contains_key(node)) {
+        route(*node, &mut [node].into_iter());
+    }
+    if let Some(group) =
+        of.config.group.filter(|group| !of.nodes.is_empty() && !of.routes.contains_key(group))
+    {
+        route(group, &mut of.nodes.keys().chain([&of.id]));
+    }
+    for (destination, next_hops) in &of.routes {
+        route(*destination, &mut next_hops.iter());
     }
     told.extend(of.devices.iter().map(|device| Request::SetDevice(device.config.clone())));
     told.extend(of.stations.iter().map(|(device, identifier, node)| {

@@ -108,6 +108,10 @@ fn member_state(
         Some(OverlayDevice { config: device.config.clone(), addresses })
     });
     let devices: Vec<OverlayDevice> = devices.collect();
+    let mut config = overlay.config.clone();
+    config.to = member.to.clone();
+    // What others send to it in.
+    config.accepts.extend(overlay.members.iter().filter_map(|other| other.to.get(&member.id)));
     let nodes = match overlay.is_static {
         true => others().map(|(other, locators)| (other.id, locators.clone())).collect(),
         false => BTreeMap::new(),
@@ -116,7 +120,7 @@ fn member_state(
         locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
     OverlayState {
         application: overlay.application,
-        config: overlay.config.clone(),
+        config,
         id: member.id,
         locators: own.clone(),
         control: overlay.plane.as_ref().map(|plane| OverlayControl {
@@ -126,23 +130,26 @@ fn member_state(
             neighbours: plane.neighbours,
         }),
         nodes,
+        routes: member.routes.clone(),
         evpn: None,
         stations: stations(overlay, member, &devices),
         devices,
     }
 }
 
-/// Of an overlay that carries IP: at which members the others' addresses are.
+/// At which members identifiers are: those that the file names and, of an overlay that carries IP, the others' addresses.
 fn stations(
     overlay: &Resolved,
     member: &Member,
     devices: &[OverlayDevice],
 ) -> Vec<(String, Identifier, NodeId)> {
-    if overlay.config.carries != Carries::Ip {
-        return Vec::new();
-    }
     let mut stations = Vec::new();
     for device in overlay.devices.iter().filter(|of| devices.iter().any(|own| own.config == of.config)) {
+        let elsewhere = device.stations.iter().filter(|(_, node)| *node != member.id);
+        stations.extend(elsewhere.map(|(identifier, node)| (device.config.name.clone(), *identifier, *node)));
+        if overlay.config.carries != Carries::Ip {
+            continue;
+        }
         for other in overlay.members.iter().filter(|other| other.node != member.node) {
             for address in device.addresses.get(&other.node).into_iter().flatten() {
                 let identifier = Identifier::Network(address.addr().into());

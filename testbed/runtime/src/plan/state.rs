@@ -234,6 +234,9 @@ pub struct OverlayState {
     pub evpn: Option<Evpn>,
     /// Other members that it is told of, each straight reached, and all of them by the group.
     pub nodes: BTreeMap<NodeId, BTreeSet<IpAddr>>,
+    /// To whom packets for some of them, or for groups, go instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub routes: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// At which members identifiers are that it is told of, by device.
     pub stations: Vec<(String, Identifier, NodeId)>,
 }

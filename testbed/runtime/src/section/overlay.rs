@@ -51,6 +51,9 @@ pub struct Overlay {
     /// The identity that stands for all members: where frames for unknown stations go.
     #[schemars(with = "Option<String>")]
     pub group: Option<Spanned<NodeId>>,
+    /// At which members identifiers are: of `ethernet` hardware addresses, of `ip` addresses beside those of members.
+    #[serde(default)]
+    pub stations: Stations,
     /// The largest packet of its devices; what fits everywhere when not given.
     pub mtu: Option<Spanned<ByteCount>>,
     /// Overlay hops of a packet; 60 when not given.
@@ -71,9 +74,15 @@ pub struct OverlayDevice {
     /// The members that have it; all when not given. Others only pass packets on.
     #[schemars(with = "Option<Vec<String>>")]
     pub members: Option<Vec<Spanned<NodeName>>>,
+    /// At which members identifiers are.
+    #[serde(default)]
+    pub stations: Stations,
     /// The largest packet.
     pub mtu: Option<Spanned<ByteCount>>,
 }
+
+/// Members by the identifiers that are at them.
+pub type Stations = IndexMap<Spanned<String>, Spanned<NodeName>>;
 
 /// A member of an overlay.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -88,7 +97,18 @@ pub struct OverlayMember {
     /// Where it is reached in the network below; all its addresses when not given.
     #[schemars(with = "Option<Vec<String>>")]
     pub locators: Option<Vec<Spanned<IpAddr>>>,
+    /// With `control: static`: to whom its packets for a member, or for the identity of a group, go, in place of straight
+    /// there; several get a copy each.
+    #[serde(default)]
+    pub routes: IndexMap<Spanned<String>, NextHops>,
+    /// In what its packets to a member are, where that is another encapsulation than the overlay's.
+    #[serde(default)]
+    pub to: IndexMap<Spanned<String>, Spanned<EncapsulationWord>>,
 }
+
+/// A member to which packets go on, or several.
+#[derive(Default)]
+pub struct NextHops(pub Vec<Spanned<NodeName>>);
 
 /// Members in their order.
 #[derive(Default)]
@@ -315,6 +335,64 @@ impl<'de> Deserialize<'de> for Networks {
             prefix.span = span;
         }
         Ok(Self(prefixes))
+    }
+}
+
+impl<'de> Deserialize<'de> for NextHops {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = Vec<Spanned<NodeName>>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a member, or a list of them")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(vec![Spanned::new(NodeName(text.to_owned()), Default::default())])
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+                self.visit_str(&number.to_string())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq))
+            }
+        }
+        /// One or several, whose place is known.
+        struct Any(Vec<Spanned<NodeName>>);
+        impl<'de> Deserialize<'de> for Any {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Written).map(Self)
+            }
+        }
+        let Spanned { value: Any(mut names), span } = Spanned::<Any>::deserialize(deserializer)?;
+        for name in names.iter_mut().filter(|name| name.span == Default::default()) {
+            name.span = span;
+        }
+        Ok(Self(names))
+    }
+}
+
+impl JsonSchema for NextHops {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OverlayNextHops".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let name = json_schema!({ "type": ["string", "integer"] });
+        json_schema!({ "anyOf": [name, { "type": "array", "items": name }] })
+    }
+}
+
+impl JsonSchema for NodeName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "NodeName".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"] })
     }
 }
 
