@@ -21,7 +21,7 @@ inline void flow_of(struct __sk_buff *skb, const struct packet *packet, struct f
 	destination_of(packet, flow->destination);
 	flow->protocol = packet->protocol;
 	/* Of what is cut before its ports, the rest is nought. */
-	if (!has_ports(packet) || bpf_skb_load_bytes(skb, ETHERNET + packet->header, flow->ports, 4))
+	if (!has_ports(packet) || !read_bytes(skb, ETHERNET + packet->header, flow->ports, 4))
 		*(__u32 *)flow->ports = 0;
 }
 
