@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Path control's programs. Each reads as a packet's walk.
  *
- *   steer     leaves a host:      prefix ─► set ─► flow's list ─► stack before the packet ─► its device
+ *   steer     leaves a host:      flow, or prefix ─► set ─► flow's list ─► stack before the packet ─► its device
  *   release   held, and let go:   ─► its device again, where `steer` knows it by its mark
  *   relay     comes to a relay:   for it, and from the shared source? ─► one header less ─► the kernel's routing
  *   border    comes from outside: says it is from the shared source? ─► dropped
  */
 #include "choose_list.h"
+#include "find_set.h"
 #include "pop_header.h"
 #include "push_stack.h"
 #include "tell.h"
@@ -34,7 +35,6 @@ inline bool read_front(struct __sk_buff *skb, struct packet *packet)
 SEC("tcx/egress")
 int steer(struct __sk_buff *skb)
 {
-	struct prefix_key prefix ON_STACK;
 	struct packet packet ON_STACK;
 	struct flow_key key ON_STACK;
 	const struct list_choice *choice;
@@ -42,25 +42,22 @@ int steer(struct __sk_buff *skb)
 	struct flow_place place;
 	struct list_set *set;
 	struct flow *known;
-	__u32 *number, slot, hash, list, most, bytes = skb->len;
+	union found found;
+	__u32 slot, hash, list, most, bytes = skb->len;
 	int reason;
 
 	/* What has its stack already goes on with it. */
 	if (!read_front(skb, &packet) || is_from_shared(&packet) || stays_on_link(skb, &packet))
 		return NEXT;
-	prefix.bits = 8 * (sizeof(prefix) - sizeof(prefix.bits));
-	prefix.family = packet.family;
-	destination_of(&packet, prefix.address);
-	number = bpf_map_lookup_elem(&prefixes, &prefix);
-	if (!number)
-		return NEXT;
-	slot = *number;
-	set = at(sets, slot);
-	if (!set || !set->count)
-		return NEXT;
 	flow_of(skb, &packet, &key);
 	hash = hash_of(&key, packet.family);
 	known = bpf_map_lookup_elem(&flows, &key);
+	if (!find_set(&packet, known, hash, &found))
+		return NEXT;
+	slot = found.set;
+	set = at(sets, slot);
+	if (!set || !set->count)
+		return NEXT;
 	list = choose_list(skb, slot, set, &key, known, hash);
 	if (list == HELD)
 		return known ? to_holder(skb, known) : DROPPED;
@@ -68,7 +65,7 @@ int steer(struct __sk_buff *skb)
 	stack = at(stacks, choice->stack);
 	if (!stack)
 		return NEXT;
-	place = (struct flow_place){ .set = slot, .list = list, .name = choice->name };
+	place = (struct flow_place){ .found = found, .list = list, .name = choice->name };
 	if (stack->count) {
 		most = longest(skb);
 		reason = push_stack(skb, stack, &packet, hash, most);

@@ -6,9 +6,11 @@ use crate::object;
 use crate::programs::{Error, Ran};
 use crate::table::{Table, TableName, path_names};
 use libbpf_rs::{MapCore, MapFlags, Object};
-use plait_dataplane_reference::paths::tables::{ListCount, PathDrop, Steering};
+use plait_dataplane_reference::paths::tables::{ListCount, PathDrop, PrefixKey, Steering};
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
+use std::sync::atomic::{Ordering, fence};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The compiled programs.
@@ -114,7 +116,39 @@ impl PathPrograms {
         if let (Some(path), None) = (flows, kept) {
             object::map(&object, path_names::FLOWS.name)?.pin(path)?;
         }
-        Ok(Self { object })
+        let programs = Self { object };
+        // A former life's flows have other generations, in all likelihood.
+        let generation = RandomState::new().hash_one("generation") as u32;
+        programs.table(&path_names::GENERATIONS)?.set(&0, &generation)?;
+        Ok(programs)
+    }
+
+    /// Turns a prefix to a set, for flows that are known, too.
+    ///
+    /// # Errors
+    /// No room; the kernel's refusal.
+    pub fn set_prefix(&self, prefix: &PrefixKey, set: u32) -> Result<(), Error> {
+        self.table(&path_names::PREFIXES)?.set(prefix, &set)?;
+        self.next_generation()
+    }
+
+    /// Removes a prefix; whether it was there.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn remove_prefix(&self, prefix: &PrefixKey) -> Result<bool, Error> {
+        let was_there = self.table(&path_names::PREFIXES)?.remove(prefix)?;
+        self.next_generation()?;
+        Ok(was_there)
+    }
+
+    /// Has no flow go by what was found before.
+    fn next_generation(&self) -> Result<(), Error> {
+        // Who reads the new generation finds the new prefixes.
+        fence(Ordering::SeqCst);
+        let generations = self.table(&path_names::GENERATIONS)?;
+        let generation = generations.get(&0)?.unwrap_or_default();
+        generations.set(&0, &generation.wrapping_add(1))
     }
 
     /// Puts a program on a device, behind those that are there; a border before them, since a relay takes off what it looks

@@ -80,8 +80,10 @@ pub mod path_names {
     use plait_dataplane_reference::paths::tables::*;
 
     names! {
-        /// From prefixes of destinations to sets.
+        /// From prefixes of destinations to sets. [`PathPrograms`](crate::PathPrograms) writes it, with its generation.
         pub const PREFIXES: PrefixKey => u32 = "prefixes";
+        /// A number that is another one after each change of prefixes.
+        pub const GENERATIONS: u32 => u32 = "generations";
         /// Relay lists of prefixes.
         pub const SETS: u32 => ListSet = "sets";
         /// Headers of relay lists.

@@ -188,7 +188,7 @@ impl Paths {
         let slots: Vec<u32> = stacks.iter().map(|placed| placed.slot).collect();
         let lists = ways.set(&slots);
         self.programs.table(&path_names::SETS)?.set(&set, &lists)?;
-        self.programs.table(&path_names::PREFIXES)?.set(&prefix_key(prefix), &set)?;
+        self.programs.set_prefix(&prefix_key(prefix), set)?;
         Ok(Entry { set, lists, ways, stacks })
     }
 
@@ -260,7 +260,7 @@ impl Paths {
     }
 
     fn remove(&mut self, prefix: IpNet) -> Result<(), Error> {
-        self.programs.table(&path_names::PREFIXES)?.remove(&prefix_key(prefix))?;
+        self.programs.remove_prefix(&prefix_key(prefix))?;
         let old = self.entries.remove(&prefix);
         self.release_slots(old, &[]);
         self.allow_superpackets();

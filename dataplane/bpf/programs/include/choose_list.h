@@ -2,7 +2,7 @@
 /* From a packet to its flow, and from a flow to one of a set's lists. */
 #pragma once
 
-#include "path_maps.h"
+#include "find_set.h"
 
 #define PROTOCOL_SCTP 132
 
@@ -21,7 +21,7 @@ inline void flow_of(struct __sk_buff *skb, const struct packet *packet, struct f
 	destination_of(packet, flow->destination);
 	flow->protocol = packet->protocol;
 	/* Of what is cut before its ports, the rest is nought. */
-	if (!has_ports(packet) || bpf_skb_load_bytes(skb, ETHERNET + packet->header, flow->ports, 4))
+	if (!has_ports(packet) || !read_bytes(skb, ETHERNET + packet->header, flow->ports, 4))
 		*(__u32 *)flow->ports = 0;
 }
 
@@ -200,7 +200,8 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 
 /* By what a flow goes. */
 struct flow_place {
-	__u32 set, list, name;
+	union found found;
+	__u32 list, name;
 };
 
 /* Counts a packet of a flow and of its list. */
@@ -209,7 +210,7 @@ inline void count_flow(const struct flow_key *key, struct flow *known, const str
 {
 	struct flow fresh = {
 		.packets = 1, .bytes = bytes, .heard = bpf_ktime_get_ns(),
-		.set = place->set, .list = place->list, .name = place->name,
+		.set = place->found.set, .found = place->found.by, .list = place->list, .name = place->name,
 	};
 	struct list_count *count = at(list_counts, stack);
 
@@ -224,7 +225,7 @@ inline void count_flow(const struct flow_key *key, struct flow *known, const str
 	__sync_fetch_and_add(&known->packets, 1);
 	__sync_fetch_and_add(&known->bytes, bytes);
 	known->heard = fresh.heard;
-	known->set = place->set;
+	*(volatile __u64 *)&known->set = place->found.word;
 	known->list = place->list;
 	known->name = place->name;
 }
@@ -233,7 +234,8 @@ inline void count_flow(const struct flow_key *key, struct flow *known, const str
 inline void keep_turn(const struct flow_key *key, const struct flow_place *place)
 {
 	struct flow fresh = {
-		.heard = bpf_ktime_get_ns(), .set = place->set, .list = place->list, .name = place->name,
+		.heard = bpf_ktime_get_ns(),
+		.set = place->found.set, .found = place->found.by, .list = place->list, .name = place->name,
 	};
 
 	bpf_map_update_elem(&flows, key, &fresh, BPF_ANY);

@@ -30,7 +30,7 @@ inline bool read_packet(struct __sk_buff *skb, __u32 offset, __u32 family, struc
 {
 	packet->family = family;
 	if (family == FAMILY_IPV4) {
-		if (bpf_skb_load_bytes(skb, offset, &packet->ipv4, IPV4) || packet->ipv4.version_ihl >> 4 != 4)
+		if (!read_bytes(skb, offset, &packet->ipv4, IPV4) || packet->ipv4.version_ihl >> 4 != 4)
 			return false;
 		packet->header = (packet->ipv4.version_ihl & 15) * 4;
 		packet->total = bpf_ntohs(packet->ipv4.total_length);
@@ -38,13 +38,22 @@ inline bool read_packet(struct __sk_buff *skb, __u32 offset, __u32 family, struc
 		packet->ecn = packet->ipv4.tos & 3;
 		return true;
 	}
-	if (bpf_skb_load_bytes(skb, offset, &packet->ipv6, IPV6) || *(__u8 *)&packet->ipv6 >> 4 != 6)
+	if (!read_bytes(skb, offset, &packet->ipv6, IPV6) || *(__u8 *)&packet->ipv6 >> 4 != 6)
 		return false;
 	packet->header = IPV6;
 	packet->total = IPV6 + bpf_ntohs(packet->ipv6.payload_length);
 	packet->protocol = packet->ipv6.next_header;
 	packet->ecn = bpf_ntohl(packet->ipv6.version_class_flow) >> 20 & 3;
 	return true;
+}
+
+/* The sum of a header's words: all ones where its checksum is right. */
+inline __u16 sum_of(const struct ipv4_header *ip)
+{
+	const __u32 *words = (const __u32 *)ip;
+	__u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+
+	return folded((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32));
 }
 
 /* The family of what an EtherType names; nought of what is no IP. */

@@ -9,6 +9,8 @@ const volatile struct steering steering = {};
 
 /* From prefixes of destinations to sets. */
 TABLE(prefixes, BPF_MAP_TYPE_LPM_TRIE, struct prefix_key, __u32, 16384, BPF_F_NO_PREALLOC);
+/* A number that is another one after each change of prefixes. */
+TABLE(generations, BPF_MAP_TYPE_ARRAY, __u32, __u32, 1, 0);
 TABLE(sets, BPF_MAP_TYPE_ARRAY, __u32, struct list_set, 1024, 0);
 TABLE(stacks, BPF_MAP_TYPE_ARRAY, __u32, struct stack, 8192, 0);
 TABLE(list_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct list_count, 8192, 0);

@@ -34,8 +34,7 @@ inline bool is_plain(const struct packet *outer)
 {
 	if (outer->family == FAMILY_IPV6)
 		return true;
-	return outer->header == IPV4 && !is_fragment(outer) &&
-	       folded(bpf_csum_diff(0, 0, (__be32 *)&outer->ipv4, IPV4, 0)) == 0xffff;
+	return outer->header == IPV4 && !is_fragment(outer) && sum_of(&outer->ipv4) == 0xffff;
 }
 
 /* Takes all before the packet inside away, which the outer header tells of. */

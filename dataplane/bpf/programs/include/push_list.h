@@ -19,13 +19,6 @@ struct list_guise {
 
 #define LIST_GUISE ((__u32)sizeof(struct list_guise))
 
-/* The length of a stack, for verifiers before Linux 6.8: to them what is read from a table twice is two numbers. */
-inline __u64 masked_length(__u64 length)
-{
-	asm volatile("%0 &= 1023" : "+r"(length));
-	return length;
-}
-
 /* Where it says what the packet is. */
 inline void *next_of_segments(struct ipv6_header *ip)
 {
@@ -36,7 +29,7 @@ inline bool write_list(struct __sk_buff *skb, const struct stack *stack, const s
 {
 	const __u32 header = family == FAMILY_IPV4 ? IPV4 : IPV6;
 	__u32 total = skb->len - ETHERNET;
-	__u64 length = masked_length(stack->length);
+	__u64 length = below_1024(stack->length);
 	struct list_guise *between;
 	struct udp_header *udp;
 	void *front, *ip;

@@ -34,7 +34,7 @@ inline bool read_gre(struct __sk_buff *skb, __u32 behind, struct shim *shim)
 {
 	struct gre_header gre ON_STACK;
 
-	if (bpf_skb_load_bytes(skb, behind, &gre, GRE) || gre.flags_version)
+	if (!read_bytes(skb, behind, &gre, GRE) || gre.flags_version)
 		return false;
 	shim->bytes = GRE;
 	shim->carried = family_of(gre.protocol);
@@ -45,7 +45,7 @@ inline bool read_gue(struct __sk_buff *skb, const struct packet *outer, __u32 be
 {
 	struct { struct udp_header udp; struct gue_header gue; } head ON_STACK;
 
-	if (bpf_skb_load_bytes(skb, behind, &head, sizeof(head)) || !is_udp_to(&head.udp, outer, PATHS_GUE_PORT) ||
+	if (!read_bytes(skb, behind, &head, sizeof(head)) || !is_udp_to(&head.udp, outer, PATHS_GUE_PORT) ||
 	    head.gue.variant_length || head.gue.flags)
 		return false;
 	shim->bytes = UDP + GUE;
@@ -60,7 +60,7 @@ inline bool read_list(struct __sk_buff *skb, const struct packet *outer, __u32 b
 	const __u32 words = outer->family == FAMILY_IPV4 ? 1 : 4;
 	const struct relay_list_header *list = &head.guise.list;
 
-	if (bpf_skb_load_bytes(skb, behind, &head, sizeof(head)) || !is_udp_to(&head.udp, outer, PATHS_OVSTACK_PORT) ||
+	if (!read_bytes(skb, behind, &head, sizeof(head)) || !is_udp_to(&head.udp, outer, PATHS_OVSTACK_PORT) ||
 	    head.guise.ovstack.version != OVSTACK_VERSION || head.guise.ovstack.flags & OVSTACK_CONTROL ||
 	    head.guise.ovstack.application != PATHS_LIST_APPLICATION)
 		return false;
@@ -80,7 +80,7 @@ inline bool read_segments(struct __sk_buff *skb, __u32 behind, struct shim *shim
 {
 	struct segment_routing_header head ON_STACK;
 
-	if (bpf_skb_load_bytes(skb, behind, &head, sizeof(head)) || head.kind != SEGMENT_ROUTING)
+	if (!read_bytes(skb, behind, &head, sizeof(head)) || head.kind != SEGMENT_ROUTING)
 		return false;
 	if (head.last + 1 > head.length / 2 || head.left > head.last + 1 || head.last >= PATHS_RELAYS)
 		return false;
@@ -112,7 +112,7 @@ inline bool read_shim(struct __sk_buff *skb, const struct packet *outer, __u32 e
 		is_right = encapsulations & 1 << ENCAPSULATION_GRE && read_gre(skb, behind, shim);
 		break;
 	case PROTOCOL_UDP:
-		if (bpf_skb_load_bytes(skb, behind + __builtin_offsetof(struct udp_header, destination), &port, 2))
+		if (!read_bytes(skb, behind + __builtin_offsetof(struct udp_header, destination), &port, 2))
 			return false;
 		if (port == bpf_htons(PATHS_OVSTACK_PORT))
 			is_right = encapsulations & 1 << ENCAPSULATION_OVSTACK && read_list(skb, outer, behind, shim);

@@ -144,7 +144,7 @@ pub fn put(to: &PathPrograms, key: PrefixKey, slot: u32, selector: u32, lists: &
     let count = lists.len() as u32;
     let set = ListSet { count, selector, weights: count, turns: 0, choices };
     to.table(&path_names::SETS).unwrap().set(&slot, &set).unwrap();
-    to.table(&path_names::PREFIXES).unwrap().set(&key, &slot).unwrap();
+    to.set_prefix(&key, slot).unwrap();
     set
 }
 

@@ -1,12 +1,14 @@
 //! What hosts put before packets.
 
 use super::packets::*;
-use plait_dataplane_bpf::{PathProgram, Verdict, path_names};
+use plait_dataplane_bpf::{PathProgram, PathPrograms, Verdict, path_names};
 use plait_dataplane_reference::paths::tables::*;
-use plait_dataplane_reference::paths::{Family, Steer, SteerTables, chosen, flow_of, hash_of, pushed};
+use plait_dataplane_reference::paths::{
+    Family, Steer, SteerTables, chosen, flow_of, hash_of, mapped, pushed,
+};
 use plait_dataplane_reference::tables::encapsulation;
 use plait_model_wire::number::protocol;
-use plait_model_wire::{checksum, icmp, ipv4, ipv6};
+use plait_model_wire::{checksum, icmp, ipv4, ipv6, push};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 #[test]
@@ -159,7 +161,7 @@ fn a_flow_stays_by_its_list_whatever_else_its_prefix_gets() {
         (1..).zip(&mut set.choices[..3]).for_each(|(below, choice)| choice.below = below);
         (set.count, set.weights) = (3, 3);
         programs.table(&path_names::SETS).unwrap().set(&2, &set).unwrap();
-        programs.table(&path_names::PREFIXES).unwrap().set(&prefix(family), &2).unwrap();
+        programs.set_prefix(&prefix(family), 2).unwrap();
         let mut left = 0;
         for (flow, before) in flows.iter().zip(before) {
             let after = relays(flow);
@@ -169,6 +171,92 @@ fn a_flow_stays_by_its_list_whatever_else_its_prefix_gets() {
             assert_eq!(relays(flow), after);
         }
         assert!(left > 0, "no flow had to leave");
+    }
+}
+
+/// How many relays a packet is given.
+fn relays_of(programs: &PathPrograms, packet: &[u8], outer: Family) -> usize {
+    let ran = programs.run(PathProgram::Steer, &frame(packet)).unwrap();
+    assert_eq!(ran.verdict, Verdict::Next);
+    (ran.packet.len() - packet.len() - 14) / outer.header()
+}
+
+#[test]
+fn a_known_flow_goes_by_the_prefixes_of_this_moment() {
+    let Some(programs) = programs() else { return };
+    for family in Family::ALL {
+        let stacks = |count| [stack(family, count, encapsulation::IPIP)];
+        let packet = packet(far(family), 5000, 10, 0);
+        let relays = || [(); 2].map(|()| relays_of(&programs, &packet, family));
+        let bits = if family == Family::Ipv4 { 24 } else { 64 };
+        let narrow = PrefixKey::new(far(family), bits);
+        assert_eq!(relays(), [0, 0]);
+        put(&programs, prefix(family), 1, selector::HASH, &stacks(1));
+        assert_eq!(relays(), [1, 1]);
+        put(&programs, narrow, 2, selector::HASH, &stacks(2));
+        assert_eq!(relays(), [2, 2], "a longer prefix was added");
+        put(&programs, narrow, 3, selector::HASH, &stacks(3));
+        assert_eq!(relays(), [3, 3], "it was turned to another set");
+        assert!(programs.remove_prefix(&narrow).unwrap());
+        assert_eq!(relays(), [1, 1], "it was removed");
+        assert!(programs.remove_prefix(&prefix(family)).unwrap());
+        assert_eq!(relays(), [0, 0], "all were");
+        assert!(!programs.remove_prefix(&narrow).unwrap());
+    }
+}
+
+#[test]
+fn a_set_that_a_flow_was_found_is_taken_by_that_generation_and_that_flow_alone() {
+    let Some(programs) = programs() else { return };
+    let flows = programs.table(&path_names::FLOWS).unwrap();
+    for family in Family::ALL {
+        let stacks = |count| [stack(family, count, encapsulation::IPIP)];
+        put(&programs, PrefixKey::new([192, 0, 2, 0].into(), 24), 2, selector::HASH, &stacks(2));
+        put(&programs, prefix(family), 1, selector::HASH, &stacks(1));
+        let [one, other] = [5000, 5001].map(|port| packet(far(family), port, 10, 0));
+        let relays = |packet: &[u8]| relays_of(&programs, packet, family);
+        let key = |packet: &[u8]| flow_of(packet).unwrap();
+        let known = |packet: &[u8]| flows.get(&key(packet)).unwrap().unwrap();
+        assert_eq!([relays(&one), relays(&other)], [1, 1]);
+        // Nobody looks for the prefix of a flow that was found one.
+        let elsewhere = Flow { set: 2, ..known(&one) };
+        flows.set(&key(&one), &elsewhere).unwrap();
+        assert_eq!(relays(&one), 2);
+        // What was found for one flow, or of another generation, is nothing to go by.
+        for found in [known(&other).found, elsewhere.found.wrapping_add(1)] {
+            flows.set(&key(&one), &Flow { found, ..elsewhere }).unwrap();
+            assert_eq!(relays(&one), 1);
+            assert_eq!((known(&one).set, known(&one).found), (1, elsewhere.found));
+        }
+        // Nor is it once prefixes have changed.
+        flows.set(&key(&one), &elsewhere).unwrap();
+        assert!(!programs.remove_prefix(&PrefixKey::new([198, 51, 100, 0].into(), 24)).unwrap());
+        assert_eq!(relays(&one), 1);
+    }
+}
+
+#[test]
+fn a_packet_of_ipv6_between_mapped_addresses_is_of_no_prefix_of_ipv4() {
+    let Some(programs) = programs() else { return };
+    put(&programs, prefix(Family::Ipv4), 1, selector::HASH, &[stack(Family::Ipv4, 1, encapsulation::IPIP)]);
+    let plain = packet(far(Family::Ipv4), 5000, 10, 0);
+    let of_ipv6 = |address| Ipv6Addr::from(mapped(address));
+    let mut mapped = plain[20..].to_vec();
+    push(
+        &mut mapped,
+        &ipv6::Repr {
+            source: of_ipv6(host(Family::Ipv4)),
+            destination: of_ipv6(far(Family::Ipv4)),
+            next_header: protocol::UDP,
+            hop_limit: 63,
+            traffic_class: 0,
+            flow_label: 0,
+        },
+    );
+    assert_eq!(flow_of(&mapped), flow_of(&plain), "their keys are one");
+    let relays = |packet: &[u8]| relays_of(&programs, packet, Family::Ipv4);
+    for _ in 0..2 {
+        assert_eq!([relays(&plain), relays(&mapped)], [1, 0]);
     }
 }
 

@@ -4,7 +4,8 @@
 //! destination ─► prefix ─► set ─► flow's list ─► stack before the packet, if it fits ─► counted
 //! ```
 //!
-//! Of packets it sees what decides: the flow, and how long they are. [`pushed`](super::pushed) writes the bytes.
+//! Of packets it sees what decides: the flow, and how long they are. [`pushed`](super::pushed) writes the bytes. The program takes
+//! the set from what it knows of the flow where prefixes have not changed since, which leads to the same one.
 //!
 //! A flow that is to move and has no gap waits for one, and when it has waited for long enough its packets are held until what
 //! it sent before has arrived whichever way it went. One whose list is no more waits for no gap; one whose list is still there

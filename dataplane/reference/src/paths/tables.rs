@@ -88,12 +88,13 @@ tables! {
         pub heard: u64,
         /// The set that the list is of.
         pub set: u32,
-        /// Its list, counted from nought.
-        pub list: u32,
+        /// The generation of prefixes by which that set was found, under the flow's hash: by no later one it is taken. One word with
+        /// the set.
+        pub found: u32,
         /// The list's name, by which it is known again in another set.
         pub name: u32,
-        /// Nothing: what follows begins at eight bytes.
-        pub spare: u32,
+        /// Its list, counted from nought.
+        pub list: u32,
         /// Since when it is to go by another list, on that clock; nought when it is not.
         pub waits: u64,
         /// Since when its packets are held; nought when they are not.
@@ -227,7 +228,7 @@ pub struct FlowPlace {
 impl Flow {
     /// A flow that goes by a place and was heard of just now, with so many packets and bytes.
     pub fn heard(packets: u64, bytes: u64, heard: u64, FlowPlace { set, list, name }: FlowPlace) -> Self {
-        Self { packets, bytes, heard, set, list, name, spare: 0, waits: 0, holds: 0, held: 0, gone: 0 }
+        Self { packets, bytes, heard, set, found: 0, name, list, waits: 0, holds: 0, held: 0, gone: 0 }
     }
 
     /// The list by which it went, in a set that may be another than it was: none where it is not in there.
