@@ -5,6 +5,7 @@
 //! [`Agent::serve`] then answers requests, follows the kernel's news, and drives the control planes, until it is killed;
 //! [`remove`] leaves the host as it was found.
 
+mod below;
 mod devices;
 mod entries;
 mod error;
