@@ -174,6 +174,7 @@ pub struct Ran {
 /// Loaded programs with their tables.
 pub struct Programs {
     pub(crate) object: Object,
+    generations: Table<u32, u64>,
 }
 
 impl Programs {
@@ -188,7 +189,11 @@ impl Programs {
                 map.set_max_entries(entries)?;
             }
         }
-        Ok(Self { object: open.load()? })
+        Self::of(open.load()?)
+    }
+
+    fn of(object: Object) -> Result<Self, Error> {
+        Ok(Self { generations: object::table(&object, &names::GENERATIONS)?, object })
     }
 
     /// Loads the sending program once more, for another device, with the tables of these.
@@ -208,7 +213,7 @@ impl Programs {
                 map.reuse_fd(known.as_fd())?;
             }
         }
-        Ok(Self { object: open.load()? })
+        Self::of(open.load()?)
     }
 
     /// The compiled programs with their constants, not yet given to the kernel.
@@ -249,7 +254,7 @@ impl Programs {
     pub fn turn(&self) -> Result<(), Error> {
         let now = clock_gettime(ClockId::Monotonic);
         let generation = (now.tv_sec as u64) * 1_000_000_000 + now.tv_nsec as u64;
-        self.table(&names::GENERATIONS)?.set(&0, &generation)
+        self.generations.set(&0, &generation)
     }
 
     fn map(&self, name: &'static str) -> Result<MapHandle, Error> {
