@@ -285,6 +285,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("static", "routes: {q: r}", "unknown node `q`"),
         ("static", "routes: {a: r}", "no way"),
         ("static", "routes: {b: []}", "no way"),
+        ("static", "routes: {b: [a, r]}", "no way"),
         ("static", "to: {b: ipip}", "ipip carries no frames"),
         ("mesh", "to: {b: vxlan}", "vxlan names no nodes"),
         ("{evpn: {neighbor: r, as: 1}}", "to: {b: geneve}", "all of VXLAN"),

@@ -7,11 +7,12 @@ use plait_model_overlay::NodeId;
 use plait_model_quantity::{ByteCount, TimeSpan};
 use plait_model_topology::document::Spanned;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer, U64Deserializer};
+use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::net::IpAddr;
 
 /// Overlays between nodes, by name.
@@ -306,68 +307,68 @@ impl JsonSchema for Members {
     }
 }
 
+/// What is written once, or in a list.
+trait OneOrMore: for<'de> Deserialize<'de> {
+    /// What is written, in words.
+    const WHAT: &'static str;
+}
+
+impl OneOrMore for IpNet {
+    const WHAT: &'static str = "a prefix such as `10.99.0.0/24`, or a list of them";
+}
+
+impl OneOrMore for NodeName {
+    const WHAT: &'static str = "the name of a member, or a list of them";
+}
+
+/// Values with their places; of one alone it is that of the whole.
+fn one_or_more<'de, T: OneOrMore, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Spanned<T>>, D::Error> {
+    struct Written<T>(PhantomData<T>);
+    impl<'de, T: OneOrMore> Visitor<'de> for Written<T> {
+        type Value = Vec<Spanned<T>>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(T::WHAT)
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            match T::deserialize(StrDeserializer::<E>::new(text)) {
+                Ok(value) => Ok(vec![Spanned::new(value, Default::default())]),
+                Err(_) => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            }
+        }
+        fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+            match T::deserialize(U64Deserializer::<E>::new(number)) {
+                Ok(value) => Ok(vec![Spanned::new(value, Default::default())]),
+                Err(_) => Err(E::invalid_type(Unexpected::Unsigned(number), &self)),
+            }
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(seq))
+        }
+    }
+    struct Any<T>(Vec<Spanned<T>>);
+    impl<'de, T: OneOrMore> Deserialize<'de> for Any<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_any(Written(PhantomData)).map(Self)
+        }
+    }
+    let Spanned { value: Any(mut values), span } = Spanned::<Any<T>>::deserialize(deserializer)?;
+    for value in values.iter_mut().filter(|value| value.span == Default::default()) {
+        value.span = span;
+    }
+    Ok(values)
+}
+
 impl<'de> Deserialize<'de> for Networks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl<'de> Visitor<'de> for Written {
-            type Value = Vec<Spanned<IpNet>>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a prefix such as `10.99.0.0/24`, or a list of them")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                let prefix =
-                    text.parse().map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))?;
-                Ok(vec![Spanned::new(prefix, Default::default())])
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(seq))
-            }
-        }
-        /// One or several, whose place is known.
-        struct Any(Vec<Spanned<IpNet>>);
-        impl<'de> Deserialize<'de> for Any {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Written).map(Self)
-            }
-        }
-        let Spanned { value: Any(mut prefixes), span } = Spanned::<Any>::deserialize(deserializer)?;
-        for prefix in prefixes.iter_mut().filter(|prefix| prefix.span == Default::default()) {
-            prefix.span = span;
-        }
-        Ok(Self(prefixes))
+        one_or_more(deserializer).map(Self)
     }
 }
 
 impl<'de> Deserialize<'de> for NextHops {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl<'de> Visitor<'de> for Written {
-            type Value = Vec<Spanned<NodeName>>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a member, or a list of them")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(vec![Spanned::new(NodeName(text.to_owned()), Default::default())])
-            }
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-                self.visit_str(&number.to_string())
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(seq))
-            }
-        }
-        /// One or several, whose place is known.
-        struct Any(Vec<Spanned<NodeName>>);
-        impl<'de> Deserialize<'de> for Any {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Written).map(Self)
-            }
-        }
-        let Spanned { value: Any(mut names), span } = Spanned::<Any>::deserialize(deserializer)?;
-        for name in names.iter_mut().filter(|name| name.span == Default::default()) {
-            name.span = span;
-        }
-        Ok(Self(names))
+        one_or_more(deserializer).map(Self)
     }
 }
 

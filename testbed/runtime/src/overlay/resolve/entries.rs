@@ -1,0 +1,149 @@
+//! What a file writes into overlays' tables itself: to whom members' packets go, in what, and at which members stations are.
+
+use super::{Member, Resolver};
+use crate::section::{ControlForm, ControlWord, Members, NodeName, Stations};
+use plait_dataplane_overlay::{ApplicationConfig, BadConfig, Carries, Encapsulation, Identifier};
+use plait_model_overlay::NodeId;
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::document::{Span, Spanned};
+use plait_model_topology::network::NodeIndex;
+use std::collections::BTreeSet;
+
+impl Resolver<'_> {
+    /// Looks whether what is for all gets to all in an encapsulation.
+    pub(super) fn floods(
+        &mut self,
+        span: Span,
+        encapsulation: Encapsulation,
+        members: &[Member],
+        carries: Carries,
+        control: &ControlForm,
+    ) {
+        let is_planned = matches!(control, ControlForm::Word(ControlWord::Mesh | ControlWord::Delay));
+        if is_planned && carries == Carries::Ethernet && members.len() > 2 && !encapsulation.names_nodes() {
+            self.fault(
+                span,
+                format!("{encapsulation} names no nodes, so that what is for all would end at its first hop"),
+                "write `control: static`, with which every member sends to every other, or leave out `encapsulation`",
+            );
+        }
+    }
+
+    /// Reads to whom members' packets go, and in what.
+    pub(super) fn ways(
+        &mut self,
+        members: &mut [Member],
+        written: &Members,
+        config: &ApplicationConfig,
+        control: &ControlForm,
+    ) {
+        let is_static = *control == ControlForm::Word(ControlWord::Static);
+        for word in written.0.iter().flat_map(|(_, told)| told.to.values()) {
+            self.floods(word.span, word.value.0, members, config.carries, control);
+            if matches!(control, ControlForm::Evpn(_)) {
+                self.fault(word.span, "what EVPN tells is all of VXLAN", "leave out `to`");
+            }
+        }
+        let known: Vec<(NodeIndex, NodeId)> = members.iter().map(|member| (member.node, member.id)).collect();
+        for member in members {
+            let told = written.0.iter().find(|(node, _)| node.span == member.span).map(|(_, told)| told);
+            let Some(told) = told else { continue };
+            for (destination, next_hops) in &told.routes {
+                if !is_static {
+                    self.fault(
+                        destination.span,
+                        "`routes` belong to `control: static`: other control planes decide them",
+                        "write `control: static`, or leave them out",
+                    );
+                    break;
+                }
+                let Some(id) = self.destination(destination, &known) else { continue };
+                let mut ids: BTreeSet<NodeId> =
+                    next_hops.0.iter().filter_map(|name| self.member_of(name, &known)).collect();
+                // Each is one of all.
+                ids.extend((Some(id) == config.group).then_some(member.id));
+                // Who is one of a group may be a next hop of its own.
+                let ends_here = ids.contains(&member.id) && known.iter().any(|(_, of)| *of == id);
+                if id == member.id || ends_here || ids.is_empty() {
+                    self.fault(
+                        destination.span,
+                        "packets for a member itself, or that go to itself or to nobody, have no way",
+                        "name another member, and other members to whom they go",
+                    );
+                }
+                member.routes.insert(id, ids);
+            }
+            for (name, word) in &told.to {
+                let name = Spanned::new(NodeName(name.value.clone()), name.span);
+                let Some(id) = self.member_of(&name, &known) else { continue };
+                let alone = ApplicationConfig { encapsulation: word.value.0, ..config.clone() };
+                let fits = alone.check().and_then(|()| alone.check_vni(config.vni));
+                if let Err(error) = fits
+                    && !matches!(error, BadConfig::Vni(_))
+                {
+                    self.faults.push(Diagnostic::new(word.span, error.to_string()));
+                }
+                member.to.insert(id, word.value.0);
+            }
+        }
+    }
+
+    /// The identity of a member, or one written as four numbers.
+    fn destination(&mut self, name: &Spanned<String>, known: &[(NodeIndex, NodeId)]) -> Option<NodeId> {
+        match name.value.parse() {
+            Ok(id) => Some(id),
+            Err(_) => self.member_of(&Spanned::new(NodeName(name.value.clone()), name.span), known),
+        }
+    }
+
+    /// The identity of a member.
+    fn member_of(&mut self, name: &Spanned<NodeName>, known: &[(NodeIndex, NodeId)]) -> Option<NodeId> {
+        let index = self.node(name)?;
+        let id = known.iter().find(|(node, _)| *node == index).map(|(_, id)| *id);
+        if id.is_none() {
+            self.stranger(name);
+        }
+        id
+    }
+
+    pub(super) fn stranger(&mut self, name: &Spanned<NodeName>) {
+        let text = format!("`{}` is no member of the overlay", name.value.0);
+        self.fault(name.span, text, "add it to the overlay's `members`");
+    }
+
+    /// Reads at which members identifiers are.
+    pub(super) fn stations(
+        &mut self,
+        written: &Stations,
+        carries: Carries,
+        members: &[Member],
+    ) -> Vec<(Identifier, NodeId)> {
+        let known: Vec<(NodeIndex, NodeId)> = members.iter().map(|member| (member.node, member.id)).collect();
+        let mut stations = Vec::new();
+        for (text, at) in written {
+            let identifier = match (text.value.parse::<Identifier>(), carries) {
+                (Ok(station @ Identifier::Station(_)), Carries::Ethernet) => Some(station),
+                (Ok(host @ Identifier::Network(network)), Carries::Ip)
+                    if network.prefix_len() == network.max_prefix_len() =>
+                {
+                    Some(host)
+                }
+                _ => None,
+            };
+            let Some(identifier) = identifier else {
+                let (kind, such) = match carries {
+                    Carries::Ip => ("address", "10.99.0.7"),
+                    _ => ("hardware address", "02:00:00:00:00:07"),
+                };
+                self.fault(
+                    text.span,
+                    format!("`{}` is no {kind}", text.value),
+                    format!("write one such as `\"{such}\"`"),
+                );
+                continue;
+            };
+            stations.extend(self.member_of(at, &known).map(|id| (identifier, id)));
+        }
+        stations
+    }
+}
