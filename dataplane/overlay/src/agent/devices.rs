@@ -11,11 +11,13 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVxlan, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use plait_dataplane_netlink::Netlink;
+use plait_model_wire::{ipv6, ovstack, udp};
 use std::io;
 
-/// The largest superpacket: one whose outer headers make it longer than 16 bits can say would be dropped, and sent
-/// again, and dropped.
-const LARGEST: u32 = 65_467;
+/// The largest superpacket: one whose outer headers, the longest of which are those of ovstack over IPv6, make it longer than 16
+/// bits can say would be dropped, and sent again, and dropped.
+const LARGEST: u32 =
+    (u16::MAX as usize - ipv6::Header::LENGTH - udp::Header::LENGTH - ovstack::Header::LENGTH) as u32;
 
 /// The ports that the devices' sockets are bound to: nobody speaks to them, but the kernel wants one each.
 const PORTS: std::ops::Range<u16> = 61_000..65_000;
