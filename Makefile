@@ -63,10 +63,11 @@ bench-control: ## Say what the control runtime costs beside what it runs
 		$(RELEASE)/examples/control_bars "$$built/least-delay.wasm" manifest.json; \
 		status=$$?; rm -r "$$built"; exit $$status
 
-bench-controller: build ## Hold the controller against a null responder and others (CONTROLLERS="--controller 'NAME=COMMAND {port}'")
+bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'")
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
+		$(if $(RIVALS),--cbench $(RIVALS)/cbench --libfluid "$(RIVALS)/libfluid-raw cbench") \
 		--controller "os-ken=osken-manager --ofp-listen-host 127.0.0.1 --ofp-tcp-listen-port {port} studies/maestro/os_ken_switch.py" \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 

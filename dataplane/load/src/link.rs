@@ -10,6 +10,10 @@ use std::time::Duration;
 /// with waits in the switch, 40,000 requests a switch, and goes through memory instead of the processor's cache.
 const SEND: usize = 64 << 10;
 
+/// How the kernel sends. Choice: by what the controller takes alone. BBR, the default of some hosts, paces each connection by
+/// a rate that it has guessed of it, so that switches whose connections are always full get shares that differ by percents.
+const CONGESTION: &str = "reno";
+
 /// A connection that does not block.
 #[derive(Debug)]
 pub(crate) enum Link {
@@ -21,6 +25,8 @@ impl Link {
         let stream = TcpStream::connect_timeout(&controller, limit)?;
         stream.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND)?;
+        // Refused by no kernel that is known; with another, shares are the kernel's as well as the controller's.
+        let _ = rustix::net::sockopt::set_tcp_congestion(&stream, CONGESTION);
         stream.set_nonblocking(true)?;
         Ok(Self::Tcp(stream))
     }

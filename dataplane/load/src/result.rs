@@ -95,13 +95,17 @@ impl Measured {
     pub fn report(&self) -> Report {
         let (probes, switches): (Vec<_>, Vec<_>) = self.switches.iter().partition(|switch| switch.is_probe);
         let seconds = self.duration as f64 / 1e9;
+        let settled_seconds = seconds - self.settle as f64;
         let sum = |of: fn(&SwitchMeasured) -> u64| switches.iter().map(|switch| of(switch)).sum::<u64>();
         let answered = sum(|switch| switch.answered);
+        // What waited when they began is asked for in the seconds that count, beside what becomes due in them.
+        let asked = |switch: &SwitchMeasured| switch.wanted.saturating_sub(self.early(switch)) as f64;
         let offers: Vec<(f64, f64)> = switches
             .iter()
-            .map(|switch| (switch.rate.map_or(f64::INFINITY, |_| switch.wanted as f64 / seconds), 1.0))
+            .map(|switch| (switch.rate.map_or(f64::INFINITY, |_| asked(switch) / settled_seconds), 1.0))
             .collect();
-        let settled: Vec<f64> = switches.iter().map(|switch| self.settled(switch)).collect();
+        let got = |switch: &SwitchMeasured| switch.answered.saturating_sub(self.early(switch)) as f64;
+        let settled: Vec<f64> = switches.iter().map(|switch| got(switch) / settled_seconds).collect();
         let fair = max_min(&offers, settled.iter().sum());
         let shares: Vec<Share> = switches
             .iter()
@@ -151,12 +155,9 @@ impl Measured {
         }
     }
 
-    /// Answers a second to a switch, of the seconds that shares are taken of.
-    fn settled(&self, switch: &SwitchMeasured) -> f64 {
-        let seconds = self.duration as f64 / 1e9 - self.settle as f64;
-        let early: u64 =
-            switch.answered_by_second.iter().take(self.settle as usize).copied().map(u64::from).sum();
-        switch.answered.saturating_sub(early) as f64 / seconds
+    /// Answers to a switch in the seconds that shares leave out.
+    fn early(&self, switch: &SwitchMeasured) -> u64 {
+        switch.answered_by_second.iter().take(self.settle as usize).copied().map(u64::from).sum()
     }
 }
 
@@ -311,6 +312,20 @@ mod tests {
         let report = first.report();
         assert!(report.worst_deviation < 1e-9);
         assert_eq!((report.shares[0].answered, report.answered), (400.0, 700.0));
+    }
+
+    #[test]
+    fn what_waited_when_shares_begin_is_asked_for_in_their_time() {
+        let mut first = measured(1, 1000, 1000);
+        first.switches[0].answered_by_second = vec![300, 700];
+        let mut second = measured(2, 3000, 1700);
+        second.switches[0].answered_by_second = vec![900, 800];
+        first.merge(second);
+        (first.duration, first.settle) = (2_000_000_000, 1);
+        // 500 a second are due of the first; the 200 that the second before owed it are its own as well.
+        let shares = first.report().shares;
+        assert_eq!((shares[0].max_min, shares[0].deviation), (700.0, 0.0));
+        assert_eq!((shares[1].max_min, shares[1].deviation), (800.0, 0.0));
     }
 
     #[test]

@@ -1,0 +1,77 @@
+//! A controller's process.
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where a controller listens whose command has no place for a port: OpenFlow's own.
+const OPENFLOW: u16 = 6653;
+
+/// A controller's process, ended with the value.
+pub struct Running {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+impl Running {
+    /// Starts a command, `{port}` of which is a free port of 127.0.0.1, and waits until it listens there.
+    pub fn start(command: &str) -> std::io::Result<Self> {
+        let port = if command.contains("{port}") { 0 } else { OPENFLOW };
+        let address = TcpListener::bind(("127.0.0.1", port))?.local_addr()?;
+        let folder = tempfile::tempdir()?;
+        let child = Command::new("sh")
+            .arg("-c")
+            .arg(format!("exec {}", command.replace("{port}", &address.port().to_string())))
+            .env("OVS_RUNDIR", folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut running = Self { child, address, _folder: folder };
+        let until = Instant::now() + Duration::from_secs(10);
+        while !listens(address.port()) {
+            if let Some(status) = running.child.try_wait()? {
+                return Err(std::io::Error::other(format!("it ended: {status}")));
+            }
+            if Instant::now() > until {
+                return Err(std::io::Error::other("it does not listen"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Who listens may not be done with starting.
+        std::thread::sleep(Duration::from_secs(1));
+        Ok(running)
+    }
+
+    /// Processor time that it has used (proc(5), in ticks of 10 ms).
+    pub fn processor(&self) -> Duration {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let after = text.rsplit(')').next().unwrap_or_default();
+        let ticks: u64 = after.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
+        Duration::from_millis(ticks * 10)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether somebody listens at a port. Nobody is knocked at for it: ovs-testcontroller takes a connection that ends at once
+/// for a fault of its listener, and closes that.
+fn listens(port: u16) -> bool {
+    let port = format!(":{port:04X}");
+    let is_listener = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        matches!(fields[..], [_, local, _, "0A", ..] if local.ends_with(&port))
+    };
+    ["tcp", "tcp6"].iter().any(|kind| {
+        let path = format!("/proc/thread-self/net/{kind}");
+        std::fs::read_to_string(path).unwrap_or_default().lines().any(is_listener)
+    })
+}
