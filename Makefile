@@ -72,7 +72,7 @@ bench-controller: build ## Hold the controller against a null responder and othe
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 
 bench-paths: ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, say what headers cost, and bench the simulator (root; SMALL=1)
-	@setup/install build
+	@setup/install build bench
 	$(CARGO) build --release --locked --package plait-control-paths --example paths_bars --example paths_deviation
 	@$(RELEASE)/examples/paths_bars
 	@$(RELEASE)/examples/paths_deviation

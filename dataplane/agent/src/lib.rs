@@ -9,6 +9,7 @@
 //! - [`Client`] – the asking side;
 //! - [`Clients`] – the answering side, which never waits: all who ask at the moment;
 //! - [`now`] – the clock that agents and their programs share;
+//! - [`open_many_files`] – as many as the system lets a process have;
 //! - [`home`] – the folder of an agent, of which there is one in each.
 //!
 //! What is asked and answered is each agent's own.
@@ -20,9 +21,11 @@ mod clients;
 mod clock;
 mod connection;
 mod conversation;
+mod files;
 pub mod home;
 
 pub use client::Client;
 pub use clients::{Clients, Number};
 pub use clock::now;
 pub use conversation::{Conversation, Envelope};
+pub use files::open_many_files;

@@ -28,8 +28,6 @@ const READ: usize = 256 * 1024;
 const SWEEP: u64 = 10_000_000;
 /// The longest that epoll waits.
 const LONGEST_WAIT: u64 = 10_000_000;
-/// How often one switch's requests are made and written before it is another's turn.
-const MOST_WRITES: usize = 8;
 /// What a load whose requests are due at times of their own asks the scheduler for. Choice: before a controller on the same
 /// processors, whoever's it is. A load that waits for one is late itself, and fills the connections of greedy switches later
 /// than the controller could serve them, which looks like unfairness.
@@ -294,11 +292,14 @@ impl Worker {
                 let place = self.events[event].data.u64() as usize;
                 let was_blocked = self.members[place].is_blocked;
                 self.hear(place, time());
-                // What is due of an open loop is in the heap, unless its connection took no more.
-                let member = &self.members[place];
-                if was_blocked || member.source.offered(0).0.is_none() {
-                    let now = time();
-                    if was_blocked { self.push(place, now, &mut due) } else { self.make(place, now) }
+                let is_open = self.members[place].source.offered(0).0.is_some();
+                match (is_open, was_blocked) {
+                    // What is due is in the heap already.
+                    (true, false) => {}
+                    // A turn like everybody's: with one at once, switches whose connections are full would have two.
+                    (true, true) => self.queue(place, time(), &mut due),
+                    (false, true) => self.push(place, time(), &mut due),
+                    (false, false) => self.make(place, time()),
                 }
             }
         }
@@ -307,6 +308,11 @@ impl Worker {
     /// Makes what is due, and says when more will be.
     fn push(&mut self, place: usize, now: u64, due: &mut BinaryHeap<Reverse<(u64, usize)>>) {
         self.make(place, now);
+        self.queue(place, now, due);
+    }
+
+    /// Says when more is due, unless the connection takes nothing.
+    fn queue(&mut self, place: usize, now: u64, due: &mut BinaryHeap<Reverse<(u64, usize)>>) {
         let member = &mut self.members[place];
         if member.link.is_some()
             && !member.is_blocked
@@ -327,23 +333,14 @@ impl Worker {
         member.source.sweep(now);
         let lag = &mut self.lag;
         let is_probe = member.is_probe;
-        // Until the connection takes no more: whoever had a part of what is due written, and waits for another turn, would
-        // have fewer turns than those that the kernel says have room again.
-        for _ in 0..MOST_WRITES {
-            if !member.is_blocked {
-                member.source.emit(now, member.switch.output(), |late| {
-                    if !is_probe {
-                        lag.record(late);
-                    }
-                });
-            }
-            member.write_at(now, &self.epoll);
-            let is_open = member.source.offered(0).0.is_some();
-            let is_due = member.source.next_due().is_some_and(|due| due <= now);
-            if !is_open || !is_due || member.is_blocked || member.link.is_none() {
-                break;
-            }
+        if !member.is_blocked {
+            member.source.emit(now, member.switch.output(), |late| {
+                if !is_probe {
+                    lag.record(late);
+                }
+            });
         }
+        member.write_at(now, &self.epoll);
     }
 
     fn hear(&mut self, place: usize, now: u64) {

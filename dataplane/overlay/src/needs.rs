@@ -2,6 +2,9 @@
 //! namespace of its own, so that nothing is left.
 
 use crate::agent::{Places, makes_device};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use plait_dataplane_agent::home;
 use plait_dataplane_bpf::{Error, Hook, Program, Programs, Sizes, silence};
 use plait_dataplane_netlink::Netlink;
@@ -10,6 +13,8 @@ use std::io;
 
 /// The loopback device of a namespace that is new.
 const LOOPBACK: u32 = 1;
+/// The number that a veth is made with.
+const VETH: u32 = 100;
 
 /// Whether the kernel takes the programs.
 ///
@@ -45,6 +50,19 @@ pub fn place() -> io::Result<()> {
 /// Why not.
 pub fn device() -> io::Result<()> {
     makes_device(&Netlink::open()?)
+}
+
+/// Whether a relay gets into a device's driver: on a veth that it makes in the calling thread's network namespace, and leaves
+/// to go with that.
+///
+/// # Errors
+/// Why not.
+pub fn driver() -> io::Result<()> {
+    let mut pair = LinkMessage::default();
+    pair.header.index = VETH;
+    pair.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth)]));
+    Netlink::open()?.request(RouteNetlinkMessage::NewLink(pair), NLM_F_CREATE | NLM_F_EXCL)?;
+    load()?.attach(Program::Relay, VETH).map(drop).map_err(told)
 }
 
 fn load() -> io::Result<Programs> {

@@ -12,9 +12,13 @@ pub fn load(path: &Path) -> Result<Checked, Failure> {
     Ok(Network::read(path)?.check()?)
 }
 
-/// Looks whether all of a network can run in virtual time.
-pub fn portable(network: &Checked) -> Result<(), Failure> {
-    match network.unportable() {
+/// Looks whether all of a network can run in virtual time: in one cell of its experiment, or in all of them.
+pub fn portable(network: &Checked, cell: Option<usize>) -> Result<(), Failure> {
+    let found = match (network.experiment(), cell) {
+        (Some(_), Some(cell)) => network.in_cell(cell, 1)?.unportable(),
+        _ => network.unportable_in_any_cell()?,
+    };
+    match found {
         Some(faults) => Err(Error::Faulty(faults).into()),
         None => Ok(()),
     }

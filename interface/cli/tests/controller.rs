@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Person, Testbed, eventually, skip};
+use common::{Person, Running, Testbed, eventually, skip};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -209,6 +209,24 @@ fn a_ring_of_switches_is_routed_without_a_loop_and_a_learning_switch_bridges_a_l
 }
 
 #[test]
+fn more_switches_connect_than_a_program_usually_has_files() {
+    let Some(person) = Person::root() else { return skip("the test looks at the sockets of another user's") };
+    let mut command = person.command("prlimit");
+    command.arg("--nofile=40:").arg(person.program());
+    command.args(["controller", "run", "--listen", "127.0.0.1:0", "--name", "many"]);
+    let controller = Running::start(&mut command, "a controller with few files".to_owned());
+    let stats = || person.plait(&["controller", "--name", "many", "stats", "--json"]);
+    assert!(eventually(|| stats().code() == Some(0)));
+    let address = stats().json()["address"].as_str().unwrap().to_owned();
+    let words =
+        ["--json", "controller", "load", &address, "--switches", "100", "--rate", "1000", "--duration", "1s"];
+    let loaded = person.plait_after("ulimit -Sn 40", &words).json();
+    assert!(loaded["disconnects"] == 0 && loaded["unanswered"] == 0, "{loaded}");
+    controller.signal(rustix::process::Signal::INT);
+    assert_eq!(controller.wait().code(), Some(0));
+}
+
+#[test]
 fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
     let Some(person) = Person::root() else { return skip("the test looks at the sockets of another user's") };
     // The address is free for whoever asks: the controller says which it has.
@@ -254,6 +272,14 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
         let refused = ask(what);
         assert!(refused.code() != Some(0) && refused.stderr.contains(said), "{refused:?}");
     }
+    let graph = person.plait(&["--json", "control", "--name", "loaded", "graph"]).json();
+    let named = |all: &Value, name: &str| {
+        all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap_or_default()
+    };
+    let learn = named(&graph["dags"], "learn");
+    assert!(learn["runs"]["count"].as_u64() > Some(0) && learn["waits"]["mean_us"].is_number(), "{graph}");
+    assert!(named(&learn["applications"], "learn")["runs"]["mean_us"].as_f64() > Some(0.0), "{graph}");
+    assert_eq!(learn["triggers"], serde_json::json!([{ "view": "learned@1" }]), "{graph}");
     let metrics = ask(&["stats", "--metrics"]).fine();
     assert!(metrics.contains("plait_controller_requests_total{worker=\"0\"}"), "{metrics}");
     let nobody = person.plait(&["controller", "--name", "nobody", "switches"]);

@@ -51,6 +51,7 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
     timed("packet cases of paths", || cases_pass(&mut guest, "path_packets::", 10));
     timed("relays", || cases_pass(&mut guest, "relays::packets_go_by_the_kernels_tunnels --ignored", 1));
     timed("agent", || an_agent_dies_and_goes_without_a_trace(&a, &mut guest));
+    timed("a file", || an_overlay_of_a_file_is_built(&mut guest));
     timed("tunnels", || {
         each_tunnel_of_the_kernel_speaks_with_ours(&a, &mut guest, &own.display().to_string())
     });
@@ -175,6 +176,27 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
     assert!(others.contains("matchall") && !others.contains("transmit"), "{others}");
     assert!(!answers());
     a.overlay("config device ov0 --delete");
+}
+
+/// A testbed on a kernel without TCX, whose members are on each other's way.
+fn an_overlay_of_a_file_is_built(guest: &mut Guest) {
+    let [_, built, reached, left] = each(
+        guest,
+        [
+            "cat > /tmp/net.yaml <<'END'
+plait: 1
+nodes: {a: host, r: router, b: host}
+links: [a-r, r-b]
+overlays: {vnet: {members: [a, b], network: 172.16.0.0/24, control: mesh}}
+END",
+            "plait up /tmp/net.yaml --name files",
+            "until plait exec --testbed files a -- ping -c 1 -W 1 172.16.0.2 >/dev/null; do :; done
+             plait exec --testbed files a -- ping -c 3 -W 2 172.16.0.2",
+            "plait down files; plait ls --json; ip -o link",
+        ],
+    );
+    assert!(reached.contains(" 0% packet loss"), "{built}{reached}");
+    assert!(left.contains("\n[]\n") && !left.contains("vnet"), "{left}");
 }
 
 /// Says to the host where the guest is.

@@ -100,6 +100,36 @@ fn what_cannot_run_in_virtual_time_is_named_refused_and_listed() {
 }
 
 #[test]
+fn what_cannot_run_in_virtual_time_is_named_in_whatever_cell_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = "plait: 1
+nodes: {a: host, r: router, b: host}
+links: [a-r, r-b]
+duration: 100ms
+experiment: {factors: {outer: [vxlan, nvgre]}, repeats: 1}
+overlays:
+  vnet: {members: [a, b], network: 172.16.0.0/24, control: mesh, encapsulation: $outer}
+";
+    fs::write(folder.join("net.yaml"), text).unwrap();
+    let simulated = ["net.yaml", "--world", "simulated"];
+    for words in
+        [&["validate"][..], &["run", "--output", "refused"], &["run", "--output", "refused", "--cell", "2"]]
+    {
+        let refused = plait(folder, &[words, &simulated].concat());
+        assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+        for named in ["net.yaml:7", "`encapsulation` of the overlay `vnet`", "write `ovstack` or `vxlan`"] {
+            assert!(error(&refused).contains(named), "{named}: {}", error(&refused));
+        }
+        let cell = error(&refused).contains("in cell 2: outer=nvgre");
+        assert_eq!(cell, !words.contains(&"--cell"), "{}", error(&refused));
+    }
+    assert!(!folder.join("refused").exists());
+    let ran = plait(folder, &[&["run", "--output", "first", "--cell", "1"][..], &simulated].concat());
+    assert!(ran.status.success(), "{}", error(&ran));
+}
+
+#[test]
 fn paths_that_hosts_learn_from_daemons_are_named_and_those_of_the_file_run() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -7,7 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use plait_control_runtime::{Graph, ViewId};
+use plait_control_runtime::{Graph, Timing, Trigger, ViewId};
 use plait_dataplane_openflow::{Controller, NoAnswer, Statistics};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -137,12 +137,28 @@ async fn graph(State(controller): Of, Query(asked): Query<Form>) -> Response {
 
 fn drawn(graph: &Graph) -> Value {
     let text = |all: &[ViewId]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let timed = |timing: &Timing| {
+        let micros = |time: Duration| time.as_nanos() as f64 / 1000.0;
+        json!({
+            "count": timing.count(), "last_us": micros(timing.last()), "mean_us": micros(timing.mean()),
+            "p99_us": micros(timing.p99()),
+        })
+    };
     let dags = graph.dags.iter().map(|dag| {
+        let applications =
+            dag.nodes.iter().map(|(name, timing)| json!({ "name": name.to_string(), "runs": timed(timing) }));
+        let edges = dag.edges.iter().map(|(before, after)| [before.to_string(), after.to_string()]);
+        let triggers = dag.triggers.iter().map(|trigger| match trigger {
+            Trigger::View(view) => json!({ "view": view.to_string() }),
+            Trigger::Every(time) => json!({ "every_us": time.as_nanos() as f64 / 1000.0 }),
+        });
         json!({
             "name": dag.name.to_string(),
-            "applications": dag.nodes.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>(),
+            "applications": applications.collect::<Vec<_>>(),
+            "edges": edges.collect::<Vec<_>>(), "triggers": triggers.collect::<Vec<_>>(),
             "reads": text(&dag.reads), "writes": text(&dag.writes), "streams": text(&dag.streams),
-            "runs": dag.runs.count(), "running": dag.running, "failed": dag.failed,
+            "runs": timed(&dag.runs), "waits": timed(&dag.waits),
+            "running": dag.running, "failed": dag.failed,
             "preempted": dag.preempted, "dropped": dag.dropped,
         })
     });
@@ -151,7 +167,14 @@ fn drawn(graph: &Graph) -> Value {
             "first": conflict.first.to_string(), "second": conflict.second.to_string(), "views": text(&conflict.views),
         })
     });
-    json!({ "dags": dags.collect::<Vec<_>>(), "conflicts": conflicts.collect::<Vec<_>>() })
+    let drivers = graph.drivers.iter().map(|(name, writes, told)| {
+        json!({ "name": name.to_string(), "writes": text(writes), "is_told": text(told) })
+    });
+    json!({
+        "dags": dags.collect::<Vec<_>>(),
+        "conflicts": conflicts.collect::<Vec<_>>(),
+        "drivers": drivers.collect::<Vec<_>>(),
+    })
 }
 
 async fn metrics(State(controller): Of) -> Response {

@@ -26,6 +26,8 @@ pub struct Checked {
     experiment: Option<Experiment>,
     source: Source,
     document: Value,
+    /// The document with the levels of its cell in place.
+    filled: Value,
     named: Named,
     /// Where its parts were written, if not in the source.
     origin: Option<Origin>,
@@ -54,12 +56,12 @@ impl Checked {
         let tell = |faults: Vec<Diagnostic>| faulty(&source, &document, origin.as_ref(), faults);
         let experiment = Experiment::of(&document).map_err(tell)?;
         let filled = match &experiment {
-            Some(experiment) => &experiment.document(&document, &experiment.cells[0]),
-            None => &document,
+            Some(experiment) => experiment.document(&document, &experiment.cells[0]),
+            None => document.clone(),
         };
-        let network = resolve_network(&source, filled, &vocabulary(), &|name| named.read(name))
+        let network = resolve_network(&source, &filled, &vocabulary(), &|name| named.read(name))
             .map_err(|report| tell(report.diagnostics))?;
-        Ok(Self { network, experiment, source, document, named, origin })
+        Ok(Self { network, experiment, source, document, filled, named, origin })
     }
 
     /// What it means, with every default applied and every name resolved. With factors it is the network of
@@ -105,16 +107,13 @@ impl Checked {
         let named = self.named.anew();
         let network = resolve_network(&self.source, &filled, &vocabulary(), &|name| named.read(name));
         let mut network = network.map_err(|report| match self.faulty(report.diagnostics) {
-            Error::Faulty(faults) => {
-                let circumstances = format!("in cell {cell}: {}", experiment.describe(levels));
-                Error::Faulty(faults.within(&circumstances))
-            }
+            Error::Faulty(faults) => Error::Faulty(faults.within(&circumstances(experiment, cell))),
             other => other,
         })?;
         // Choice: all cells of a repeat share its seed, so that they meet the same losses (common random
         // numbers).
         network.seed = network.seed.wrapping_add(repeat.max(1) as u64 - 1);
-        Ok(Self { network, named, ..self.clone() })
+        Ok(Self { network, filled, named, ..self.clone() })
     }
 
     /// Looks at all cells of its experiment, if it has one.
@@ -208,8 +207,8 @@ impl Checked {
         Input { network: &self.network, file: self.file(), text: self.source.text.as_bytes(), named }
     }
 
-    pub(crate) fn document(&self) -> &Value {
-        &self.document
+    pub(crate) fn filled(&self) -> &Value {
+        &self.filled
     }
 
     pub(crate) fn faulty(&self, faults: Vec<Diagnostic>) -> Error {
@@ -218,6 +217,12 @@ impl Checked {
 }
 
 /// Faults that point at who wrote them: the lines of a program, or of a file.
+/// Which cell a fault is of.
+pub(crate) fn circumstances(experiment: &Experiment, cell: usize) -> String {
+    let levels = cell.checked_sub(1).and_then(|at| experiment.cells.get(at));
+    format!("in cell {cell}: {}", levels.map(|levels| experiment.describe(levels)).unwrap_or_default())
+}
+
 fn faulty(source: &Source, document: &Value, origin: Option<&Origin>, faults: Vec<Diagnostic>) -> Error {
     Error::Faulty(match origin {
         Some(origin) => origin.faults(source, document, faults),

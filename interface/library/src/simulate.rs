@@ -1,6 +1,6 @@
 //! A network in virtual time.
 
-use crate::checked::Checked;
+use crate::checked::{Checked, circumstances};
 use crate::error::Error;
 use crate::fault::Faults;
 use crate::run::Course;
@@ -12,13 +12,27 @@ use plait_testbed_runtime::routing::loaded;
 /// # In virtual time
 impl Checked {
     /// What of it cannot run in virtual time, each with its place, in the order of the file; none of a file that is
-    /// portable.
+    /// portable. With factors it is that of its cell, the first one's if none was chosen.
     pub fn unportable(&self) -> Option<Faults> {
-        let found = unportable(self.network(), self.document());
+        let found = unportable(self.network(), self.filled());
         match (found.is_empty(), self.faulty(found)) {
             (false, Error::Faulty(faults)) => Some(faults),
             _ => None,
         }
+    }
+
+    /// The same of the first cell of its experiment in which something cannot; of the whole, if it has none.
+    ///
+    /// # Errors
+    /// What is wrong with a cell.
+    pub fn unportable_in_any_cell(&self) -> Result<Option<Faults>, Error> {
+        let Some(experiment) = self.experiment() else { return Ok(self.unportable()) };
+        for cell in 1..=experiment.cells.len() {
+            if let Some(faults) = self.in_cell(cell, 1)?.unportable() {
+                return Ok(Some(faults.within(&circumstances(experiment, cell))));
+            }
+        }
+        Ok(None)
     }
 
     /// Runs a script in virtual time. What cannot run there is left out, and the results list it.

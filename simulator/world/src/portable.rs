@@ -99,7 +99,11 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                             "leave it out: members send in one encapsulation there, and learn stations",
                         );
                     }
-                    for (key, known) in [("control", &["mesh", "delay"][..]), ("carries", &["ethernet"])] {
+                    for (key, known) in [
+                        ("control", &["mesh", "delay"][..]),
+                        ("carries", &["ethernet"]),
+                        ("encapsulation", &["ovstack", "vxlan", "geneve"]),
+                    ] {
                         if let Some(said) = entry(map, key).filter(|said| !is_one_of(&said.value, known)) {
                             name(
                                 said.key_span,

@@ -101,8 +101,9 @@ fn cannot_load_programs() -> Option<(String, &'static str)> {
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut numbers = kernel.split(|c: char| !c.is_ascii_digit()).map(|word| word.parse().unwrap_or(0u32));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    if version < (6, 6) {
-        return Some((format!("Linux {kernel} has no TCX, which came with 6.6"), NEWER));
+    // Debian 12's. From 6.6 programs are on devices by TCX, before by clsact, as agents find out.
+    if version < (6, 1) {
+        return Some((format!("Linux {kernel} is older than 6.1"), NEWER));
     }
     if !Path::new("/sys/fs/bpf").is_dir() {
         return Some(("this kernel has no BPF file system".to_owned(), NEWER));

@@ -144,7 +144,7 @@ fn main() {
 }
 
 /// Four hours of packets and switches that come and go, ten thousand packets a second; or too few for a bar. Choice: memory
-/// after the first hour is what the end is held against, since until then rooms are made that are used again.
+/// after the first hour is what the last hour's is held against, since until then rooms are made that are used again.
 fn churn(is_whole: bool) {
     match churn::run(if is_whole { 144_000_000 } else { 360_000 }) {
         Ok(churn) => {
@@ -152,7 +152,7 @@ fn churn(is_whole: bool) {
             let (seconds, mebibytes) =
                 (churn.took.as_secs_f64(), |bytes: u64| bytes as f64 / f64::from(1 << 20));
             println!(
-                "# churn: {} packets and {} switches in {seconds:.1} s; {:.1} MiB after a quarter of it, {:.1} MiB at its end",
+                "# churn: {} packets and {} switches in {seconds:.1} s; {:.1} MiB in the second quarter, {:.1} MiB in the last",
                 churn.requests,
                 churn.switches,
                 mebibytes(early),

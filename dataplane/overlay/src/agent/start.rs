@@ -14,6 +14,7 @@ use super::{Agent, AgentError, devices, now};
 use crate::Identifier;
 use crate::compile::{Compiler, Neighbour, Room};
 use crate::protocol::{Config, Request};
+use plait_dataplane_agent::open_many_files;
 use plait_dataplane_bpf::{Sizes, Table, names};
 use plait_dataplane_reference::tables::{FibEntry, FibKey, Tenant};
 use plait_model_overlay::{Application, Event, NodeId, Overlay};
@@ -84,7 +85,8 @@ impl Agent {
             neighbours: sizes.neighbours(),
             neighbour_slots: sizes.neighbour_slots(),
         };
-        raise_open_files();
+        // Each device has a few, each neighbour's control plane none.
+        open_many_files();
         let mut agent = Self {
             config: Config::default(),
             overlay: Overlay::default(),
@@ -239,13 +241,6 @@ impl Agent {
         }
         Ok(())
     }
-}
-
-/// Allows as many open files as there may be: each device has a few, each neighbour's control plane none.
-fn raise_open_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Leaves the host as it was found: programs off, devices away, names gone. What an agent was told is forgotten.

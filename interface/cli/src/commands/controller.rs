@@ -8,6 +8,7 @@ use crate::output::{Failure, Output, table};
 use plait_control_forwarding::{LearningSwitch, Routing, Set, learning_switch, routing};
 use plait_control_openflow::Batching;
 use plait_control_runtime::Runtime;
+use plait_dataplane_agent::open_many_files;
 use plait_dataplane_openflow::{Config, Controller, Idleness, Security};
 use plait_interface_daemon::{NotAsked, ask, router, serve, socket};
 use plait_testbed_runtime::kernel::process::block_signals;
@@ -68,6 +69,8 @@ pub fn control(arguments: ControlArguments, output: &Output) -> Result<ExitCode,
 }
 
 fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Result<ExitCode, Failure> {
+    // Each switch is one.
+    open_many_files();
     // Before any thread is started: all of them leave signals to this one.
     let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let config = config(arguments)?;

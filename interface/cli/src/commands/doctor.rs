@@ -77,6 +77,13 @@ fn overlays() -> Vec<Finding> {
         "no overlays: load the module `vxlan` of Linux 5.18 or newer, which filters by VNI",
     ));
     found.push(finding(
+        "XDP",
+        attempt_in_private(needs::driver),
+        false,
+        "overlays can relay in the drivers of devices that let them (`plait overlay agent --xdp`)",
+        "no `--xdp`: the kernel relays; it needs root, and drivers that run XDP programs, which that of veths does on Linux 5.9",
+    ));
+    found.push(finding(
         "tracepoints",
         attempt_in_private(plait_dataplane_profile::needs),
         false,

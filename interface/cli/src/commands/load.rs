@@ -3,6 +3,7 @@
 use crate::arguments::{LoadArguments, Shape, VersionArgument};
 use crate::output::{Failure, Output, table};
 use plait_control_openflow::Version;
+use plait_dataplane_agent::open_many_files;
 use plait_dataplane_load::latency::Percentiles;
 use plait_dataplane_load::{Load, Measured, Offer, Report, rates, run};
 use plait_model_quantity::TimeSpan;
@@ -16,6 +17,8 @@ use std::time::{Duration, SystemTime};
 pub fn load(arguments: &LoadArguments, output: &Output) -> Result<ExitCode, Failure> {
     let measured = if arguments.merge.is_empty() {
         let load = asked(arguments)?;
+        // Each switch is one.
+        open_many_files();
         output.note(&format!("loading {} for {}", arguments.controller, arguments.duration));
         run(&load).map_err(|why| Failure::new(why.to_string()))?
     } else {

@@ -22,7 +22,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     let mut loaded = load(&arguments.file)?;
     let simulated = arguments.world == WorldArgument::Simulated;
     if simulated && !arguments.leave_out {
-        portable(&loaded).map_err(|failure| Failure {
+        portable(&loaded, arguments.cell).map_err(|failure| Failure {
             message: format!(
                 "{}\n\nto run the rest in virtual time, add `--leave-out`: the report lists what was left out",
                 failure.message

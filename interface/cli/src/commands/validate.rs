@@ -15,7 +15,7 @@ pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCod
             loaded.desired(&Wishes::default(), None)?;
             loaded.every_cell()?;
             if arguments.world == WorldArgument::Simulated {
-                portable(&loaded)?;
+                portable(&loaded, None)?;
             }
             Ok(loaded)
         });
