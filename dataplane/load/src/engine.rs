@@ -292,8 +292,7 @@ impl Worker {
                 let place = self.events[event].data.u64() as usize;
                 let was_blocked = self.members[place].is_blocked;
                 self.hear(place, time());
-                let is_open = self.members[place].source.offered(0).0.is_some();
-                match (is_open, was_blocked) {
+                match (self.members[place].source.is_open(), was_blocked) {
                     // What is due is in the heap already.
                     (true, false) => {}
                     // A turn like everybody's: with one at once, switches whose connections are full would have two.

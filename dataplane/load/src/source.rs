@@ -271,6 +271,11 @@ impl Source {
         self.waiting.count()
     }
 
+    /// Whether requests are due at times of their own, whether answered or not.
+    pub fn is_open(&self) -> bool {
+        matches!(self.offer, Offer::Open(_))
+    }
+
     /// What it offers a second, if that is known; and how many requests were due before a time.
     pub fn offered(&self, before: u64) -> (Option<f64>, u64) {
         match self.offer {

@@ -1,5 +1,9 @@
 //! A load against a controller of another make: Open vSwitch's learning switch, in a namespace of its own.
 
+#[path = "support/listens.rs"]
+mod listens;
+
+use listens::listens;
 use plait_control_openflow::Version;
 use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_load::{Load, Offer, run};
@@ -51,20 +55,6 @@ fn with_controller(test: &str, act: impl FnOnce(std::net::SocketAddr) + Send) {
         act(address);
     };
     namespace.run(inside).unwrap();
-}
-
-/// Whether somebody listens at a port. Nobody is knocked at for it: ovs-testcontroller takes a connection that ends at once
-/// for a fault of its listener, and closes that.
-fn listens(port: u16) -> bool {
-    let port = format!(":{port:04X}");
-    let is_listener = |line: &str| {
-        let fields: Vec<_> = line.split_whitespace().collect();
-        matches!(fields[..], [_, local, _, "0A", ..] if local.ends_with(&port))
-    };
-    ["tcp", "tcp6"].iter().any(|kind| {
-        let path = format!("/proc/thread-self/net/{kind}");
-        std::fs::read_to_string(path).unwrap_or_default().lines().any(is_listener)
-    })
 }
 
 #[test]

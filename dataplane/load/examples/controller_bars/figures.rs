@@ -2,7 +2,8 @@
 
 use super::running::Running;
 use super::{Asked, priority};
-use plait_dataplane_load::{Load, LoadError, Offer, Report, rates, run};
+use plait_dataplane_load::{Load, Offer, Report, rates, run};
+use std::error::Error;
 use std::time::Duration;
 
 /// What bars are made of.
@@ -22,7 +23,7 @@ pub fn figures(name: &str, command: &str, asked: &Asked) -> Option<Figures> {
     measure(name, command, asked).map_err(|why| println!("# {name}: {why}")).ok()
 }
 
-fn measure(name: &str, command: &str, asked: &Asked) -> Result<Figures, LoadError> {
+fn measure(name: &str, command: &str, asked: &Asked) -> Result<Figures, Box<dyn Error>> {
     let base = |offers: Vec<Offer>| Load {
         versions: vec![asked.version],
         duration: Duration::from_secs(asked.seconds),
@@ -61,7 +62,7 @@ fn measure(name: &str, command: &str, asked: &Asked) -> Result<Figures, LoadErro
 }
 
 /// One load on a controller that is new: what the last one has left is no load of this one.
-fn one(what: &str, command: &str, load: Load) -> Result<Report, LoadError> {
+fn one(what: &str, command: &str, load: Load) -> Result<Report, Box<dyn Error>> {
     let controller = Running::start(command)?;
     let began = controller.processor();
     let measured = run(&Load { controller: controller.address, ..load })?;

@@ -136,7 +136,7 @@ fn main() {
         at_least("controller-latency-mode-of-ovs-testcontroller", one, "x", 1.0);
     }
     if asked.cbench.is_some() && asked.libfluid.is_some() {
-        let whole = &over_libfluid[..if over_libfluid.len() == asked.rounds { asked.rounds } else { 0 }];
+        let whole: &[f64] = if over_libfluid.len() == asked.rounds { &over_libfluid } else { &[] };
         at_least("controller-of-libfluid-under-cbench", median(whole, |ratio| *ratio), "x", 1.3);
     }
     at_most("controller-deviation", median(plait, |round| round.deviation) * 100.0, "%", 1.0);

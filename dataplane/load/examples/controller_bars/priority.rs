@@ -11,7 +11,9 @@ pub fn first<T>(command: &str, what: impl FnOnce(&str) -> T) -> T {
         return what(command);
     }
     let given = what(&format!("chrt --fifo 1 {command}"));
-    chrt(&["--other", "--pid", "0", &own]);
+    if !chrt(&["--other", "--pid", "0", &own]) {
+        println!("# chrt is refused: what follows is loaded at real-time priority too");
+    }
     given
 }
 

@@ -1,5 +1,9 @@
 //! A controller's process.
 
+#[path = "../../tests/support/listens.rs"]
+mod listens;
+
+use listens::listens;
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -60,18 +64,4 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Whether somebody listens at a port. Nobody is knocked at for it: ovs-testcontroller takes a connection that ends at once
-/// for a fault of its listener, and closes that.
-fn listens(port: u16) -> bool {
-    let port = format!(":{port:04X}");
-    let is_listener = |line: &str| {
-        let fields: Vec<_> = line.split_whitespace().collect();
-        matches!(fields[..], [_, local, _, "0A", ..] if local.ends_with(&port))
-    };
-    ["tcp", "tcp6"].iter().any(|kind| {
-        let path = format!("/proc/thread-self/net/{kind}");
-        std::fs::read_to_string(path).unwrap_or_default().lines().any(is_listener)
-    })
 }
