@@ -757,7 +757,7 @@ fn packets_shorter_than_a_header_travel_over_ipv6() {
 
 #[test]
 fn doctor_names_what_overlays_need() {
-    const LINES: [&str; 4] = ["eBPF", "TCX", "BPF file system", "VXLAN devices"];
+    const LINES: [&str; 5] = ["eBPF", "TCX", "BPF file system", "VXLAN devices", "XDP"];
     let Some(person) = Person::root() else { return };
     let host = Host::new(&person, 1);
     let program = person.program().to_str().unwrap();
@@ -768,10 +768,10 @@ fn doctor_names_what_overlays_need() {
         })
     };
     let ended = host.exec(&[program, "doctor"]);
-    assert_eq!(signs(&ended.stdout), ["yes"; 4], "{}", ended.stdout);
+    assert_eq!(signs(&ended.stdout), ["yes"; 5], "{}", ended.stdout);
     assert_eq!(ended.stderr, "");
     let said = host.sh(&format!("umount /sys/fs/bpf; {program} doctor; ip -o link"));
-    assert_eq!(signs(&said), ["yes", "yes", "no", "yes"], "{said}");
+    assert_eq!(signs(&said), ["yes", "yes", "no", "yes", "yes"], "{said}");
     assert!(said.contains("mount -t bpf") && !said.contains("plait-trial"), "{said}");
     if let Some(user) = Person::user() {
         let ended = user.plait(&["doctor"]);

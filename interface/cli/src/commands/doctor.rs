@@ -81,7 +81,7 @@ fn overlays() -> Vec<Finding> {
         attempt_in_private(needs::driver),
         false,
         "overlays can relay in the drivers of devices that let them (`plait overlay agent --xdp`)",
-        "no `--xdp`: the kernel relays; it needs root, and drivers that run XDP programs, which that of veths does on Linux 5.9",
+        "no `--xdp`, and the kernel relays: be root, on Linux 5.9 or newer, whose veths run XDP programs",
     ));
     found.push(finding(
         "tracepoints",
