@@ -24,16 +24,20 @@ pub enum NotRun {
     },
 }
 
-impl Runtime {
-    /// What a DAG, there or not yet, would write if it began with this state, on the calling thread. Nothing changes.
-    /// `batch` is what a stream that sets it off would bring. It takes as long as the applications do.
-    pub fn dry_run(
-        &self,
-        dag: &Dag,
-        state: &Snapshot,
-        batch: Option<Content>,
-    ) -> Result<BTreeMap<ViewId, Content>, NotRun> {
-        let plan = Plan::new(dag.clone(), self.loaded(), self.known_views())?;
+/// A DAG with the state that it is to be run over, apart from the runtime that it is of.
+pub struct DryRun {
+    plan: Plan,
+    state: Snapshot,
+}
+
+impl DryRun {
+    /// What the DAG would write, on the calling thread. `batch` is what a stream that sets it off would bring. It takes as
+    /// long as the applications do.
+    ///
+    /// # Errors
+    /// An application failed.
+    pub fn run(&self, batch: Option<Content>) -> Result<BTreeMap<ViewId, Content>, NotRun> {
+        let Self { plan, state } = self;
         let mut seen: BTreeMap<ViewId, Content> = plan.stream.clone().zip(batch).into_iter().collect();
         let mut results = BTreeMap::new();
         let mut open: Vec<usize> = plan.nodes.iter().map(|node| node.before.len()).collect();
@@ -47,7 +51,7 @@ impl Runtime {
             let task = Task {
                 run: 0,
                 node: place,
-                dag: dag.name.clone(),
+                dag: plan.dag.name.clone(),
                 name: name.clone(),
                 application: node.loaded.application.clone(),
                 inputs: Inputs::new(inputs, Arc::default()),
@@ -65,6 +69,37 @@ impl Runtime {
             }
         }
         Ok(results)
+    }
+
+    /// The stream that sets it off, if one does.
+    pub fn stream(&self) -> Option<&ViewId> {
+        self.plan.stream.as_ref()
+    }
+}
+
+impl Runtime {
+    /// A DAG, there or not yet, as it would begin with this state. Nothing is run yet, so that whoever has the runtime
+    /// behind a lock lets it go first.
+    ///
+    /// # Errors
+    /// The DAG cannot be.
+    pub fn dry(&self, dag: &Dag, state: &Snapshot) -> Result<DryRun, NotRun> {
+        let plan = Plan::new(dag.clone(), self.loaded(), self.known_views())?;
+        Ok(DryRun { plan, state: state.clone() })
+    }
+
+    /// What a DAG, there or not yet, would write if it began with this state, on the calling thread. Nothing changes.
+    /// `batch` is what a stream that sets it off would bring. It takes as long as the applications do.
+    ///
+    /// # Errors
+    /// [`NotRun`].
+    pub fn dry_run(
+        &self,
+        dag: &Dag,
+        state: &Snapshot,
+        batch: Option<Content>,
+    ) -> Result<BTreeMap<ViewId, Content>, NotRun> {
+        self.dry(dag, state)?.run(batch)
     }
 
     /// A DAG as it was added.

@@ -17,7 +17,7 @@
 //! 4. [`Dag`], [`Set`]: applications composed, what sets them off, and how they are run.
 //! 5. [`Environment`], [`Snapshot`]: where the state is, and how it was when a run began.
 //! 6. [`Admission`]: who may run beside whom; nobody starves.
-//! 7. [`Runtime`], [`Task`], [`Executor`], [`Driver`]: all of it together.
+//! 7. [`Runtime`], [`Task`], [`Executor`], [`Driver`]: all of it together; [`Change`]: several changes of it as one.
 //! 8. [`Entry`], [`replay`], [`Runtime::dry_run`]: what was, again; what would be.
 //! 9. [`Graph`]: all of it drawn.
 //!
@@ -59,7 +59,7 @@ pub use admission::{Admission, Claim};
 pub use application::{Application, Failure, Inputs, Outputs};
 pub use dag::{Dag, Policy, Trigger};
 pub use driver::{Driver, changed};
-pub use dry::NotRun;
+pub use dry::{DryRun, NotRun};
 pub use environment::{Environment, Memory, Snapshot};
 pub use graph::{Conflict, Drawn, Graph};
 pub use manifest::{Declared, Does, Manifest, ManifestFault, Signature};
@@ -68,7 +68,7 @@ pub use native::{Given, Input, Output, Perhaps, Shared, Taken, native};
 pub use plan::DagFault;
 pub use record::{Entry, Event};
 pub use replay::{Divergence, replay};
-pub use runtime::{Action, Config, Isolation, NotTaken, Push, Refused, Report, Runtime, ViewUse};
+pub use runtime::{Action, Change, Config, Isolation, NotTaken, Push, Refused, Report, Runtime, ViewUse};
 pub use schema::{Mismatch, Type};
 pub use set::Set;
 pub use task::{Executor, Finished, InPlace, RunId, Task};

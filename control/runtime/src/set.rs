@@ -1,6 +1,6 @@
 //! Applications that belong together, and the DAGs that run them.
 
-use crate::{Application, Dag, Manifest, Refused, Runtime};
+use crate::{Application, Change, Dag, Manifest, Refused, Runtime};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,14 +38,8 @@ impl Set {
     /// Adds all of it, with the permission to write what the manifests say.
     ///
     /// # Errors
-    /// What the runtime refuses, and why. What came before that stays added.
+    /// What the runtime refuses, and why. Nothing is added then.
     pub fn add_to(self, runtime: &mut Runtime, now: Duration) -> Result<(), Refused> {
-        for (manifest, application) in self.applications {
-            for output in &manifest.outputs {
-                runtime.grant(&manifest.name, &output.view.name);
-            }
-            runtime.add_application(manifest, application)?;
-        }
-        self.dags.into_iter().try_for_each(|dag| runtime.add_dag(now, dag))
+        runtime.apply(now, Change::adding(self))
     }
 }

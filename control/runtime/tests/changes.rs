@@ -53,6 +53,38 @@ fn a_dag_that_is_removed_ends_its_run_and_begins_no_other() {
     assert!(runtime.views().iter().all(|used| used.view != Count::id()));
 }
 
+#[test]
+fn a_change_is_made_as_a_whole_or_not_at_all() {
+    let doubling = || Manifest::new("double").reads("links@1").writes("nodes@1");
+    let listed = native(|(links,): (Arc<Links>,)| {
+        Ok((Nodes { linked: links.up.iter().map(|(from, _)| from * 2).collect() },))
+    });
+    let change = |allowed: bool| Change {
+        remove_dags: vec![name("counting")],
+        remove_applications: vec![name("count")],
+        grants: if allowed { vec![(name("double"), name("nodes"))] } else { vec![] },
+        applications: vec![(doubling(), listed.clone())],
+        dags: vec![Dag::chain("doubling", &["double"]).on("links@1")],
+    };
+    let mut runtime = running();
+    let before = runtime.graph().to_string();
+    let refused = runtime.apply(ms(1), change(false)).unwrap_err();
+    assert_eq!(refused, Refused::NotGranted { who: name("double"), view: view("nodes@1") });
+    assert_eq!(runtime.graph().to_string(), before, "nothing was removed either");
+    runtime.handle_views(ms(1), &name("ports"), links_up(&[(1, 2)])).unwrap();
+    settle(&mut runtime);
+    assert_eq!(read::<Count>(&runtime).unwrap().links, 1);
+
+    runtime.apply(ms(2), change(true)).unwrap();
+    runtime.handle_views(ms(2), &name("ports"), links_up(&[(3, 4)])).unwrap();
+    settle(&mut runtime);
+    assert_eq!(read::<Nodes>(&runtime).unwrap().linked, [6]);
+    assert!(read::<Count>(&runtime).is_none(), "its view went with it");
+    // What it was permitted went with it, too.
+    let again = runtime.add_application(manifest(), count()).unwrap_err();
+    assert_eq!(again, Refused::NotGranted { who: name("count"), view: view("count@1") });
+}
+
 /// The links with more known of them: another schema, so another version.
 #[derive(Debug, Clone, PartialEq)]
 struct LinksWithCost {

@@ -1,9 +1,11 @@
 //! The runtime itself: what there is, what happens, what to do next.
 
+mod change;
 mod events;
 mod registry;
 mod run;
 
+pub use change::Change;
 pub use events::NotTaken;
 pub use registry::{Refused, ViewUse};
 

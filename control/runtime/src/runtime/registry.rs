@@ -290,7 +290,7 @@ impl Runtime {
         }
     }
 
-    fn schedule(&mut self, plan: Plan) {
+    pub(super) fn schedule(&mut self, plan: Plan) {
         let name = plan.dag.name.clone();
         let claim = Arc::new(self.claim(&plan));
         let due = plan.every.iter().map(|interval| self.now.saturating_add(*interval)).collect();
