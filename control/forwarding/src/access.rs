@@ -219,19 +219,19 @@ fn on_change(
     let new = list.rules.iter().filter(|rule| !before.contains(rule));
     let said: Vec<&Rule> = if gone.is_empty() { new.collect() } else { list.rules.iter().collect() };
     let mut commands = Commands::default();
-    for (switch, info) in switches.known.iter().filter(|(_, info)| info.connected) {
+    for (switch, info) in switches.in_order().into_iter().filter(|(_, info)| info.connected) {
         let Some(version) = Version::of(info.version) else { continue };
         for rule in &gone {
-            commands.push(*switch, Command::Flow(Flow::delete(rule.flow(version).fields)));
+            commands.push(switch, Command::Flow(Flow::delete(rule.flow(version).fields)));
         }
         if !gone.is_empty() {
-            commands.push(*switch, Command::Barrier);
+            commands.push(switch, Command::Barrier);
             // What was deleted may have been more than rules and flows that forward.
             let deleted = |flow: &Flow| gone.iter().any(|rule| includes(&rule.fields, &flow.fields));
             let again = crate::welcome::flows(version).filter(deleted);
-            commands.extend(again.map(|flow| (*switch, Command::Flow(flow))));
+            commands.extend(again.map(|flow| (switch, Command::Flow(flow))));
         }
-        commands.extend(said.iter().map(|rule| (*switch, Command::Flow(rule.flow(version)))));
+        commands.extend(said.iter().map(|rule| (switch, Command::Flow(rule.flow(version)))));
     }
     let installed = Installed { rules: list.rules.clone() };
     Ok((installed, some(commands)))

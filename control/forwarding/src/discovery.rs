@@ -119,12 +119,12 @@ fn probe_all(
     let mut probing = before.as_deref().cloned().unwrap_or_default();
     probing.round += 1;
     let mut commands = Commands::default();
-    for (switch, info) in switches.known.iter() {
+    for (switch, info) in switches.in_order() {
         for (port, source) in ports(info) {
-            if !probing.since.contains_key(&(*switch, port)) {
-                probing.since.insert_mut((*switch, port), probing.round);
+            if !probing.since.contains_key(&(switch, port)) {
+                probing.since.insert_mut((switch, port), probing.round);
             }
-            let one = Probe { switch: *switch, port, round: probing.round };
+            let one = Probe { switch, port, round: probing.round };
             probe(&config.key, one, source, &mut commands);
         }
     }

@@ -170,12 +170,12 @@ fn fold(
         let seen = Seen { mac: Mac(*mac), at: (*switch, *port), address };
         let Some(before) = hosts.see(seen, round, bounds) else { continue };
         let to = Fields { eth_dst: Some(*mac), ..Fields::ANY };
-        for (number, info) in switches.known.iter().filter(|(_, info)| info.connected) {
+        for (number, info) in switches.in_order().into_iter().filter(|(_, info)| info.connected) {
             let Some(version) = Version::of(info.version) else { continue };
-            let here = (*number == before.0).then_some(before.1);
-            let ports = routes.hops(*number, before.0).map(|hop| hop.out).chain(here);
+            let here = (number == before.0).then_some(before.1);
+            let ports = routes.hops(number, before.0).map(|hop| hop.out).chain(here);
             let deletes = ports.filter_map(|port| delete_leaving(version, to, port));
-            commands.extend(deletes.map(|command| (*number, command)));
+            commands.extend(deletes.map(|command| (number, command)));
         }
     }
     Ok((hosts, some(commands)))

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! 1. [`Connection`] – one switch: versions, liveness, roles, barriers, and what may be held of it,
-//! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load,
+//! 2. [`Batch`] – how many requests at once: the threshold that adapts to rate and load; [`LatencyBound`] – what bounds
+//!    latency from end to end,
 //! 3. [`Rounds`] – whose turn it is: four designs, of which [`max_min()`] says how fair they are,
 //! 4. [`PacketIns`], [`Probes`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
@@ -25,6 +26,7 @@
 
 mod action;
 pub mod batch;
+pub mod bound;
 mod command;
 pub mod connection;
 pub mod distribute;
@@ -39,6 +41,7 @@ mod version;
 
 pub use action::{Action, Actions};
 pub use batch::{Batch, Batching};
+pub use bound::LatencyBound;
 pub use command::{
     Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
 };

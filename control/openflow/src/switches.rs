@@ -13,6 +13,17 @@ pub struct Switches {
 }
 wit!(struct Switches { known });
 
+impl Switches {
+    /// All of them in the order of their datapaths, so that what is done for each is done in the same order when a recording
+    /// is replayed. Cost: a sort.
+    pub fn in_order(&self) -> Vec<(u64, &SwitchInfo)> {
+        let mut all: Vec<(u64, &SwitchInfo)> =
+            self.known.iter().map(|(datapath, info)| (*datapath, &**info)).collect();
+        all.sort_by_key(|(datapath, _)| *datapath);
+        all
+    }
+}
+
 impl View for Switches {
     const NAME: &'static str = "switches";
 }

@@ -102,8 +102,13 @@ impl Runtime {
         self.dry(dag, state)?.run(batch)
     }
 
+    /// DAGs as they were added, in the order of their names.
+    pub fn dags(&self) -> impl Iterator<Item = &Dag> {
+        self.scheduled().map(|scheduled| &scheduled.plan.dag)
+    }
+
     /// A DAG as it was added.
     pub fn dag(&self, name: &Name) -> Option<&Dag> {
-        self.scheduled().map(|scheduled| &scheduled.plan.dag).find(|dag| dag.name == *name)
+        self.dags().find(|dag| dag.name == *name)
     }
 }

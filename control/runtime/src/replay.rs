@@ -2,7 +2,8 @@
 
 use crate::record::{Entry, Event};
 use crate::{
-    Action, Application, Content, Manifest, Memory, NotTaken, Refused, RunId, Runtime, Snapshot, Task,
+    Action, Application, Content, Manifest, Memory, NotTaken, Refused, RunId, Runtime, Snapshot, Task, Value,
+    ViewId,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub enum Divergence {
         not_taken: NotTaken,
     },
     /// What came of it is something else.
-    #[error("entry {place}: recorded was {recorded:?}, and now it is {now:?}")]
+    #[error("entry {place}: {}", told(recorded.as_deref(), now.as_deref()))]
     Other {
         /// Which entry.
         place: usize,
@@ -50,7 +51,8 @@ pub enum Divergence {
 }
 
 /// Runs a recording again: the same events at the same times, tasks finished in the recorded order, on the calling
-/// thread. Fails at the first commit or failure that is not the recorded one; else gives the state at the end.
+/// thread. Fails at the first commit or failure that is not the recorded one; else gives the state at the end. What came of the
+/// very last event may be missing.
 ///
 /// `application` finds the code for a recorded manifest. Choice: a recording holds no code; whoever replays gives it,
 /// the same to reproduce a fault, or another to see whether it is gone.
@@ -123,14 +125,86 @@ fn consequences(runtime: &mut Runtime, recording: &[Entry], place: usize) -> Res
     let mut recorded =
         recording[place + 1..].iter().map(|entry| &entry.event).take_while(|event| event.follows());
     let mut now = std::iter::from_fn(|| runtime.poll_entry()).map(|entry| entry.event).filter(Event::follows);
+    let mut seen = 0;
     loop {
         match (recorded.next(), now.next()) {
             (None, None) => return Ok(()),
-            (recorded, now) if recorded == now.as_ref() => {}
+            // Whoever recorded was killed between the last event and what came of it.
+            (None, Some(_)) if place + 1 + seen == recording.len() => return Ok(()),
+            (recorded, now) if recorded == now.as_ref() => seen += 1,
             (recorded, now) => {
                 let recorded = recorded.cloned().map(Box::new);
                 return Err(Divergence::Other { place, recorded, now: now.map(Box::new) });
             }
         }
+    }
+}
+
+/// What differs, in a line however much was written.
+fn told(recorded: Option<&Event>, now: Option<&Event>) -> String {
+    let both = match (recorded, now) {
+        (
+            Some(Event::Committed { run, dag, changes }),
+            Some(Event::Committed { run: other, dag: same, changes: others }),
+        ) if (run, dag) == (other, same) => Some((run, dag, changes, others)),
+        _ => None,
+    };
+    let Some((run, dag, changes, others)) = both else {
+        return format!("recorded was {}, and now it is {}", named(recorded), named(now));
+    };
+    let whole = |changes: &[(ViewId, Value)]| {
+        let all = changes.iter().map(|(view, value)| {
+            Value::Tuple([Value::String(view.to_string().into()), value.clone()].into())
+        });
+        Value::List(all.collect())
+    };
+    let (changes, others) = (whole(changes), whole(others));
+    let (one, other, place) = difference(&changes, &others);
+    format!("run {run} of {dag} wrote {} as recorded, and {} now, at {place}", short(one), short(other))
+}
+
+fn named(event: Option<&Event>) -> String {
+    match event {
+        None => "nothing".to_owned(),
+        Some(Event::Committed { run, dag, changes }) => {
+            let views: Vec<String> = changes.iter().map(|(view, _)| view.to_string()).collect();
+            format!("run {run} of {dag} with {}", views.join(" and "))
+        }
+        Some(Event::Failed { run, dag, application, why }) => {
+            format!("that {application} of run {run} of {dag} failed: {why}")
+        }
+        Some(other) => short(other),
+    }
+}
+
+/// The innermost parts that differ, and where they are.
+fn difference<'a>(one: &'a Value, other: &'a Value) -> (&'a Value, &'a Value, String) {
+    let (mut one, mut other, mut place) = (one, other, String::new());
+    loop {
+        let inside = match (one, other) {
+            (Value::List(own), Value::List(others))
+            | (Value::Record(own), Value::Record(others))
+            | (Value::Tuple(own), Value::Tuple(others))
+                if own.len() == others.len() =>
+            {
+                own.iter().zip(others.iter()).enumerate().find(|(_, (own, other))| own != other)
+            }
+            (Value::Variant(own, Some(one)), Value::Variant(case, Some(other))) if own == case => {
+                Some((*own as usize, (&**one, &**other)))
+            }
+            (Value::Option(Some(one)), Value::Option(Some(other))) => Some((0, (&**one, &**other))),
+            _ => None,
+        };
+        let Some((step, (inner, its))) = inside else { return (one, other, place) };
+        (one, other) = (inner, its);
+        place += &format!("[{step}]");
+    }
+}
+
+fn short(what: &impl std::fmt::Debug) -> String {
+    let text = format!("{what:?}");
+    match text.char_indices().nth(120) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }

@@ -36,8 +36,8 @@ pub enum Value {
     Char(char),
     /// `string`
     String(Arc<str>),
-    /// `list<…>`
-    List(Arc<[Value]>),
+    /// `list<…>`; bytes are written as hexadecimal digits
+    List(#[serde(with = "list")] Arc<[Value]>),
     /// `record`: its fields' values in their order
     Record(Arc<[Value]>),
     /// `tuple<…>`
@@ -80,5 +80,56 @@ impl Value {
             Value::Result(_) => "a result",
             Value::Flags(_) => "flags",
         }
+    }
+}
+
+/// A list as it is written: of bytes, which packets are, two digits each in place of a map each.
+mod list {
+    use super::Value;
+    use serde::de::{Error, SeqAccess, Visitor};
+    use serde::{Deserializer, Serialize, Serializer};
+    use std::fmt::{self, Write};
+    use std::sync::Arc;
+
+    pub fn serialize<S: Serializer>(items: &Arc<[Value]>, serializer: S) -> Result<S::Ok, S::Error> {
+        let byte = |item: &Value| if let Value::U8(byte) = item { Some(*byte) } else { None };
+        match items.iter().map(byte).collect::<Option<Vec<u8>>>() {
+            Some(bytes) if !bytes.is_empty() => {
+                let mut digits = String::with_capacity(2 * bytes.len());
+                for byte in bytes {
+                    // Writing to a string never fails.
+                    let _ = write!(digits, "{byte:02x}");
+                }
+                serializer.serialize_str(&digits)
+            }
+            _ => items.serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Value]>, D::Error> {
+        struct Items;
+        impl<'de> Visitor<'de> for Items {
+            type Value = Arc<[Value]>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of values, or bytes as pairs of hexadecimal digits")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Arc<[Value]>, E> {
+                let digit = |digit: &u8| char::from(*digit).to_digit(16).map(|value| value as u8);
+                let pair = |pair: &[u8]| match pair {
+                    [high, low] => Some(Value::U8(digit(high)? << 4 | digit(low)?)),
+                    _ => None,
+                };
+                let bytes: Option<Arc<[Value]>> = text.as_bytes().chunks(2).map(pair).collect();
+                bytes.ok_or_else(|| E::custom("bytes are pairs of hexadecimal digits"))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Arc<[Value]>, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = all.next_element()? {
+                    items.push(item);
+                }
+                Ok(items.into())
+            }
+        }
+        deserializer.deserialize_any(Items)
     }
 }

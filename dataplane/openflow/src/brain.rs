@@ -1,5 +1,6 @@
 //! The control runtime behind its lock: batches and news go in, tasks are run by whoever brought them, commands come out.
 
+use crate::Recorder;
 use plait_control_openflow::{Commands, News, Switchboard};
 use plait_control_runtime::{
     Action, Content, Driver, Finished, Name, NotTaken, Report, Runtime, Task, ViewId,
@@ -18,6 +19,7 @@ pub struct Brain {
     driver: Name,
     /// When the runtime has something to do, in nanoseconds; the greatest number is never.
     due: AtomicU64,
+    recorder: Option<Recorder>,
 }
 
 pub struct Inner {
@@ -38,7 +40,10 @@ impl Brain {
     ///
     /// # Errors
     /// Another driver of its name, or one that writes its views, is there.
-    pub fn new(mut runtime: Runtime) -> Result<Self, plait_control_runtime::Refused> {
+    pub fn new(
+        mut runtime: Runtime,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, plait_control_runtime::Refused> {
         let switchboard = Switchboard::default();
         let driver = switchboard.name();
         let signature = switchboard.signature();
@@ -46,7 +51,8 @@ impl Brain {
             runtime.grant(&driver, &port.view.name);
         }
         runtime.add_driver(&driver, signature)?;
-        Ok(Self { inner: Mutex::new(Inner { runtime, switchboard }), driver, due: AtomicU64::new(0) })
+        let inner = Mutex::new(Inner { runtime, switchboard });
+        Ok(Self { inner, driver, due: AtomicU64::new(0), recorder })
     }
 
     /// The runtime, for those who look.
@@ -142,6 +148,11 @@ impl Brain {
                 Action::Report(_) => {}
             }
         }
+        while let Some(entry) = inner.runtime.poll_entry() {
+            if let Some(recorder) = &self.recorder {
+                recorder.take(entry);
+            }
+        }
         let due = inner
             .runtime
             .poll_timeout()
@@ -176,7 +187,7 @@ mod tests {
     #[test]
     fn what_several_batches_come_to_is_told_at_once_unless_it_is_much() {
         for (count, told_at_once) in [(1, vec![3]), (MANY / 2, vec![2, 1]), (MANY, vec![1, 1, 1])] {
-            let (brain, mut outcome) = (Brain::new(runtime(count)).unwrap(), Outcome::default());
+            let (brain, mut outcome) = (Brain::new(runtime(count), None).unwrap(), Outcome::default());
             for _ in 0..3 {
                 let batch = Content::new(PacketIns::default());
                 brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();

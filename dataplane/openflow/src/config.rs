@@ -1,6 +1,6 @@
 //! What a controller is told at its start, and the presets of the thesis's rivals.
 
-use crate::Security;
+use crate::{Recorder, Security};
 use plait_control_openflow::{Batching, Design, connection};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,6 +22,9 @@ pub struct Config {
     /// How many requests at once. Choice: as many as take a millisecond, where the thesis has three; memory that a batch goes
     /// through is then still in the processor's cache when its answers are written, and nobody waits as long.
     pub batching: Batching,
+    /// From when a request can have come until its answer is written, for switches that ask for no more than their share.
+    /// Choice: none by default, since many loud switches make reads small then, which costs throughput.
+    pub latency_bound: Option<Duration>,
     /// Requests that a batch never exceeds by more than one read. Choice: 2048, whose frames and answers have half a
     /// megabyte, for the same reason.
     pub most_batch: usize,
@@ -48,6 +51,8 @@ pub struct Config {
     pub connection: connection::Config,
     /// TLS, with which a switch must show a certificate; without it anybody who can connect is a switch.
     pub security: Option<Security>,
+    /// Who is told all that happens, if the runtime records.
+    pub recorder: Option<Recorder>,
 }
 
 /// Which worker has a switch in the static partition.
@@ -81,6 +86,7 @@ impl Default for Config {
             weights: BTreeMap::new(),
             partition: Partition::Even,
             batching: Batching::Adaptive(Duration::from_millis(1)),
+            latency_bound: None,
             most_batch: 2048,
             batch_per_read: false,
             read: 64 << 10,
@@ -92,6 +98,7 @@ impl Default for Config {
             most_connections: 16_384,
             connection: connection::Config::default(),
             security: None,
+            recorder: None,
         }
     }
 }

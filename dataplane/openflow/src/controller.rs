@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
 use crate::stream::End;
 use crate::worker::Worker;
-use plait_control_openflow::{NotTold, SwitchInfo, Switches};
+use plait_control_openflow::{News, NotTold, SwitchInfo, Switches};
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
 use plait_model_wire::openflow::{Message, v10, v13};
 use rustix::thread::CpuSet;
@@ -75,7 +75,8 @@ impl Controller {
         rustix::net::sockopt::set_socket_recv_buffer_size(&listener, RECEIVE)
             .map_err(|fault| NotStarted::Listen { address, fault: fault.into() })?;
         let config = Config { workers: config.workers.max(1), ..config };
-        let shared = Arc::new(Shared::new(config, Brain::new(runtime)?, Poller::new(listener)?));
+        let brain = Brain::new(runtime, config.recorder.clone())?;
+        let shared = Arc::new(Shared::new(config, brain, Poller::new(listener)?));
         let processors = processors();
         let mut controller = Self { shared, workers: Vec::new() };
         for number in 0..controller.shared.config.workers {
@@ -121,12 +122,25 @@ impl Controller {
         look(&self.shared.brain.lock().runtime)
     }
 
-    /// Changes applications or DAGs, or sets one off.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Runtime) -> T) -> T {
+    /// Changes applications, DAGs or views, or sets a DAG off. `change` is told what time it is, and what switches are to do
+    /// for it is told to them before this returns.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Runtime, Duration) -> T) -> T {
         let mut outcome = Outcome::default();
-        let changed = self.shared.brain.change(&mut outcome, change);
+        let now = self.shared.now();
+        let changed = self.shared.brain.change(&mut outcome, |runtime| change(runtime, now));
         self.finish(outcome);
         changed
+    }
+
+    /// Lets applications meet all connected switches as if they had just connected: those that were added since have not
+    /// told them anything.
+    pub fn greet(&self) {
+        let mut outcome = Outcome::default();
+        for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
+            let news = News::Connected((*info).clone());
+            self.shared.brain.news(self.shared.now(), datapath, news, &mut outcome);
+        }
+        self.finish(outcome);
     }
 
     /// Switches that are or were connected.

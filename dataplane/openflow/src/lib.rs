@@ -13,7 +13,7 @@
 //! 3. `worker.rs`: the loop; `link.rs`, `shared.rs`, `poller.rs`: what it goes over,
 //! 4. `brain.rs`: the runtime behind its lock; `outbox.rs`: output grouped by switch,
 //! 5. [`Security`]: TLS with certificates on both sides; `stream.rs`: a socket with or without it, or memory ([`End`]),
-//! 6. [`Statistics`]: what was met on the way.
+//! 6. [`Statistics`]: what was met on the way; [`Recorder`]: all of it, to be replayed.
 //!
 //! Source: Zheng Cai, *Maestro*, Rice University 2011, section 4.2.
 
@@ -26,6 +26,7 @@ mod link;
 mod outbox;
 mod poller;
 mod queue;
+mod recorder;
 mod security;
 mod shared;
 mod spin;
@@ -35,6 +36,7 @@ mod worker;
 
 pub use config::{Config, Idleness, Partition};
 pub use controller::{Controller, NoAnswer, NotStarted};
+pub use recorder::Recorder;
 pub use security::{NotSecure, Security};
 pub use statistics::Statistics;
 pub use stream::End;

@@ -21,6 +21,8 @@ pub struct Slot {
     pub requests: AtomicU64,
     /// Its worker, where the design has one.
     pub worker: AtomicUsize,
+    /// What waits in the socket has come since then, in nanoseconds: when it was found empty, or not yet told of.
+    pub since: AtomicU64,
     /// Visits a round beyond the first.
     pub favour: AtomicU32,
 }

@@ -22,8 +22,8 @@ pub struct Poller {
     epoll: OwnedFd,
     bell: OwnedFd,
     listener: TcpListener,
-    /// Whoever holds it polls.
-    turn: Mutex<()>,
+    /// Whoever holds it polls. Since when what a poll tells has come: the poll before would have told it.
+    turn: Mutex<Duration>,
 }
 
 impl Poller {
@@ -35,7 +35,7 @@ impl Poller {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN)?;
-        Ok(Self { epoll, bell, listener, turn: Mutex::new(()) })
+        Ok(Self { epoll, bell, listener, turn: Mutex::new(Duration::ZERO) })
     }
 
     /// Where switches connect to.
@@ -64,12 +64,18 @@ impl Poller {
     /// Marks slots in which something waits, and takes new connections in. Waits for the first for so long at most. How
     /// many slots there were; nothing if another worker polls. `events` is room for as many as are told at once.
     pub fn poll(&self, shared: &Shared, wait: Duration, events: &mut Vec<Event>) -> Option<usize> {
-        let _turn = self.turn.try_lock().ok()?;
+        let mut turn = self.turn.try_lock().ok()?;
         events.clear();
+        let began = shared.now();
         let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
         // Whatever goes wrong, an interrupting signal most likely, the next poll tells.
         let _ = epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout));
         let mut found = 0;
+        let since = *turn;
+        if events.len() < events.capacity() {
+            // Whatever came before this poll it has told. Of one that waited, its end is what is known.
+            *turn = if wait.is_zero() { began } else { shared.now() };
+        }
         for event in events.iter() {
             let Event { flags, data } = *event;
             match data.u64() {
@@ -81,7 +87,11 @@ impl Poller {
                     if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
                         shared.slots[slot as usize].ended.store(true, Ordering::Release);
                     }
-                    shared.slots[slot as usize].ready.store(true, Ordering::Release);
+                    let place = &shared.slots[slot as usize];
+                    if !place.ready.load(Ordering::Acquire) {
+                        place.since.fetch_max(since.as_nanos() as u64, Ordering::Relaxed);
+                    }
+                    place.ready.store(true, Ordering::Release);
                     found += 1;
                 }
             }

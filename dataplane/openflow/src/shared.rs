@@ -116,6 +116,7 @@ impl Shared {
         place.requests.store(0, Ordering::Relaxed);
         place.ended.store(false, Ordering::Release);
         place.favour.store(0, Ordering::Relaxed);
+        place.since.store(self.now().as_nanos() as u64, Ordering::Relaxed);
         let Some(stream) = open(slot) else {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;

@@ -66,6 +66,10 @@ counters! {
     undone,
     /// Messages that could not be read.
     malformed,
+    /// With a bound on latency: batches whose oldest request may have waited longer than that.
+    late,
+    /// With a bound on latency: nanoseconds from when the oldest request of each batch can have come, until it was answered.
+    waited,
     /// The threshold of a batch, as it is now.
     threshold,
 }

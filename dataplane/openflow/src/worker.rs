@@ -9,10 +9,11 @@
 //!             nothing waited anywhere ─► process what there is; nothing at all to do ─► sleep
 //! ```
 //!
-//! [`reading`] is what it does with a switch; [`resting`] when it works at all.
+//! [`reading`] is what it does with a switch; [`bounded`] how it keeps a bound on latency; [`resting`] when it works at all.
 //!
 //! Source: sections 4.2.2.4 and 4.2.3 of the thesis.
 
+mod bounded;
 mod reading;
 mod resting;
 
@@ -23,6 +24,7 @@ use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::statistics::Counters;
 use crate::{Idleness, config::Config};
+use bounded::Bound;
 use plait_control_openflow::{Batch, Design, News, PacketIns, Probes, Rounds};
 use plait_control_runtime::{Content, View, ViewId};
 use rustix::event::epoll::Event;
@@ -62,6 +64,7 @@ pub struct Worker<'a> {
     window: (Duration, Duration),
     /// How long the last batch took.
     took: Duration,
+    bound: Option<Bound>,
     round: u64,
     events: Vec<Event>,
     spin: Spin,
@@ -90,6 +93,7 @@ impl<'a> Worker<'a> {
             idle: Duration::ZERO,
             window: Default::default(),
             took: Duration::ZERO,
+            bound: shared.config.latency_bound.map(Bound::new),
             round: 0,
             events: Vec::with_capacity(1024),
             spin: Spin::default(),
@@ -153,6 +157,9 @@ impl<'a> Worker<'a> {
         let idle =
             |place: usize| !blind && !shared.slots[members[place] as usize].ready.load(Ordering::Acquire);
         let mut queued = false;
+        if let Some(bound) = &mut self.bound {
+            bound.begin(shared.now(), shared.config.read);
+        }
         while let Some(place) = self.rounds.next(idle) {
             let began = shared.now();
             let tried = self.visit(members[place]);
@@ -167,9 +174,16 @@ impl<'a> Worker<'a> {
                 }
             }
             let full = self.requests.len() >= self.batch.threshold();
-            if full || (shared.config.batch_per_read && !self.requests.is_empty()) {
-                self.process(true);
+            let due = self.bound.as_ref().is_some_and(|bound| bound.is_due(shared.now()));
+            if full
+                || (due && !self.requests.is_empty())
+                || (shared.config.batch_per_read && !self.requests.is_empty())
+            {
+                self.process(full || shared.config.batch_per_read);
             }
+        }
+        if let Some(bound) = &mut self.bound {
+            bound.end(shared.now());
         }
         if shared.config.design == Design::SharedQueue {
             queued |= self.dequeue();
@@ -194,6 +208,9 @@ impl<'a> Worker<'a> {
             self.hand_over(self.views.0.clone(), Content::shared(batch));
         }
         self.finish();
+        if let Some(bound) = &mut self.bound {
+            bound.answered(self.shared.now(), self.counters);
+        }
         if requests > 0 {
             self.took = self.shared.now().saturating_sub(began);
             Counters::add(&self.counters.batches, 1);

@@ -139,6 +139,11 @@ impl Client {
     }
 
     fn packet_in(&mut self, buffer: BufferId, data: &[u8]) {
+        let message = self.request(buffer, data);
+        self.send(message);
+    }
+
+    fn request(&self, buffer: BufferId, data: &[u8]) -> Message {
         let total_length = data.len() as u16;
         let v10 = v10::PacketIn {
             buffer,
@@ -157,7 +162,10 @@ impl Client {
             flow_match: v13::Match::Oxm(vec![v13::oxm::Oxm::InPort(port)]),
             data: data.to_vec(),
         };
-        self.say(7, v10::Body::PacketIn(v10), v13::Body::PacketIn(v13));
+        match self.version {
+            Version::V10 => Message::V10(v10::Message { xid: 7, body: v10::Body::PacketIn(v10) }),
+            Version::V13 => Message::V13(v13::Message { xid: 7, body: v13::Body::PacketIn(v13) }),
+        }
     }
 
     /// The next packet-out's data.
@@ -430,4 +438,38 @@ fn more_connections_than_there_is_room_for_are_refused_and_counted() {
     until("it is known", || controller.switches().len() == 1);
     client.packet_in(BufferId(2), &frame(1));
     while client.packet_out().0 != BufferId(2) {}
+}
+
+#[test]
+fn a_bound_on_latency_makes_reads_small_where_many_are_loud() {
+    const REQUESTS: u32 = 3000;
+    // Bytes of a read, and batches that were late, while sixteen switches say as much as they can at once.
+    let measured = |latency_bound| {
+        let controller = start(Config { workers: 1, latency_bound, ..Config::default() });
+        let clients: Vec<_> =
+            (1..=16).map(|datapath| Client::connect(&controller, Version::V10, datapath)).collect();
+        until("all are known", || controller.switches().len() == 16);
+        std::thread::scope(|scope| {
+            for mut client in clients {
+                scope.spawn(move || {
+                    let mut all = Vec::new();
+                    for number in 0..REQUESTS {
+                        all.extend(client.request(BufferId(number), &frame(1)).emit().unwrap());
+                    }
+                    let mut writer = client.stream.try_clone().unwrap();
+                    scope.spawn(move || writer.write_all(&all).unwrap());
+                    let answered = (0..REQUESTS).map(|_| client.packet_out().0.0);
+                    assert!(answered.eq(0..REQUESTS), "one worker answers in order");
+                });
+            }
+        });
+        let [counted] = controller.statistics()[..] else { panic!("one worker") };
+        assert_eq!(counted.requests, 16 * u64::from(REQUESTS));
+        (counted.requests as f64 / counted.reads as f64, counted)
+    };
+    let (free, unbounded) = measured(None);
+    let (small, bounded) = measured(Some(Duration::from_micros(500)));
+    assert!(small < free / 2.0, "{small} requests a read where {free} would be");
+    assert!(bounded.waited > 0 && bounded.batches > unbounded.batches, "{bounded:?}");
+    assert_eq!((unbounded.waited, unbounded.late), (0, 0));
 }

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod control;
 mod controller;
 mod file;
 mod link;
@@ -15,9 +16,9 @@ mod subflows;
 mod testbed;
 mod traffic;
 
+pub use control::{AddArguments, ControlArguments, ControlCommand};
 pub use controller::{
-    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments,
-    Preset,
+    App, ControllerArguments, ControllerChoice, ControllerCommand, ControllerRunArguments, Preset,
 };
 pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,

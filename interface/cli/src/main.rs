@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod compiled;
 mod component;
 mod load;
 mod output;
@@ -40,7 +41,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Capture(arguments) => commands::capture::capture(arguments, output),
         Command::Compare(arguments) => commands::compare::compare(arguments, output),
         Command::Completions(arguments) => commands::complete::completions(arguments),
-        Command::Control(arguments) => commands::controller::control(arguments, output),
+        Command::Control(arguments) => commands::control::control(arguments, output),
         Command::Controller(arguments) => commands::controller::controller(arguments, output),
         Command::Doctor => commands::doctor::doctor(output),
         Command::Down(arguments) => commands::down::down(arguments, output),

@@ -10,13 +10,12 @@
 
 mod common;
 
-#[path = "../../../control/component/examples/componentize/encode.rs"]
-mod encode;
+#[path = "common/component.rs"]
+mod component;
 
 use common::{Person, as_root_and_as_user, eventually};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// By the upper way two hosts are four milliseconds apart, by the lower one eight.
 fn diamond(more: &str) -> String {
@@ -48,18 +47,9 @@ run:
 
 /// The example in C as a component, and its manifest, for who types `plait`.
 fn component(person: &Person) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/control/least-delay");
-    let module = tempfile::NamedTempFile::new().unwrap();
-    let built = Command::new("clang")
-        .args(["--target=wasm32", "-O2", "-mbulk-memory", "-nostdlib", "-Wl,--no-entry", "-o"])
-        .args([module.path(), &folder.join("least-delay.c")])
-        .status()
-        .expect("clang is there");
-    assert!(built.success());
-    let wit = fs::read_to_string(folder.join("least-delay.wit")).unwrap();
-    let component = encode::component(fs::read(module.path()).unwrap(), &wit).unwrap();
+    let (component, manifest) = component::example("least-delay");
     person.file("least-delay.wasm", component);
-    person.file("manifest.json", fs::read(folder.join("manifest.json")).unwrap());
+    person.file("manifest.json", manifest);
 }
 
 /// Of a link's way from its first end: how many packets had passed at an instant.

@@ -2,6 +2,9 @@
 
 mod common;
 
+#[path = "common/component.rs"]
+mod component;
+
 use common::{Person, Testbed, eventually, skip};
 use serde_json::Value;
 use std::path::Path;
@@ -34,6 +37,72 @@ fn switches(testbed: &Testbed, controller: &str) -> Vec<Value> {
     if asked.code() == Some(0) { asked.json().as_array().cloned().unwrap_or_default() } else { Vec::new() }
 }
 
+/// A file in the controller's node.
+fn put(person: &Person, testbed: &Testbed, name: &str, bytes: &[u8]) -> String {
+    let path = format!("/run/node/{name}");
+    let line = format!("cat > {path}");
+    let words = testbed.words("c0", &["sh", "-c", &line]);
+    person.file(name, bytes);
+    let file = std::fs::File::open(person.work().join(name)).unwrap();
+    assert!(person.prepare(&words).stdin(file).status().unwrap().success());
+    path
+}
+
+fn access_lists_are_obeyed(testbed: &Testbed) {
+    let access = |rules: &str| {
+        let line =
+            format!("printf '%b' \"{rules}\" > /run/node/rules && plait controller access /run/node/rules");
+        testbed.shell("c0", &line)
+    };
+    let refused = access("- deny: {ip_proto: icmp}\\n");
+    assert!(refused.code() == Some(3) && refused.stderr.contains("eth_type: ipv4"), "{refused:?}");
+    assert!(access("- deny: {eth_type: ipv4, ip_proto: icmp}\\n").fine().contains("deny"));
+    assert!(eventually(|| !reaches(testbed, "h1", "h2") && !reaches(testbed, "h3", "h1")));
+    transfers(testbed, "h1", "h2");
+    assert_eq!(access("[]").fine(), "everything is permitted\n");
+    assert!(eventually(|| all_reach_all(testbed, &["h1", "h2", "h3"])));
+}
+
+/// A view that the component brings, which the operator writes; the component writes what was the operator's.
+fn a_component_is_added_obeyed_and_removed(person: &Person, testbed: &Testbed) {
+    let (component, manifest) = component::example("quarantine");
+    let component = put(person, testbed, "quarantine.wasm", &component);
+    let manifest = put(person, testbed, "quarantine.json", manifest.as_bytes());
+    let control = |line: &str| testbed.shell("c0", &format!("plait control {line}"));
+    let add = format!("add {component} --manifest {manifest} --on banned@1");
+    let refused = control(&add);
+    assert!(refused.code() == Some(1) && refused.stderr.contains("--allow access-list"), "{refused:?}");
+    let add = format!("{add} --allow access-list");
+    let refused = control(&add);
+    assert!(refused.stderr.contains("plait control write access-list@1 --release"), "{refused:?}");
+    assert!(!control("applications").fine().contains("quarantine"), "what was refused is not there");
+    control("write access-list@1 --release").fine();
+    control(&add).fine();
+
+    let address = testbed.shell("h2", "cat /sys/class/net/eth0/address").fine();
+    let bytes: Vec<String> =
+        address.trim().split(':').map(|pair| u8::from_str_radix(pair, 16).unwrap().to_string()).collect();
+    let ban =
+        |stations: &str| control(&format!("write banned@1 - <<'EOF'\n{{\"stations\": [{stations}]}}\nEOF"));
+    let refused = ban("[1, 2]");
+    assert!(refused.code() == Some(1) && refused.stderr.contains(".stations[0]"), "{refused:?}");
+    ban(&format!("[{}]", bytes.join(", "))).fine();
+    assert!(eventually(|| !reaches(testbed, "h1", "h2")));
+    assert!(eventually(|| reaches(testbed, "h1", "h3")));
+    let dry = control("dry-run quarantine --json").fine();
+    let dry: Value = serde_json::from_str(&dry).unwrap();
+    assert_eq!(dry["writes"]["access-list@1"]["rules"].as_array().map(Vec::len), Some(2), "{dry}");
+    // In its own place, which keeps its DAG.
+    control(&format!("add {component} --manifest {manifest}")).fine();
+    assert!(control("graph").fine().contains("set off by banned@1"));
+
+    control("remove quarantine").fine();
+    let gone = testbed.shell("c0", "plait controller views banned@1");
+    assert!(gone.code() == Some(1), "its view is gone with it: {gone:?}");
+    control("write access-list@1 - <<'EOF'\n{\"rules\": []}\nEOF").fine();
+    assert!(eventually(|| all_reach_all(testbed, &["h1", "h2", "h3"])));
+}
+
 /// A megabyte by TCP, which arrives whole or not at all.
 fn transfers(testbed: &Testbed, from: &str, to: &str) {
     let server = testbed.background(to, "timeout 20 iperf3 -s -1 -p 5300");
@@ -52,6 +121,8 @@ fn a_ring_of_open_vswitch_and_its_controller_are_a_file_and_heal() {
     assert_eq!(known.len(), 3, "{known:?}");
     assert!(known.iter().all(|switch| switch["version"] == "1.3"), "{known:?}");
     transfers(&testbed, "h1", "h2");
+    access_lists_are_obeyed(&testbed);
+    a_component_is_added_obeyed_and_removed(&person, &testbed);
 
     let report = testbed.inspect();
     let of = |name: &str| {

@@ -1,6 +1,7 @@
 //! The other end: a question to a controller that runs.
 
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
+pub use hyper::Method;
 use hyper::body::Bytes;
 use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
@@ -31,16 +32,24 @@ pub enum NotAsked {
 /// # Errors
 /// [`NotAsked`].
 pub fn ask(socket: &Path, what: &str) -> Result<Vec<u8>, NotAsked> {
+    tell(socket, Method::GET, what, Vec::new())
+}
+
+/// What a controller answers when it is asked for a change.
+///
+/// # Errors
+/// [`NotAsked`].
+pub fn tell(socket: &Path, method: Method, what: &str, body: Vec<u8>) -> Result<Vec<u8>, NotAsked> {
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let asked = async {
-        tokio::time::timeout(PATIENCE, exchange(socket, what))
+        tokio::time::timeout(PATIENCE, exchange(socket, method, what, body))
             .await
             .unwrap_or_else(|_| Err(NotAsked::Broken(format!("nothing came in {PATIENCE:?}"))))
     };
     executor.block_on(asked)
 }
 
-async fn exchange(socket: &Path, what: &str) -> Result<Vec<u8>, NotAsked> {
+async fn exchange(socket: &Path, method: Method, what: &str, body: Vec<u8>) -> Result<Vec<u8>, NotAsked> {
     let stream = tokio::net::UnixStream::connect(socket).await.map_err(|fault| match fault.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotAsked::Nobody(socket.to_owned()),
         _ => broken(fault),
@@ -48,8 +57,8 @@ async fn exchange(socket: &Path, what: &str) -> Result<Vec<u8>, NotAsked> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     tokio::spawn(connection);
-    let request =
-        Request::get(what).header(header::HOST, "controller").body(Empty::<Bytes>::new()).map_err(broken)?;
+    let request = Request::builder().method(method).uri(what).header(header::HOST, "controller");
+    let request = request.body(Full::new(Bytes::from(body))).map_err(broken)?;
     let answer = sender.send_request(request).await.map_err(broken)?;
     let status = answer.status();
     let body = Limited::new(answer.into_body(), LONGEST).collect().await.map_err(broken)?.to_bytes().to_vec();

@@ -1,11 +1,13 @@
 //! What is answered to what.
 
+use crate::applications::{self, Source};
 use crate::flows::flows;
 use crate::json::json;
-use axum::extract::{Path, Query, State};
+use crate::operator;
+use axum::extract::{DefaultBodyLimit, FromRef, Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use plait_control_runtime::{Graph, Timing, Trigger, ViewId};
 use plait_dataplane_openflow::{Controller, NoAnswer, Statistics};
@@ -18,18 +20,39 @@ use std::time::Duration;
 /// How long a switch may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The API of a controller.
-pub fn router(controller: Arc<Controller>) -> Router {
+/// The longest body taken: components are some hundred kilobytes.
+const LONGEST: usize = 64 << 20;
+
+/// What is asked.
+#[derive(Clone)]
+pub struct Api {
+    pub controller: Arc<Controller>,
+    pub applications: Arc<dyn Source>,
+}
+
+impl FromRef<Api> for Arc<Controller> {
+    fn from_ref(api: &Api) -> Self {
+        api.controller.clone()
+    }
+}
+
+/// The API of a controller. Applications that are added to it come from `applications`.
+pub fn router(controller: Arc<Controller>, applications: Arc<dyn Source>) -> Router {
     Router::new()
         .route("/v1/switches", get(switches))
         .route("/v1/switches/{datapath}/flows", get(flows_of))
         .route("/v1/views", get(views))
-        .route("/v1/views/{view}", get(view))
+        .route("/v1/views/{view}", get(view).put(operator::write).delete(operator::release))
+        .route("/v1/applications", get(applications::list).post(applications::change))
+        .route("/v1/dags/{dag}/run", post(operator::run))
+        .route("/v1/dags/{dag}/dry-run", post(operator::dry_run))
+        .route("/v1/history", get(operator::history))
         .route("/v1/statistics", get(statistics))
         .route("/v1/graph", get(graph))
         .route("/metrics", get(metrics))
         .fallback(nothing)
-        .with_state(controller)
+        .layer(DefaultBodyLimit::max(LONGEST))
+        .with_state(Api { controller, applications })
 }
 
 type Of = State<Arc<Controller>>;
@@ -203,10 +226,15 @@ async fn metrics(State(controller): Of) -> Response {
 async fn nothing() -> Response {
     fault(
         StatusCode::NOT_FOUND,
-        "there is nothing here: the API begins with /v1/switches, /v1/views, /v1/statistics",
+        "there is nothing here: the API begins with /v1/switches, /v1/views, /v1/applications",
     )
 }
 
-fn fault(code: StatusCode, why: &str) -> Response {
+/// What was asked is done.
+pub fn taken() -> Response {
+    Json(json!({ "done": true })).into_response()
+}
+
+pub fn fault(code: StatusCode, why: &str) -> Response {
     (code, Json(json!({ "error": why }))).into_response()
 }

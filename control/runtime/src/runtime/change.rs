@@ -29,12 +29,7 @@ impl Change {
             manifest.outputs.iter().map(move |output| (name.clone(), output.view.name.clone())).collect()
         };
         let grants: Vec<Vec<_>> = set.applications.iter().map(|(manifest, _)| granted(manifest)).collect();
-        Self {
-            grants: grants.concat(),
-            applications: set.applications,
-            dags: set.dags,
-            ..Self::default()
-        }
+        Self { grants: grants.concat(), applications: set.applications, dags: set.dags, ..Self::default() }
     }
 }
 

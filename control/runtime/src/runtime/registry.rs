@@ -217,6 +217,11 @@ impl Runtime {
         Ok(())
     }
 
+    /// What applications there are say of themselves, in the order of their names.
+    pub fn applications(&self) -> impl Iterator<Item = &Manifest> {
+        self.applications.values().map(|loaded| &*loaded.manifest)
+    }
+
     /// All views that there are, in the order of their names.
     pub fn views(&self) -> Vec<ViewUse> {
         let uses = |view: &ViewId, of: fn(&Signature) -> &Vec<Port>| {

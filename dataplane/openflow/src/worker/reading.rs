@@ -6,6 +6,7 @@ use crate::statistics::Counters;
 use plait_control_openflow::{News, PacketIn, Probes, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
 
 /// Bytes that a switch has not read, beyond which its requests are not read either. Choice: a quarter of what may wait
 /// before it is given up, so that a switch that is merely slow is slowed down. It is read again when it has room.
@@ -30,7 +31,9 @@ impl Worker<'_> {
             return Tried::Empty;
         }
         Counters::add(&self.counters.reads, 1);
-        let count = match link.read(&mut self.buffer) {
+        let most = self.bound.as_ref().map_or(self.buffer.len(), |bound| bound.read().min(self.buffer.len()));
+        let began = if self.bound.is_some() { self.shared.now() } else { Duration::ZERO };
+        let count = match link.read(&mut self.buffer[..most]) {
             Went::Bytes(count) => count,
             // A handshake's answer, for one.
             Went::Later if link.stream.push().is_err() => return self.leave(slot, held.take()),
@@ -43,8 +46,16 @@ impl Worker<'_> {
             Went::Ended => return self.leave(slot, held.take()),
         };
         let may_hold = link.stream.may_hold_input() || !link.stream.is_watched();
-        if count == self.buffer.len() || may_hold || place.ended.load(Ordering::Acquire) {
+        let is_emptied = count < most && !may_hold;
+        if !is_emptied || place.ended.load(Ordering::Acquire) {
             place.ready.store(true, Ordering::Release);
+        }
+        if let Some(bound) = &mut self.bound {
+            bound.took(count, Duration::from_nanos(place.since.load(Ordering::Relaxed)));
+            if is_emptied {
+                // What comes next has come since then.
+                place.since.store(began.as_nanos() as u64, Ordering::Relaxed);
+            }
         }
         let datapath = link.session.datapath();
         let before = self.requests.len() + self.probes.len();

@@ -56,6 +56,14 @@ pub enum ControllerCommand {
         #[arg(long)]
         metrics: bool,
     },
+    /// Access lists: those that are obeyed, or others in their place
+    #[command(
+        after_help = "Examples:\n  plait controller access\n  plait controller access rules.yaml\n  echo '[]' | plait controller access /dev/stdin      everything is permitted\n\nrules.yaml, of which the first that speaks of a packet decides:\n  - permit: {ipv4_src: 10.0.0.1, ip_proto: tcp, destination_port: 22}\n  - deny: {eth_type: ipv4, ip_proto: tcp, destination_port: 22}"
+    )]
+    Access {
+        /// A file with the rules that are to be obeyed from now on
+        rules: Option<PathBuf>,
+    },
     /// Views of the network's state, or what one of them holds
     #[command(after_help = "Examples:\n  plait controller views\n  plait controller views links@1 --json")]
     Views {
@@ -87,6 +95,10 @@ pub struct ControllerRunArguments {
     /// How long a batch may take where its size adapts
     #[arg(long, default_value = "1ms", value_name = "TIME")]
     pub batch_bound: TimeSpan,
+    /// From when a request can have come until its answer is written, at most, for switches that ask for no more than their
+    /// share: reads get smaller as others get louder, which costs throughput
+    #[arg(long, value_name = "TIME", conflicts_with = "preset")]
+    pub latency_bound: Option<TimeSpan>,
     /// Do not keep each worker to a processor of its own
     #[arg(long)]
     pub no_pin: bool,
@@ -111,6 +123,15 @@ pub struct ControllerRunArguments {
     /// Seconds without a packet after which a flow goes
     #[arg(long, default_value_t = 60)]
     pub idle_timeout: u16,
+    /// Access lists that are obeyed from the beginning: see `plait controller access --help`
+    #[arg(long, value_name = "FILE")]
+    pub access: Option<PathBuf>,
+    /// Past states that are remembered, for `plait control dry-run`
+    #[arg(long, default_value_t = 0, value_name = "STATES", value_parser = clap::value_parser!(u16).range(..=4096))]
+    pub history: u16,
+    /// Record all that happens, for `plait control replay`, in a file that is not there yet. It costs speed
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -150,26 +171,4 @@ pub enum Preset {
     Nox,
     /// Partition by a hash of descriptors, batches of one read
     Beacon,
-}
-
-/// `plait control`
-#[derive(Args)]
-pub struct ControlArguments {
-    #[command(flatten)]
-    pub choice: ControllerChoice,
-    #[command(subcommand)]
-    pub command: ControlCommand,
-}
-
-#[derive(Subcommand)]
-pub enum ControlCommand {
-    /// DAGs of applications, which of them conflict, and how long they took
-    #[command(
-        after_help = "Examples:\n  plait control graph\n  plait control graph --dot | dot -Tsvg > control.svg"
-    )]
-    Graph {
-        /// In Graphviz' language
-        #[arg(long)]
-        dot: bool,
-    },
 }

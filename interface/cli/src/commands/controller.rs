@@ -1,16 +1,15 @@
-//! `plait controller` and `plait control`.
+//! `plait controller`.
 
-use crate::arguments::{
-    App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments,
-    Preset,
-};
+use super::access;
+use crate::arguments::{App, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset};
+use crate::compiled::{Applications, Compiled};
 use crate::output::{Failure, Output, table};
-use plait_control_forwarding::{LearningSwitch, Routing, Set, learning_switch, routing};
-use plait_control_openflow::Batching;
-use plait_control_runtime::Runtime;
+use plait_control_forwarding::access::AccessList;
+use plait_control_openflow::{Batching, Design};
+use plait_control_runtime::{self as runtime, Memory, Runtime, View};
 use plait_dataplane_agent::open_many_files;
-use plait_dataplane_openflow::{Config, Controller, Idleness, Security};
-use plait_interface_daemon::{NotAsked, ask, router, serve, socket};
+use plait_dataplane_openflow::{Config, Controller, Idleness, Recorder, Security};
+use plait_interface_daemon::{Method, NotAsked, Recording, ask, router, serve, set_view, socket, tell};
 use plait_testbed_runtime::kernel::process::block_signals;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -43,6 +42,15 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
             let found = asked(&socket, "/v1/statistics")?;
             output.result(&found, || statistics(&found))?;
         }
+        ControllerCommand::Access { rules: Some(file) } => {
+            let list = access::json(&access::read(&file)?);
+            tell(&socket, Method::PUT, &format!("/v1/views/{}", AccessList::id()), list.to_string().into())?;
+            output.result(&list, || access::text(&list))?;
+        }
+        ControllerCommand::Access { rules: None } => {
+            let found = asked(&socket, &format!("/v1/views/{}", AccessList::id()))?;
+            output.result(&found, || access::text(&found))?;
+        }
         ControllerCommand::Views { view: Some(name) } => view(&socket, &segment(&name)?, output)?,
         ControllerCommand::Views { view: None } => {
             let found = asked(&socket, "/v1/views")?;
@@ -52,40 +60,35 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-pub fn control(arguments: ControlArguments, output: &Output) -> Result<ExitCode, Failure> {
-    let socket = socket(&named(&arguments.choice.name)?);
-    let ControlCommand::Graph { dot } = arguments.command;
-    let what = if output.is_json() {
-        "json"
-    } else if dot {
-        "dot"
-    } else {
-        "text"
-    };
-    let answer = ask(&socket, &format!("/v1/graph?as={what}"))?;
-    let value = serde_json::from_slice(&answer).unwrap_or(Value::Null);
-    output.result(&value, || String::from_utf8_lossy(&answer).into_owned())?;
-    Ok(ExitCode::SUCCESS)
-}
-
 fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Result<ExitCode, Failure> {
     // Each switch is one.
     open_many_files();
     // Before any thread is started: all of them leave signals to this one.
     let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
-    let config = config(arguments)?;
-    let mut runtime = Runtime::new(Default::default());
-    applications(arguments, config.workers)?
-        .add_to(&mut runtime, Duration::ZERO)
-        .map_err(|why| Failure::new(why.to_string()))?;
+    let mut config = config(arguments)?;
+    let rules = arguments.access.as_deref().map(access::read).transpose()?;
+    let compiled = compiled(arguments, config.workers)?;
+    let recording = arguments.record.as_deref().map(|file| recording(file, &compiled)).transpose()?;
+    let track = recording.as_ref().map(Recording::track);
+    config.recorder = track.clone().map(|track| Recorder::new(move |entry| track.entry(entry)));
+    let settings = runtime::Config { record: recording.is_some(), ..Default::default() };
+    let environment = Memory::new(arguments.history.into());
+    let mut runtime = Runtime::with_environment(settings, Box::new(environment));
+    let set = compiled.set(&compiled.app).ok_or_else(|| Failure::usage(format!("no {}", compiled.app)))?;
+    set.add_to(&mut runtime, Duration::ZERO).map_err(|why| Failure::new(why.to_string()))?;
     let controller =
         Controller::start(arguments.listen, config, runtime).map_err(|why| Failure::new(why.to_string()))?;
+    if let Some(rules) = rules {
+        let obeyed = set_view(&controller, &AccessList::id(), &access::json(&rules));
+        obeyed.map_err(|(_, why)| Failure::new(why))?;
+    }
     let address = controller.address()?;
     let controller = Arc::new(controller);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let (began, begun) = std::sync::mpsc::channel();
     let api = {
-        let (router, socket) = (router(controller.clone()), socket.to_owned());
+        let applications = Arc::new(Applications { compiled, track });
+        let (router, socket) = (router(controller.clone(), applications), socket.to_owned());
         let ready = move || {
             let _ = began.send(());
         };
@@ -107,22 +110,28 @@ fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Re
     stopped()?;
     let _ = end.send(());
     let _ = api.join();
+    drop(controller);
+    if let (Some(recording), Some(file)) = (recording, &arguments.record) {
+        let cut = |why| Failure::new(format!("{}: the recording is cut: {why}", file.display()));
+        recording.finish().map_err(cut)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn applications(arguments: &ControllerRunArguments, workers: usize) -> Result<Set, Failure> {
-    let (idle_timeout, instances) = (arguments.idle_timeout, workers);
-    Ok(match arguments.app {
-        App::LearningSwitch => {
-            learning_switch(&LearningSwitch { idle_timeout, instances, ..LearningSwitch::default() })
-        }
-        App::Routing => {
-            // What authenticates probes of links is drawn anew each time, and known to nobody else.
-            let mut key = [0; 32];
-            File::open("/dev/urandom")?.read_exact(&mut key)?;
-            routing(&Routing { idle_timeout, instances, ..Routing::new(key) })
-        }
-    })
+fn compiled(arguments: &ControllerRunArguments, workers: usize) -> Result<Compiled, Failure> {
+    // What authenticates probes of links is drawn anew each time, and known to nobody else.
+    let mut key = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut key)?;
+    let app = match arguments.app {
+        App::LearningSwitch => "learning-switch",
+        App::Routing => "routing",
+    };
+    Ok(Compiled { app: app.to_owned(), idle_timeout: arguments.idle_timeout, instances: workers, key })
+}
+
+fn recording(file: &Path, compiled: &Compiled) -> Result<Recording, Failure> {
+    let began = serde_json::to_value(compiled).map_err(|why| Failure::new(why.to_string()))?;
+    Recording::create(file, began).map_err(|why| Failure::new(format!("{}: {why}", file.display())))
 }
 
 fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
@@ -136,6 +145,11 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
             Some(requests) => Batching::Static(requests),
             None => Batching::Adaptive(arguments.batch_bound.into()),
         };
+    }
+    config.latency_bound = arguments.latency_bound.map(Duration::from);
+    if config.latency_bound.is_some() && config.design == Design::SharedQueue {
+        let why = "--latency-bound is not kept by the shared queue, which forgets when requests came: choose another --design";
+        return Err(Failure::usage(why));
     }
     config.workers = arguments.workers.unwrap_or(config.workers).max(1);
     config.pin = !arguments.no_pin;
@@ -154,7 +168,7 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
 }
 
 /// A name that is a file's: nothing else may be reached by it.
-fn named(name: &str) -> Result<String, Failure> {
+pub fn named(name: &str) -> Result<String, Failure> {
     let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
         return Err(Failure::usage(format!(
@@ -165,7 +179,7 @@ fn named(name: &str) -> Result<String, Failure> {
 }
 
 /// A part of a path as it was typed.
-fn segment(text: &str) -> Result<String, Failure> {
+pub fn segment(text: &str) -> Result<String, Failure> {
     let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '@' | ':');
     if text.is_empty() || !text.chars().all(good) {
         return Err(Failure::usage(format!("{text:?} names nothing: letters, digits, - and @ do")));
@@ -173,7 +187,7 @@ fn segment(text: &str) -> Result<String, Failure> {
     Ok(text.replace(':', ""))
 }
 
-fn asked(socket: &Path, what: &str) -> Result<Value, Failure> {
+pub fn asked(socket: &Path, what: &str) -> Result<Value, Failure> {
     serde_json::from_slice(&ask(socket, what)?).map_err(|why| Failure::new(why.to_string()))
 }
 
@@ -256,13 +270,13 @@ fn views(found: &Value) -> String {
     rows(&heads, found, row)
 }
 
-fn rows(heads: &[&str], found: &Value, row: impl Fn(&Value) -> Vec<String>) -> String {
+pub fn rows(heads: &[&str], found: &Value, row: impl Fn(&Value) -> Vec<String>) -> String {
     let mut all = vec![heads.iter().map(|head| (*head).to_owned()).collect()];
     all.extend(found.as_array().into_iter().flatten().map(row));
     table(&all)
 }
 
-fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),

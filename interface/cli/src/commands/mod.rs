@@ -1,9 +1,11 @@
 //! One file a verb.
 
+mod access;
 pub mod apply;
 pub mod capture;
 pub mod compare;
 pub mod complete;
+pub mod control;
 pub mod controller;
 pub mod doctor;
 pub mod down;

@@ -1,0 +1,72 @@
+//! The controller's applications that are compiled in, as a controller has them: the same again makes the same ones.
+
+use crate::component;
+use plait_control_forwarding::{LearningSwitch, Routing, Set, learning_switch, routing};
+use plait_control_runtime::{Application, Manifest, Name};
+use plait_interface_daemon::{Source, recording::Track};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What they are called.
+pub const NAMES: [&str; 2] = ["learning-switch", "routing"];
+
+/// What they are told.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Compiled {
+    /// Which of them the controller began with.
+    pub app: String,
+    /// Seconds without a packet after which a flow goes.
+    pub idle_timeout: u16,
+    /// Batches that are worked on at once.
+    pub instances: usize,
+    /// What authenticates probes of links.
+    pub key: [u8; 32],
+}
+
+impl Compiled {
+    /// One of them.
+    pub fn set(&self, name: &str) -> Option<Set> {
+        let (idle_timeout, instances) = (self.idle_timeout, self.instances);
+        match name {
+            "learning-switch" => Some(learning_switch(&LearningSwitch {
+                idle_timeout,
+                instances,
+                ..LearningSwitch::default()
+            })),
+            "routing" => Some(routing(&Routing { idle_timeout, instances, ..Routing::new(self.key) })),
+            _ => None,
+        }
+    }
+
+    /// The code of an application of one of them.
+    pub fn application(&self, set: &str, name: &Name) -> Option<Arc<dyn Application>> {
+        let all = self.set(set)?.applications.into_iter();
+        all.filter(|(manifest, _)| manifest.name == *name).map(|(_, application)| application).next()
+    }
+}
+
+/// Where a controller's applications come from: these and components, whose code goes into the recording, if there is one.
+pub struct Applications {
+    pub compiled: Compiled,
+    pub track: Option<Track>,
+}
+
+impl Source for Applications {
+    fn sets(&self) -> Vec<(&'static str, Set)> {
+        NAMES.into_iter().filter_map(|name| Some((name, self.compiled.set(name)?))).collect()
+    }
+
+    fn adding(&self, set: &str) {
+        if let Some(track) = &self.track {
+            track.set(set);
+        }
+    }
+
+    fn component(&self, manifest: &Manifest, bytes: &[u8]) -> Result<Arc<dyn Application>, String> {
+        let application = component::load(manifest, bytes)?;
+        if let Some(track) = &self.track {
+            track.code(&manifest.name, bytes);
+        }
+        Ok(application)
+    }
+}
