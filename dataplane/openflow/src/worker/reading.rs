@@ -88,6 +88,8 @@ impl Worker<'_> {
                 self.news.push((slot, link.session.datapath(), ended));
             }
             self.shared.leave(slot);
+            drop(link);
+            self.shared.poller.made_room();
         }
         Tried::Empty
     }
