@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Tried};
+use plait_control_openflow::{News, PacketIn, Probes, Role, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 
@@ -46,7 +46,8 @@ impl Worker<'_> {
         if count == self.buffer.len() || may_hold || place.ended.load(Ordering::Acquire) {
             place.ready.store(true, Ordering::Release);
         }
-        let datapath = link.session.datapath();
+        // A master's packets are not a slave's, whatever the switch thinks of roles.
+        let datapath = link.session.datapath().filter(|_| link.session.role() != Role::Slave);
         let before = self.requests.len() + self.probes.len();
         let (requests, probes, counters) = (&mut self.requests, &mut self.probes, self.counters);
         link.session.connection.handle_bytes(self.shared.now(), &self.buffer[..count], |hot| {
@@ -117,6 +118,18 @@ impl Worker<'_> {
                     if waiter.is_some_and(|waiter| waiter.send(message.clone()).is_ok()) {
                         continue;
                     }
+                }
+                News::Role(said) => {
+                    let datapath_said = format_args!("{datapath:016x}");
+                    match said {
+                        Ok(role) => tracing::info!(datapath = %datapath_said, %role, "a role"),
+                        Err(why) => tracing::warn!(datapath = %datapath_said, %why, "a role was not granted"),
+                    }
+                    if let Some(waits) = &shared.standing().waits {
+                        // Whoever has waited long enough is gone.
+                        let _ = waits.send((datapath, said.clone()));
+                    }
+                    continue;
                 }
                 _ => {}
             }
