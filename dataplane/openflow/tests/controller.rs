@@ -6,10 +6,11 @@ use plait_control_openflow::{Batching, Design, Port, SwitchEvents, Switches, Ver
 use plait_control_runtime::View;
 use plait_dataplane_openflow::{Config, Idleness, NoAnswer, Partition};
 use plait_model_wire::openflow::{BufferId, Message, v13};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Client, PATIENCE, frame, long_packet_in, port13, start, until};
+use support::{Client, PATIENCE, frame, long_packet_in, port13, slow_runtime, start, start_with, until};
 
 #[test]
 fn a_switch_of_either_version_is_known_and_its_packets_are_answered_in_their_order() {
@@ -79,6 +80,68 @@ fn every_design_answers_every_request_of_every_switch() {
             controller.statistics().iter().map(|worker| worker.messages).sum::<u64>() == 5822
         });
     }
+}
+
+/// Has a switch ask as much as its connection takes, until told to stop, and read all answers.
+fn floods(client: Client, stop: &AtomicBool) {
+    let (mut reader, mut writer) = (client.stream.try_clone().unwrap(), client.stream);
+    writer.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    reader.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut room = vec![0; 1 << 16];
+            while !stop.load(Ordering::Relaxed) {
+                let _ = reader.read(&mut room);
+            }
+        });
+        let packets = long_packet_in().repeat(20);
+        let mut at = 0;
+        while !stop.load(Ordering::Relaxed) {
+            // What was cut by a full buffer goes on where it was.
+            at = (at + writer.write(&packets[at..]).unwrap_or(0)) % packets.len();
+        }
+    });
+}
+
+#[test]
+fn a_weight_is_as_much_more_of_a_controller_that_has_too_much_to_do() {
+    // What each batch takes, not a processor, is what there is too little of.
+    let work = || std::thread::sleep(Duration::from_millis(2));
+    let config = Config {
+        workers: 1,
+        weights: [(1, 4)].into(),
+        read: 8 << 10,
+        batching: Batching::Static(20),
+        ..Config::default()
+    };
+    let controller = start_with(config, slow_runtime(work));
+    let clients = [1, 2, 3].map(|datapath| Client::connect(&controller, Version::V10, datapath));
+    let stop = AtomicBool::new(false);
+    let shares = std::thread::scope(|scope| {
+        for client in clients {
+            let stop = &stop;
+            scope.spawn(move || floods(client, stop));
+        }
+        let begun = |least: u64| {
+            let requests = controller.requests();
+            (requests.len() == 3 && requests.values().sum::<u64>() > least).then_some(requests)
+        };
+        let wait = |least| {
+            let began = Instant::now();
+            while begun(least).is_none() && began.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            begun(least)
+        };
+        // All are there, and what they said at first is served.
+        let before = wait(600);
+        let after = wait(600 + 3000);
+        stop.store(true, Ordering::Relaxed);
+        before.zip(after).map(|(before, after)| [1, 2, 3].map(|of| (after[&of] - before[&of]) as f64))
+    });
+    let [heavy, second, third] = shares.expect("the switches are served");
+    assert!((3.0..5.0).contains(&(heavy / second)), "{heavy} beside {second}");
+    assert!((0.75..1.33).contains(&(second / third)), "{second} beside {third}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod shell;
 mod subflows;
 mod testbed;
 mod traffic;
+mod tuning;
 
 pub use controller::{
     App, ControlArguments, ControlCommand, ControllerArguments, ControllerCommand, ControllerRunArguments,
@@ -40,6 +41,7 @@ pub use testbed::{
 pub use traffic::{
     ListenArguments, PlanArguments, RatesArgument, SendArguments, TrafficArguments, TrafficCommand,
 };
+pub use tuning::Weight;
 
 /// Virtual networks made real on ordinary Linux.
 #[derive(Parser)]

@@ -1,6 +1,6 @@
 //! The other end: a question to a controller that runs.
 
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
@@ -31,16 +31,30 @@ pub enum NotAsked {
 /// # Errors
 /// [`NotAsked`].
 pub fn ask(socket: &Path, what: &str) -> Result<Vec<u8>, NotAsked> {
+    let question = Request::get(what).body(Full::default()).map_err(broken)?;
+    answered(socket, question)
+}
+
+/// What a controller answers to a `POST` of `body` to `what`.
+///
+/// # Errors
+/// [`NotAsked`].
+pub fn post(socket: &Path, what: &str, body: &serde_json::Value) -> Result<Vec<u8>, NotAsked> {
+    let question = Request::post(what).header(header::CONTENT_TYPE, "application/json");
+    answered(socket, question.body(Full::from(body.to_string())).map_err(broken)?)
+}
+
+fn answered(socket: &Path, question: Request<Full<Bytes>>) -> Result<Vec<u8>, NotAsked> {
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(broken)?;
     let asked = async {
-        tokio::time::timeout(PATIENCE, exchange(socket, what))
+        tokio::time::timeout(PATIENCE, exchange(socket, question))
             .await
             .unwrap_or_else(|_| Err(NotAsked::Broken(format!("nothing came in {PATIENCE:?}"))))
     };
     executor.block_on(asked)
 }
 
-async fn exchange(socket: &Path, what: &str) -> Result<Vec<u8>, NotAsked> {
+async fn exchange(socket: &Path, mut question: Request<Full<Bytes>>) -> Result<Vec<u8>, NotAsked> {
     let stream = tokio::net::UnixStream::connect(socket).await.map_err(|fault| match fault.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotAsked::Nobody(socket.to_owned()),
         _ => broken(fault),
@@ -48,9 +62,8 @@ async fn exchange(socket: &Path, what: &str) -> Result<Vec<u8>, NotAsked> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     tokio::spawn(connection);
-    let request =
-        Request::get(what).header(header::HOST, "controller").body(Empty::<Bytes>::new()).map_err(broken)?;
-    let answer = sender.send_request(request).await.map_err(broken)?;
+    question.headers_mut().insert(header::HOST, header::HeaderValue::from_static("controller"));
+    let answer = sender.send_request(question).await.map_err(broken)?;
     let status = answer.status();
     let body = Limited::new(answer.into_body(), LONGEST).collect().await.map_err(broken)?.to_bytes().to_vec();
     if status == StatusCode::OK {
