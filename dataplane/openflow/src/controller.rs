@@ -78,6 +78,7 @@ impl Controller {
         let config = Config { workers: config.workers.max(1), ..config };
         let shared = Arc::new(Shared::new(config, Brain::new(runtime)?, Poller::new(listener)?));
         let (role, generation) = (shared.config.role, shared.config.generation);
+        // Any election is newer than none.
         if let Ok(candidacy) = Standing::next(Candidacy::default(), role, generation) {
             shared.standing().candidacy = candidacy;
         }

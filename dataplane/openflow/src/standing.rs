@@ -57,16 +57,49 @@ impl Standing {
     /// # Errors
     /// [`NotAsked::Older`].
     pub fn next(before: Candidacy, role: Role, generation: Option<u64>) -> Result<Candidacy, NotAsked> {
+        // Nobody stands in election 0 but who asks for it.
         let known = before.generation;
         if role != Role::Master {
             return Ok(Candidacy { role, generation: known });
         }
-        if let Some(asked) = generation.filter(|asked| *asked < known) {
+        if let Some(asked) = generation.filter(|asked| known != 0 && is_older(*asked, known)) {
             return Err(NotAsked::Older { asked, known });
         }
         let clock = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |time| time.as_micros() as u64);
-        Ok(Candidacy { role, generation: generation.unwrap_or(clock.max(known + 1)) })
+            .map_or(1, |time| time.as_micros() as u64);
+        let newer = if known == 0 || is_older(known, clock) { clock } else { known.wrapping_add(1) };
+        Ok(Candidacy { role, generation: generation.unwrap_or(newer) })
+    }
+}
+
+/// As switches compare them (1.3.5 section 6.3.6): round a circle, half of which is older.
+fn is_older(one: u64, other: u64) -> bool {
+    (one.wrapping_sub(other) as i64) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_election_of_a_master_is_newer_than_all_that_it_knows() {
+        let none = Candidacy::default();
+        let next = |before, generation| Standing::next(before, Role::Master, generation);
+        let first = next(none, None).unwrap();
+        let second = next(first, None).unwrap();
+        assert!(first.generation > 1 << 50 && is_older(first.generation, second.generation));
+        // A clock that is behind, and numbers that begin again.
+        for known in [first.generation + (1 << 40), u64::MAX, u64::MAX - 1] {
+            let before = Candidacy { generation: known, ..first };
+            assert!(is_older(known, next(before, None).unwrap().generation), "{known}");
+            let asked = known - 1;
+            assert_eq!(next(before, Some(asked)), Err(NotAsked::Older { asked, known }));
+            assert_eq!(next(before, Some(known)).unwrap().generation, known);
+        }
+        // Any will do for the first, and who gives a role up is newer when it comes back.
+        assert_eq!(next(none, Some(u64::MAX)).unwrap().generation, u64::MAX);
+        let slave = Standing::next(second, Role::Slave, None).unwrap();
+        assert!(is_older(second.generation, next(slave, None).unwrap().generation));
     }
 }

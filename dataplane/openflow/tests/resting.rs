@@ -3,7 +3,7 @@
 mod support;
 
 use plait_control_openflow::Version;
-use plait_dataplane_openflow::{Config, Controller, Statistics};
+use plait_dataplane_openflow::{Config, Controller, Idleness, Statistics};
 use plait_model_wire::openflow::BufferId;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -86,6 +86,29 @@ fn workers_sleep_without_load_and_wake_under_it_unless_all_are_kept_awake() {
     });
     under_load(&awake, "some answers", |answers| answers > 100);
     assert_eq!(of(&awake, |worker| worker.sleeps), [0; WORKERS]);
+}
+
+#[test]
+fn who_polls_and_how_often_is_as_it_was_said() {
+    for (idleness, polls) in [
+        (Idleness::OnePoller(1), [1.0, 0.0]),
+        (Idleness::OnePoller(4), [0.25, 0.0]),
+        (Idleness::AllPoll, [1.0, 1.0]),
+        // New connections are found by one.
+        (Idleness::Unknown, [1.0, 0.0]),
+    ] {
+        // Who is awake polls between its rounds alone.
+        let config = Config { workers: 2, idleness, scale: false, ..Config::default() };
+        let controller = start_with(config, slow_runtime(|| {}));
+        under_load(&controller, "some answers", |answers| answers > 100);
+        until("both have done rounds", || {
+            of(&controller, |worker| worker.rounds).into_iter().all(|some| some > 500)
+        });
+        for (worker, polls) in controller.statistics().iter().zip(polls) {
+            let each = worker.polls as f64 / worker.rounds as f64;
+            assert!((each - polls).abs() < 0.05, "{idleness:?}: {each} polls a round, not {polls}");
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Ended, Person, Running, Testbed, eventually, skip};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -478,6 +478,15 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
         let refused = ask(what);
         assert!(refused.code() != Some(0) && refused.stderr.contains(said), "{refused:?}");
     }
+    for (wanted, said) in [
+        (json!({ "role": "king" }), "equal, master and slave"),
+        (json!({ "role": "slave", "generation": 3 }), "only a master"),
+        (json!({ "role": "slave", "of": 3 }), "of"),
+        (json!(["master"]), "role"),
+    ] {
+        let refused = plait_interface_daemon::post(&socket, "/v1/role", &wanted).unwrap_err().to_string();
+        assert!(refused.contains(said), "{refused}");
+    }
     let graph = person.plait(&["--json", "control", "--name", "loaded", "graph"]).json();
     let named = |all: &Value, name: &str| {
         all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap_or_default()
@@ -485,7 +494,7 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
     let learn = named(&graph["dags"], "learn");
     assert!(learn["runs"]["count"].as_u64() > Some(0) && learn["waits"]["mean_us"].is_number(), "{graph}");
     assert!(named(&learn["applications"], "learn")["runs"]["mean_us"].as_f64() > Some(0.0), "{graph}");
-    assert_eq!(learn["triggers"], serde_json::json!([{ "view": "learned@1" }]), "{graph}");
+    assert_eq!(learn["triggers"], json!([{ "view": "learned@1" }]), "{graph}");
     let metrics = ask(&["stats", "--metrics"]).fine();
     assert!(metrics.contains("plait_controller_requests_total{worker=\"0\"}"), "{metrics}");
     let nobody = person.plait(&["controller", "--name", "nobody", "switches"]);
