@@ -482,7 +482,7 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
         (json!({ "role": "king" }), "equal, master and slave"),
         (json!({ "role": "slave", "generation": 3 }), "only a master"),
         (json!({ "role": "slave", "of": 3 }), "of"),
-        (json!(["master"]), "role"),
+        (json!("master"), "invalid type"),
     ] {
         let refused = plait_interface_daemon::post(&socket, "/v1/role", &wanted).unwrap_err().to_string();
         assert!(refused.contains(said), "{refused}");
