@@ -8,10 +8,6 @@ const ROLE_REQUEST: u32 = 10;
 const ROLE_REPLY: u32 = 11;
 /// Its roles, by their numbers.
 const ROLES: [ControllerRole; 3] = [ControllerRole::EQUAL, ControllerRole::MASTER, ControllerRole::SLAVE];
-/// An error that 1.0 has no number for: the vendor, the type and the code follow.
-const VENDOR_ERROR: v10::Reason = v10::Reason { kind: 0xb0c2, code: 0 };
-/// The type and the code of what is refused to slaves.
-const IS_SLAVE: [u16; 2] = [1, 514];
 
 /// Asks for a role. Elections have no numbers.
 pub fn role_request(role: ControllerRole) -> v10::Body {
@@ -28,10 +24,8 @@ pub fn role_reply(vendor: u32, data: &[u8]) -> Option<ControllerRole> {
     ROLES.get(u32::from_be_bytes(*number) as usize).copied().filter(|_| is_reply)
 }
 
-/// Whether something was refused since this controller is slave.
+/// Whether something was refused since this controller is slave, if it was master: 1.0 has no word for it but that it is
+/// not permitted (`ofp-errors.h`: `OFPBRC_IS_SECONDARY`).
 pub fn is_slave(error: &v10::Error) -> bool {
-    let [[kind_high, kind_low], [code_high, code_low]] = IS_SLAVE.map(u16::to_be_bytes);
-    let [a, b, c, d] = VENDOR.to_be_bytes();
-    error.reason == VENDOR_ERROR
-        && error.data.starts_with(&[a, b, c, d, kind_high, kind_low, code_high, code_low])
+    error.reason == v10::Reason::REQUEST_EPERM
 }

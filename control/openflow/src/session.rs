@@ -342,7 +342,7 @@ impl Session {
     /// It refuses something, a role perhaps.
     fn not_granted(&mut self, xid: u32, why: &Refusal) {
         let Some(asked) = self.asked.filter(|asked| asked.xid == xid) else {
-            if why.is_slave() && self.role != Role::Slave {
+            if why.is_slave() && self.role == Role::Master {
                 self.role = Role::Slave;
                 self.tell_role(Err(NotGranted::Superseded));
             }

@@ -117,7 +117,7 @@ impl Refusal {
         matches!(self, Self::V13(error) if error.reason == v13::Reason::ROLE_REQUEST_STALE)
     }
 
-    /// Whether something was refused since this controller is slave.
+    /// Whether something was refused since this controller, which was master, is slave.
     pub(crate) fn is_slave(&self) -> bool {
         match self {
             Self::V10(error) => nicira::is_slave(error),

@@ -214,12 +214,15 @@ fn a_switch_of_1_0_is_asked_by_niciras_extension_and_one_without_it_is_spared_al
     assert_eq!((roles(&slave.news), slave.is_told()), (vec![Ok(Role::Slave)], Err(NotTold::Slave)));
     let news = slave.stands(Role::Master, 1);
     assert_eq!((roles(&news), connections(&news), slave.told), (vec![Ok(Role::Master)], 1, 1));
-    // Its master learns of another one by Nicira's error.
+    // Its master learns of another one by what it is not permitted; to others that says nothing of roles.
+    let error = v10::Error { reason: v10::Reason::REQUEST_EPERM, data: Vec::new() };
+    let forbidden = v10::Message { xid: 99, body: v10::Body::Error(error) };
     slave.news.clear();
-    let data = vec![0, 0, 0x23, 0x20, 0, 1, 2, 2];
-    let error = v10::Error { reason: v10::Reason { kind: 0xb0c2, code: 0 }, data };
-    slave.says(v10::Message { xid: 99, body: v10::Body::Error(error) }.emit());
+    slave.says(forbidden.emit());
     assert_eq!(roles(&slave.news), [Err(NotGranted::Superseded)]);
+    let mut equal = Talk::new(1, None, Candidacy::default());
+    equal.says(forbidden.emit());
+    assert_eq!((roles(&equal.news), equal.is_told()), (vec![], Ok(())));
 
     // One that knows of no roles refuses, and its slave is quiet.
     let mut old = Talk::new(1, None, Candidacy::default());

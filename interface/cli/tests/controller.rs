@@ -332,7 +332,7 @@ fn of_two_controllers_one_commands_and_the_other_takes_its_place_when_it_is_made
     vsctl(&testbed, &format!("set-controller b1 {both} -- set-controller b2 {both}"));
     let pair = Pair(&testbed);
     pair.start("one", 6653, "--role master");
-    pair.start("two", 6654, "--role slave");
+    pair.start("two", 6654, "--role slave --app routing");
     assert!(eventually(|| pair.roles("one") == ["master", "master"]), "{}", pair.log("one"));
     assert!(eventually(|| pair.roles("two") == ["slave", "slave"]), "{}", pair.log("two"));
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
@@ -368,11 +368,15 @@ fn of_two_controllers_one_commands_and_the_other_takes_its_place_when_it_is_made
     assert_eq!(pair.roles("two"), ["master", "master"]);
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
 
-    // Without a number it is newer than all; and what it is can be given up.
+    // Without a number it is newer than all. Who was master learns of it when it probes links; and what it is can be given up.
+    vsctl(&testbed, &format!("set-controller b2 {both}"));
+    assert!(eventually(|| pair.roles("one").len() == 2), "{}", pair.log("one"));
     pair.asks("one", "role master").json();
-    assert_eq!(pair.roles("one"), ["master"]);
+    assert_eq!(pair.roles("one"), ["master", "master"]);
+    assert!(eventually(|| pair.roles("two") == ["slave", "slave"]), "{}", pair.log("two"));
+    assert!(pair.log("two").contains("another controller was made its master"), "{}", pair.log("two"));
     assert_eq!(pair.asks("one", "role equal").json()["role"], "equal");
-    assert_eq!(pair.roles("one"), ["equal"]);
+    assert_eq!(pair.roles("one"), ["equal", "equal"]);
     testbed.down();
 }
 
