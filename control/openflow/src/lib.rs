@@ -17,7 +17,8 @@
 //! 3. [`Rounds`] – whose turn it is: four designs, of which [`max_min()`] says how fair they are,
 //! 4. [`PacketIns`], [`Probes`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
-//! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches.
+//! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches,
+//! 6. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
@@ -32,8 +33,10 @@ pub mod connection;
 pub mod distribute;
 mod fields;
 mod max_min;
+mod nicira;
 mod packet_ins;
 mod port;
+mod role;
 mod session;
 mod switchboard;
 mod switches;
@@ -51,6 +54,7 @@ pub use fields::Fields;
 pub use max_min::max_min;
 pub use packet_ins::{PacketIn, PacketIns, Probes};
 pub use port::Port;
+pub use role::{Candidacy, NotGranted, Role};
 pub use session::{News, NotTold, Session};
 pub use switchboard::Switchboard;
 pub use switches::{FlowRemoved, PortInfo, SwitchEvent, SwitchEvents, SwitchInfo, Switches};

@@ -2,10 +2,12 @@
 //! and what it tells becomes news in words that both versions have.
 
 use crate::connection::{Config, Event, Reason};
+use crate::role::{Asked, Question, TRIES};
 use crate::{
-    Action, Command, Connection, Fields, Flow, FlowRemoved, NotSaid, NotSent, Port, PortInfo, SwitchEvent,
-    SwitchInfo, Version,
+    Action, Candidacy, Command, Connection, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent, Port,
+    PortInfo, Refusal, Role, SwitchEvent, SwitchInfo, Version,
 };
+use plait_model_wire::openflow::v13::role::ControllerRole;
 use plait_model_wire::openflow::{Message, TooLong, v10, v13};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,6 +30,8 @@ pub enum News {
     Event(SwitchEvent),
     /// It answers a question, or a part of it.
     Answer(Message),
+    /// It has said what this controller is to it, or why not what it wants to be.
+    Role(Result<Role, NotGranted>),
     /// The connection is to be closed when its output is written, or cannot be.
     Ended(Reason),
 }
@@ -43,6 +47,11 @@ pub struct Session {
     stage: Stage,
     info: SwitchInfo,
     news: VecDeque<News>,
+    candidacy: Candidacy,
+    role: Role,
+    asked: Option<Asked>,
+    /// What was said of roles before the switch is known.
+    early: Vec<Result<Role, NotGranted>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +66,8 @@ enum Stage {
 }
 
 impl Session {
-    /// A connection that has just come about, from `address`.
-    pub fn new(config: Config, address: String, now: Duration) -> Self {
+    /// A connection that has just come about, from `address`, of a controller that wants to be this to it.
+    pub fn new(config: Config, address: String, now: Duration, candidacy: Candidacy) -> Self {
         let info = SwitchInfo {
             version: 0,
             connected: true,
@@ -78,6 +87,10 @@ impl Session {
             stage: Stage::Nobody,
             info,
             news: VecDeque::new(),
+            candidacy,
+            role: Role::Equal,
+            asked: None,
+            early: Vec::new(),
         }
     }
 
@@ -96,11 +109,32 @@ impl Session {
         &self.address
     }
 
+    /// What this controller is to it, as far as is known.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Asks to be something else. What comes of it is [`News::Role`]; where the switch is not known yet, it is asked once it
+    /// is.
+    ///
+    /// # Errors
+    /// [`NotTold`].
+    pub fn stand(&mut self, candidacy: Candidacy) -> Result<(), NotTold> {
+        self.candidacy = candidacy;
+        match self.stage {
+            Stage::Nobody | Stage::Auxiliary => Ok(()),
+            Stage::Ports | Stage::Known => self.ask_role(false),
+        }
+    }
+
     /// Has the switch do something.
     ///
     /// # Errors
-    /// It cannot be said, or cannot be sent; then it is as if it had never been.
+    /// It cannot be said, or cannot be sent, or is not this controller's to say; then it is as if it had never been.
     pub fn tell(&mut self, command: &Command) -> Result<(), NotTold> {
+        if self.role == Role::Slave {
+            return Err(NotTold::Slave);
+        }
         match command {
             Command::Flow(flow) => self.say(|version, xid, bytes| flow.emit_into(version, xid, bytes)),
             Command::PacketOut(packet) => {
@@ -119,6 +153,9 @@ impl Session {
     pub fn tell_written(&mut self, version: Version, messages: &[u8]) -> Result<u32, NotTold> {
         if version != self.version {
             return Err(NotSaid::Version.into());
+        }
+        if self.role == Role::Slave {
+            return Err(NotTold::Slave);
         }
         Ok(self.connection.send_all(messages)?)
     }
@@ -167,11 +204,9 @@ impl Session {
             Event::Barrier { bundle, .. } => {
                 self.news.push_back(News::Event(SwitchEvent::Barrier((bundle.count, bundle.refused))));
             }
-            Event::Role(role) => {
-                let message = v13::Message { xid: 0, body: v13::Body::RoleReply(role) };
-                self.news.push_back(News::Answer(Message::V13(message)));
-            }
-            Event::Refused { error, .. } => {
+            Event::Role { xid, role } => self.granted(xid, role),
+            Event::Refused { xid, error } => {
+                self.not_granted(xid, &error);
                 self.news.push_back(News::Event(SwitchEvent::Refused(error.to_string())));
             }
             Event::Unreadable(why) => {
@@ -197,8 +232,9 @@ impl Session {
             }
             _ => {}
         }
-        let length = if self.info.buffers == 0 { WHOLE } else { BEGINNING };
-        if self.prepare(length).is_err() {
+        // Before all else, of which a slave says nothing.
+        let asked = if self.candidacy.role == Role::Equal { Ok(()) } else { self.ask_role(true) };
+        if asked.and_then(|()| self.prepare()).and_then(|()| self.inquire()).is_err() {
             return self.connection.close();
         }
         if self.version == Version::V10 {
@@ -206,7 +242,12 @@ impl Session {
         }
     }
 
-    fn prepare(&mut self, length: u16) -> Result<(), NotTold> {
+    /// Has it send what it has no flow for, if that is this controller's to say.
+    fn prepare(&mut self) -> Result<(), NotTold> {
+        if self.role == Role::Slave {
+            return Ok(());
+        }
+        let length = if self.info.buffers == 0 { WHOLE } else { BEGINNING };
         self.say(|version, xid, bytes| {
             Ok(match version {
                 Version::V10 => {
@@ -225,6 +266,13 @@ impl Session {
             // Without it a switch of 1.3 drops what no flow is for (section 5.4).
             let actions = [Action::Controller(length)].into_iter().collect();
             self.tell(&Command::Flow(Flow::add(0, Fields::ANY, actions)))?;
+        }
+        Ok(())
+    }
+
+    /// Asks what it is, and of 1.3 what ports it has.
+    fn inquire(&mut self) -> Result<(), NotTold> {
+        if self.version == Version::V13 {
             self.ask(v10::statistics::Asked::Description, v13::multipart::Asked::PortDescriptions)?;
         }
         self.ask(v10::statistics::Asked::Description, v13::multipart::Asked::Description).map(drop)
@@ -234,6 +282,97 @@ impl Session {
         self.stage = Stage::Known;
         self.info.ports.sort_by_key(|port| port.number);
         self.news.push_back(News::Connected(self.info.clone()));
+        self.news.extend(std::mem::take(&mut self.early).into_iter().map(News::Role));
+    }
+
+    /// Asks for the role that this controller wants.
+    fn ask_role(&mut self, first: bool) -> Result<(), NotTold> {
+        let Candidacy { role, generation } = self.candidacy;
+        // Whether it is granted or not: who wants to be slave says nothing any more.
+        if role == Role::Slave {
+            self.role = role;
+        }
+        let generation = if role == Role::Master { generation } else { 0 };
+        self.put(Question::of(role, self.version), generation, 1, first)
+    }
+
+    fn put(&mut self, question: Question, generation: u64, tries: u8, first: bool) -> Result<(), NotTold> {
+        let role = match question {
+            Question::Election => ControllerRole::NOCHANGE,
+            Question::Role(role) => role.wire(),
+        };
+        let xid = self.connection.request_role(role, generation)?;
+        self.asked = Some(Asked { xid, question, tries, first });
+        Ok(())
+    }
+
+    /// It answers a question for a role.
+    fn granted(&mut self, xid: u32, said: v13::Role) {
+        let Some(asked) = self.asked.filter(|asked| asked.xid == xid) else { return };
+        self.asked = None;
+        let put = match asked.question {
+            Question::Election => {
+                // A switch that knows no election says that it is the last one of all.
+                let generation = if said.generation == u64::MAX { 0 } else { said.generation };
+                self.put(Question::Role(Role::Slave), generation, asked.tries, asked.first)
+            }
+            Question::Role(role) => {
+                let before = std::mem::replace(&mut self.role, Role::of(said.role).unwrap_or(role));
+                self.tell_role(Ok(self.role));
+                self.speaks_again(before)
+            }
+        };
+        if put.is_err() {
+            self.connection.close();
+        }
+    }
+
+    /// Who was slave and may command now is as one that has just connected: nothing that was said before was heard.
+    fn speaks_again(&mut self, before: Role) -> Result<(), NotTold> {
+        if before != Role::Slave || self.role == Role::Slave {
+            return Ok(());
+        }
+        self.prepare()?;
+        if self.stage == Stage::Known {
+            self.news.push_back(News::Connected(self.info.clone()));
+        }
+        Ok(())
+    }
+
+    /// It refuses something, a role perhaps.
+    fn not_granted(&mut self, xid: u32, why: &Refusal) {
+        let Some(asked) = self.asked.filter(|asked| asked.xid == xid) else {
+            if why.is_slave() && self.role == Role::Master {
+                self.role = Role::Slave;
+                self.tell_role(Err(NotGranted::Superseded));
+            }
+            return;
+        };
+        self.asked = None;
+        let wants_slave = asked.question != Question::Role(Role::Master);
+        if why.is_stale() && wants_slave && asked.tries < TRIES {
+            if self.put(Question::Election, 0, asked.tries + 1, asked.first).is_err() {
+                self.connection.close();
+            }
+            return;
+        }
+        let not = if why.is_stale() { NotGranted::Stale } else { NotGranted::Refused(why.clone()) };
+        self.tell_role(Err(not));
+        // Choice: who connects as master of an election that is over keeps quiet. As an equal, which it is to the switch at
+        // first, it would command beside the new master.
+        if why.is_stale() && asked.first && !wants_slave {
+            self.candidacy.role = Role::Slave;
+            if self.ask_role(false).is_err() {
+                self.connection.close();
+            }
+        }
+    }
+
+    fn tell_role(&mut self, said: Result<Role, NotGranted>) {
+        match self.stage {
+            Stage::Known => self.news.push_back(News::Role(said)),
+            _ => self.early.push(said),
+        }
     }
 
     fn told(&mut self, message: Message) {
@@ -365,6 +504,9 @@ pub enum NotTold {
     /// The connection does not take it.
     #[error(transparent)]
     Unsent(#[from] NotSent),
+    /// Another controller commands it.
+    #[error("another controller is the switch's master")]
+    Slave,
 }
 
 fn of_v10(port: &v10::Port) -> PortInfo {

@@ -49,6 +49,8 @@ impl Driver for Switchboard {
             News::Changed(info, port) => (Some(info), port.map(SwitchEvent::Port)),
             News::Event(event) => (None, Some(event)),
             News::Answer(message) => (None, message.emit().ok().map(SwitchEvent::Message)),
+            // Applications hear of a role by what they may do: a switch is connected anew when it takes commands again.
+            News::Role(_) => (None, None),
             News::Ended(reason) => {
                 self.gone.push_back(datapath);
                 let last = self.switches.known.get(&datapath).map(|info| (**info).clone());

@@ -1,5 +1,6 @@
 //! What both versions have in common, as far as a [`Connection`](crate::Connection) says and hears it.
 
+use crate::nicira;
 use plait_model_wire::openflow::v13::Role;
 use plait_model_wire::openflow::{Hello, Message, TooLong, v10, v13};
 use std::fmt;
@@ -110,6 +111,19 @@ impl Refusal {
             Self::V13(error) => error.reason.kind == KIND,
         }
     }
+
+    /// Whether a role was refused since a newer election is known.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::V13(error) if error.reason == v13::Reason::ROLE_REQUEST_STALE)
+    }
+
+    /// Whether something was refused since this controller, which was master, is slave.
+    pub(crate) fn is_slave(&self) -> bool {
+        match self {
+            Self::V10(error) => nicira::is_slave(error),
+            Self::V13(error) => error.reason == v13::Reason::REQUEST_IS_SLAVE,
+        }
+    }
 }
 
 /// The specification's name of the reason.
@@ -155,8 +169,11 @@ impl Heard {
                     message: Message::V10(v10::Message { xid, body }),
                 },
                 v10::Body::BarrierReply => Self::BarrierReply,
-                v10::Body::Vendor { .. }
-                | v10::Body::Config(_)
+                v10::Body::Vendor { vendor, ref data } => match nicira::role_reply(vendor, data) {
+                    Some(role) => Self::Role(Role { role, generation: 0 }),
+                    None => Self::Told(Message::V10(v10::Message { xid, body })),
+                },
+                v10::Body::Config(_)
                 | v10::Body::FlowRemoved(_)
                 | v10::Body::PortStatus(_)
                 | v10::Body::StatisticsReply(_)

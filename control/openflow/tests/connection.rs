@@ -358,15 +358,26 @@ fn a_role_is_asked_for_in_an_election_and_answered() {
     assert_eq!(said, [Message::V13(v13::Message { xid, body: v13::Body::RoleRequest(asked) })]);
     assert_eq!(connection.role(), ControllerRole::EQUAL);
     let given = v13::Role { role: ControllerRole::MASTER, generation: u64::MAX };
-    let reply = v13::Message { xid, body: v13::Body::RoleReply(given) }.emit().unwrap();
+    let reply = v13::Message { xid, body: v13::Body::RoleReply(given.clone()) }.emit().unwrap();
     connection.handle_bytes(SECOND, &reply, |_| {});
     assert!(
-        matches!(&events(&mut connection)[..], [Event::Role(role)] if role.role == ControllerRole::MASTER)
+        matches!(&events(&mut connection)[..], [Event::Role { xid: of, role }] if *of == xid && *role == given)
     );
     assert_eq!(connection.role(), ControllerRole::MASTER);
 
+    // 1.0 is asked by Nicira's extension.
     let mut old = ready(Version::V10, Config::default());
-    assert_eq!(old.request_role(ControllerRole::SLAVE, 0), Err(NotSent::NoRoles));
+    let xid = old.request_role(ControllerRole::SLAVE, 0).unwrap();
+    let vendor = |kind, role| v10::Body::Vendor { vendor: 0x2320, data: vec![0, 0, 0, kind, 0, 0, 0, role] };
+    assert_eq!(output(&mut old), [Message::V10(v10::Message { xid, body: vendor(10, 2) })]);
+    for (kind, role) in [(11, 2), (11, 3), (12, 1)] {
+        old.handle_bytes(SECOND, &v10::Message { xid, body: vendor(kind, role) }.emit().unwrap(), |_| {});
+    }
+    let heard = events(&mut old);
+    let [Event::Role { xid: of, .. }, Event::Message(_), Event::Message(_)] = &heard[..] else {
+        panic!("{heard:?}")
+    };
+    assert_eq!((*of, old.role()), (xid, ControllerRole::SLAVE));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a controller is told at its start, and the presets of the thesis's rivals.
 
 use crate::{Recorder, Security};
-use plait_control_openflow::{Batching, Design, connection};
+use plait_control_openflow::{Batching, Design, Role, connection};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -47,6 +47,10 @@ pub struct Config {
     pub repartition: Duration,
     /// Connections; more are refused.
     pub most_connections: usize,
+    /// What it is to its switches beside other controllers; equal, which is asked of nobody.
+    pub role: Role,
+    /// The number of its election as master, if not that of a new one.
+    pub generation: Option<u64>,
     /// What each connection is told.
     pub connection: connection::Config,
     /// TLS, with which a switch must show a certificate; without it anybody who can connect is a switch.
@@ -96,6 +100,8 @@ impl Default for Config {
             scale: true,
             repartition: Duration::from_secs(1),
             most_connections: 16_384,
+            role: Role::Equal,
+            generation: None,
             connection: connection::Config::default(),
             security: None,
             recorder: None,

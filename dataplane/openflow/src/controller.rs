@@ -5,10 +5,11 @@ use crate::brain::{Brain, Outcome};
 use crate::outbox::Outbox;
 use crate::poller::Poller;
 use crate::shared::Shared;
+use crate::standing::{NoRole, NotAsked, Standing};
 use crate::statistics::{Counters, Statistics};
 use crate::stream::End;
 use crate::worker::Worker;
-use plait_control_openflow::{News, NotTold, SwitchInfo, Switches};
+use plait_control_openflow::{Candidacy, News, NotGranted, NotTold, Role, SwitchInfo, Switches};
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
 use plait_model_wire::openflow::{Message, v10, v13};
 use rustix::thread::CpuSet;
@@ -18,7 +19,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes that the kernel keeps of what a switch sent and nobody has read. Choice: 128 KiB, over a thousand requests, in place
 /// of the kernel's own limit, which grows to 32 MiB: there a switch that asks for more than its share waits for itself, and
@@ -77,6 +78,11 @@ impl Controller {
         let config = Config { workers: config.workers.max(1), ..config };
         let brain = Brain::new(runtime, config.recorder.clone())?;
         let shared = Arc::new(Shared::new(config, brain, Poller::new(listener)?));
+        let (role, generation) = (shared.config.role, shared.config.generation);
+        // Any election is newer than none.
+        if let Ok(candidacy) = Standing::next(Candidacy::default(), role, generation) {
+            shared.standing().candidacy = candidacy;
+        }
         let processors = processors();
         let mut controller = Self { shared, workers: Vec::new() };
         for number in 0..controller.shared.config.workers {
@@ -182,6 +188,80 @@ impl Controller {
         };
         self.waiting().remove(&(slot, xid));
         answer
+    }
+
+    /// What it wants to be to every switch, and what it is to each, as far as is known.
+    pub fn standing(&self) -> (Candidacy, BTreeMap<u64, Role>) {
+        let candidacy = self.shared.standing().candidacy;
+        let known: Vec<(u64, u32)> =
+            self.shared.routes().iter().map(|(datapath, slot)| (*datapath, *slot)).collect();
+        let role = |(datapath, slot): (u64, u32)| {
+            let held = self.shared.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner);
+            held.as_ref().map(|link| (datapath, link.session.role()))
+        };
+        (candidacy, known.into_iter().filter_map(role).collect())
+    }
+
+    /// Asks every switch to be something else to it, those that connect later among them, and waits for the answers of those
+    /// that are known. As master it stands in the election of this number, or in a new one. Where all of them refuse, it wants
+    /// to be what it was.
+    ///
+    /// # Errors
+    /// [`NotAsked`]; of each switch, [`NoRole`].
+    pub fn stand(
+        &self,
+        role: Role,
+        generation: Option<u64>,
+        patience: Duration,
+    ) -> Result<BTreeMap<u64, Result<Role, NoRole>>, NotAsked> {
+        let (sender, receiver) = mpsc::channel();
+        let (before, candidacy, slots) = {
+            let mut standing = self.shared.standing();
+            if standing.waits.is_some() {
+                return Err(NotAsked::Busy);
+            }
+            let before = standing.candidacy;
+            standing.candidacy = Standing::next(before, role, generation)?;
+            standing.waits = Some(sender);
+            (before, standing.candidacy, self.shared.members())
+        };
+        let mut answers = BTreeMap::new();
+        for slot in slots.iter() {
+            let place = &self.shared.slots[*slot as usize];
+            let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(link) = held.as_mut() else { continue };
+            let asked = link.session.stand(candidacy);
+            link.flush();
+            if let Some(datapath) = link.session.datapath() {
+                answers.insert(
+                    datapath,
+                    asked.map_or_else(|why| Err(why.into()), |()| Err(NoRole::Slow(patience))),
+                );
+            }
+        }
+        let until = Instant::now() + patience;
+        let is_open = |answers: &BTreeMap<u64, Result<Role, NoRole>>| {
+            answers.values().any(|answer| matches!(answer, Err(NoRole::Slow(_))))
+        };
+        while is_open(&answers)
+            && let Ok((datapath, said)) =
+                receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            // That it was superseded was said of what was told before.
+            if said != Err(NotGranted::Superseded)
+                && let Some(answer) = answers.get_mut(&datapath)
+                && matches!(answer, Err(NoRole::Slow(_)))
+            {
+                *answer = said.map_err(NoRole::from);
+            }
+        }
+        let mut standing = self.shared.standing();
+        standing.waits = None;
+        let refused = |answer: &Result<Role, NoRole>| matches!(answer, Err(NoRole::NotGranted(_)));
+        if !answers.is_empty() && answers.values().all(refused) {
+            standing.candidacy = before;
+        }
+        Ok(answers)
     }
 
     /// What each worker has counted.

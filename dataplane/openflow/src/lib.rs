@@ -12,8 +12,9 @@
 //! 2. [`Config`]: every choice of the thesis, each with its off switch; [`Config::nox`], [`Config::beacon`],
 //! 3. `worker.rs`: the loop; `link.rs`, `shared.rs`, `poller.rs`: what it goes over,
 //! 4. `brain.rs`: the runtime behind its lock; `outbox.rs`: output grouped by switch,
-//! 5. [`Security`]: TLS with certificates on both sides; `stream.rs`: a socket with or without it, or memory ([`End`]),
-//! 6. [`Statistics`]: what was met on the way; [`Recorder`]: all of it, to be replayed.
+//! 5. `standing.rs`: what the controller is beside others,
+//! 6. [`Security`]: TLS with certificates on both sides; `stream.rs`: a socket with or without it, or memory ([`End`]),
+//! 7. [`Statistics`]: what was met on the way; [`Recorder`]: all of it, to be replayed.
 //!
 //! Source: Zheng Cai, *Maestro*, Rice University 2011, section 4.2.
 
@@ -30,6 +31,7 @@ mod recorder;
 mod security;
 mod shared;
 mod spin;
+mod standing;
 mod statistics;
 mod stream;
 mod worker;
@@ -38,5 +40,6 @@ pub use config::{Config, Idleness, Partition};
 pub use controller::{Controller, NoAnswer, NotStarted};
 pub use recorder::Recorder;
 pub use security::{NotSecure, Security};
+pub use standing::{NoRole, NotAsked};
 pub use statistics::Statistics;
 pub use stream::End;

@@ -9,11 +9,16 @@ use rustix::time::Timespec;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
+/// How long nobody is taken in after the system had nothing left for it, unless a connection ends meanwhile. Choice: as long
+/// as nobody who connects minds, and long enough to cost nothing. Who connects waits in the kernel's queue.
+const CLOSED: Duration = Duration::from_millis(100);
+/// [`Poller::closed`] of a listener that is open.
+const OPEN: u64 = u64::MAX;
 
 /// The epoll, the listener, and a bell that ends a wait.
 ///
@@ -22,6 +27,10 @@ pub struct Poller {
     epoll: OwnedFd,
     bell: OwnedFd,
     listener: TcpListener,
+    /// Until when nobody is taken in, in nanoseconds since the beginning.
+    closed: AtomicU64,
+    /// Whether it was said that nobody can be taken in, and nobody was since.
+    told: AtomicBool,
     /// Whoever holds it polls. Since when what a poll tells has come: the poll before would have told it.
     turn: Mutex<Duration>,
 }
@@ -35,7 +44,14 @@ impl Poller {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN)?;
-        Ok(Self { epoll, bell, listener, turn: Mutex::new(Duration::ZERO) })
+        Ok(Self {
+            epoll,
+            bell,
+            listener,
+            closed: AtomicU64::new(OPEN),
+            told: AtomicBool::new(false),
+            turn: Mutex::new(Duration::ZERO),
+        })
     }
 
     /// Where switches connect to.
@@ -65,6 +81,9 @@ impl Poller {
     /// many slots there were; nothing if another worker polls. `events` is room for as many as are told at once.
     pub fn poll(&self, shared: &Shared, wait: Duration, events: &mut Vec<Event>) -> Option<usize> {
         let mut turn = self.turn.try_lock().ok()?;
+        if self.closed.load(Ordering::Acquire) <= shared.now().as_nanos() as u64 {
+            self.open();
+        }
         events.clear();
         let began = shared.now();
         let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
@@ -99,18 +118,40 @@ impl Poller {
         Some(found)
     }
 
+    /// A connection has ended: there may be room for another one.
+    pub fn made_room(&self) {
+        if self.closed.load(Ordering::Acquire) != OPEN {
+            self.open();
+        }
+    }
+
+    /// Takes nobody in for a while: the system has nothing left for it, file descriptors most likely. The listener would tell at
+    /// once again that somebody waits.
+    fn close(&self, shared: &Shared, fault: &io::Error) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%fault, "no switch can be taken in until there is room: let it have more files (ulimit -n)");
+        }
+        let _ = epoll::modify(&self.epoll, &self.listener, EventData::new_u64(LISTENER), EventFlags::empty());
+        // After the listener is closed, and before it is opened: it is never closed without a time.
+        self.closed.store((shared.now() + CLOSED).as_nanos() as u64, Ordering::Release);
+    }
+
+    fn open(&self) {
+        self.closed.store(OPEN, Ordering::Release);
+        let _ = epoll::modify(&self.epoll, &self.listener, EventData::new_u64(LISTENER), EventFlags::IN);
+    }
+
     fn accept(&self, shared: &Shared) {
         // A bounded number, since others wait; the listener is level-triggered and tells again.
         for _ in 0..64 {
             let (stream, address) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(fault) if fault.kind() == io::ErrorKind::WouldBlock => return,
-                Err(fault) => {
-                    // Out of descriptors, most likely: the listener would tell again at once.
-                    tracing::warn!(%fault, "a connection could not be taken");
-                    return std::thread::sleep(Duration::from_millis(10));
-                }
+                // Whoever it was is gone.
+                Err(fault) if is_of_the_connection(&fault) => continue,
+                Err(fault) => return self.close(shared, &fault),
             };
+            self.told.store(false, Ordering::Relaxed);
             if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok()
                 && !shared.admit(stream, address.to_string())
             {
@@ -118,4 +159,12 @@ impl Poller {
             }
         }
     }
+}
+
+/// Whether a connection could not be taken for a reason of its own (`accept(2)`).
+fn is_of_the_connection(fault: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errors =
+        [Errno::CONNABORTED, Errno::INTR, Errno::PROTO, Errno::PERM, Errno::NETDOWN, Errno::NETUNREACH];
+    errors.into_iter().any(|error| fault.raw_os_error() == Some(error.raw_os_error()))
 }

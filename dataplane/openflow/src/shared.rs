@@ -4,6 +4,7 @@ use crate::brain::Brain;
 use crate::link::{Link, Slot};
 use crate::poller::Poller;
 use crate::queue::Queue;
+use crate::standing::Standing;
 use crate::statistics::Counters;
 use crate::stream::{End, Stream};
 use crate::{Config, Partition};
@@ -14,7 +15,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,9 @@ pub struct Shared {
     pub sleepers: Mutex<Vec<(usize, Thread)>>,
     /// Answers that somebody waits for, by slot and transaction.
     pub waiting: Mutex<HashMap<(u32, u32), Sender<Message>>>,
+    /// What it is beside other controllers. Whoever is taken in is so while it is held, so that nobody is forgotten when it
+    /// changes.
+    standing: Mutex<Standing>,
     began: Instant,
     members: RwLock<Arc<Vec<u32>>>,
     routes: RwLock<HashMap<u64, u32>>,
@@ -63,6 +67,7 @@ impl Shared {
             rested: AtomicU64::default(),
             sleepers: Mutex::default(),
             waiting: Mutex::default(),
+            standing: Mutex::default(),
             began: Instant::now(),
             members: RwLock::default(),
             routes: RwLock::default(),
@@ -84,6 +89,11 @@ impl Shared {
     /// Slots that are taken, in the order in which they were.
     pub fn members(&self) -> Arc<Vec<u32>> {
         self.members.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What it is beside other controllers.
+    pub fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The slot of each switch that is known.
@@ -111,7 +121,9 @@ impl Shared {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return false;
         };
-        let session = Session::new(self.config.connection.clone(), address, self.now());
+        let standing = self.standing();
+        let config = self.config.connection.clone();
+        let session = Session::new(config, address, self.now(), standing.candidacy);
         let place = &self.slots[slot as usize];
         place.requests.store(0, Ordering::Relaxed);
         place.ended.store(false, Ordering::Release);
@@ -126,6 +138,7 @@ impl Shared {
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
         place.ready.store(true, Ordering::Release);
         self.change(|members| members.push(slot));
+        drop(standing);
         let worker = match self.config.partition {
             Partition::Descriptor => descriptor % self.config.workers,
             Partition::Even => {

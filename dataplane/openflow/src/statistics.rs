@@ -62,6 +62,8 @@ counters! {
     polls,
     /// Times that it slept.
     sleeps,
+    /// Times that it gave way to others that want its processor.
+    yields,
     /// Commands for switches that are not there, or that their version has no words for.
     undone,
     /// Messages that could not be read.

@@ -110,6 +110,7 @@ impl<'a> Worker<'a> {
             self.look_out();
             self.keep_house();
             if self.is_short() {
+                Counters::add(&self.counters.yields, 1);
                 self.process(false);
                 // It may be the only one that does anything.
                 self.wake_others();

@@ -15,6 +15,7 @@ mod shell;
 mod subflows;
 mod testbed;
 mod traffic;
+mod tuning;
 
 pub use control::{AddArguments, ControlArguments, ControlCommand};
 pub use controller::{
@@ -41,6 +42,7 @@ pub use testbed::{
 pub use traffic::{
     ListenArguments, PlanArguments, RatesArgument, SendArguments, TrafficArguments, TrafficCommand,
 };
+pub use tuning::Weight;
 
 /// Virtual networks made real on ordinary Linux.
 #[derive(Parser)]

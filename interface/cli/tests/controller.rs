@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Person, Running, Testbed, eventually, skip};
-use serde_json::Value;
+use common::{Ended, Person, Running, Testbed, eventually, skip};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -61,28 +61,62 @@ impl Fabric {
             ovs-vswitchd unix:$OVS_RUNDIR/db.sock --disable-system --pidfile --detach --log-file --no-chdir
             ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=30"
             .to_owned();
-        for bridge in 1..=self.bridges {
-            let protocol = if bridge % 2 == 0 { "OpenFlow10" } else { "OpenFlow13" };
+        (1..=self.bridges).for_each(|bridge| script.push_str(&Self::bridge(bridge)));
+        self.links.iter().for_each(|(one, other)| script.push_str(&Self::link(*one, *other)));
+        (1..=self.bridges).for_each(|bridge| script.push_str(&self.ports_of_hosts(bridge)));
+        script
+    }
+
+    fn bridge(bridge: usize) -> String {
+        let protocol = if bridge.is_multiple_of(2) { "OpenFlow10" } else { "OpenFlow13" };
+        format!(
+            " -- add-br b{bridge} -- set bridge b{bridge} datapath_type=netdev fail-mode=secure \
+             protocols={protocol} other-config:datapath-id={bridge:016x} other-config:disable-in-band=true \
+             -- set-controller b{bridge} tcp:127.0.0.1:6653"
+        )
+    }
+
+    fn link(one: usize, other: usize) -> String {
+        let port = |(here, there)| {
+            format!(
+                " -- add-port b{here} p{here}-{there} -- set interface p{here}-{there} type=patch \
+                 options:peer=p{there}-{here}"
+            )
+        };
+        [(one, other), (other, one)].map(port).concat()
+    }
+
+    fn ports_of_hosts(&self, bridge: usize) -> String {
+        let hosts = (1..).zip(&self.hosts).filter(|(_, at)| **at == bridge);
+        hosts.map(|(host, _)| format!(" -- add-port b{bridge} eth{host}")).collect()
+    }
+
+    /// A switch dies. Its neighbours' ports stay, without a peer.
+    fn kill_switch(testbed: &Testbed, bridge: usize) {
+        vsctl(testbed, &format!("del-br b{bridge}"));
+    }
+
+    /// It is there again, with no flow.
+    fn revive_switch(&self, testbed: &Testbed, bridge: usize) {
+        let mut words = Self::bridge(bridge) + &self.ports_of_hosts(bridge);
+        for (one, other) in self.links.iter().filter(|(one, other)| [*one, *other].contains(&bridge)) {
+            let peer = if *one == bridge { *other } else { *one };
+            // The neighbour's port has waited.
             let _ = write!(
-                script,
-                " -- add-br b{bridge} -- set bridge b{bridge} datapath_type=netdev fail-mode=secure \
-                 protocols={protocol} other-config:datapath-id={bridge:016x} other-config:disable-in-band=true \
-                 -- set-controller b{bridge} tcp:127.0.0.1:6653"
+                words,
+                " -- add-port b{bridge} p{bridge}-{peer} -- set interface p{bridge}-{peer} type=patch \
+                 options:peer=p{peer}-{bridge}"
             );
         }
-        for (one, other) in &self.links {
-            for (here, there) in [(one, other), (other, one)] {
-                let _ = write!(
-                    script,
-                    " -- add-port b{here} p{here}-{there} -- set interface p{here}-{there} type=patch \
-                     options:peer=p{there}-{here}"
-                );
-            }
-        }
-        for (host, bridge) in self.hosts.iter().enumerate() {
-            let _ = write!(script, " -- add-port b{bridge} eth{}", host + 1);
-        }
-        script
+        vsctl(testbed, &words);
+    }
+
+    fn kill_link(testbed: &Testbed, one: usize, other: usize) {
+        vsctl(testbed, &format!("del-port p{one}-{other} -- del-port p{other}-{one}"));
+    }
+
+    fn revive_link(testbed: &Testbed, one: usize, other: usize) {
+        vsctl(testbed, &Self::link(one, other));
     }
 
     fn up<'a>(&self, person: &'a Person) -> Testbed<'a> {
@@ -97,11 +131,21 @@ impl Fabric {
 
     /// Whether every host reaches every other.
     fn all_reach_all(&self, testbed: &Testbed) -> bool {
-        let addresses: Vec<String> = (1..=self.hosts.len()).map(|host| format!("10.9.0.{host}")).collect();
-        let line = format!("fping -q -c 1 -t 700 {} 2>/dev/null", addresses.join(" "));
-        let reach = |host| testbed.shell(&format!("h{host}"), &line).code() == Some(0);
-        (1..=self.hosts.len()).all(reach)
+        self.all_but_one_reach_all(testbed, 0)
     }
+
+    /// Whether every host but this one reaches every other, but this one.
+    fn all_but_one_reach_all(&self, testbed: &Testbed, but: usize) -> bool {
+        let hosts = || (1..=self.hosts.len()).filter(|host| *host != but);
+        let addresses: Vec<String> = hosts().map(|host| format!("10.9.0.{host}")).collect();
+        let line = format!("fping -q -c 1 -t 700 {} 2>/dev/null", addresses.join(" "));
+        hosts().all(|host| testbed.shell(&format!("h{host}"), &line).code() == Some(0))
+    }
+}
+
+fn vsctl(testbed: &Testbed, words: &str) {
+    let words = words.trim_start().trim_start_matches("-- ");
+    testbed.shell("s", &format!("ovs-vsctl --db=unix:/run/ovs/db.sock --timeout=30 {words}")).fine();
 }
 
 /// Starts a controller beside the switches.
@@ -121,6 +165,30 @@ fn ask(testbed: &Testbed, what: &str) -> Option<Value> {
 fn links(testbed: &Testbed) -> usize {
     let topology = ask(testbed, "topology");
     topology.as_ref().and_then(|topology| topology["links"].as_array()).map_or(0, Vec::len)
+}
+
+/// Switches that were connected and are not.
+fn gone(testbed: &Testbed) -> usize {
+    let switches = ask(testbed, "switches").unwrap();
+    switches.as_array().unwrap().iter().filter(|switch| switch["connected"] == false).count()
+}
+
+/// Whether packets of hosts pass through a switch.
+fn is_used(testbed: &Testbed, bridge: usize) -> bool {
+    let flows = ask(testbed, &format!("flows {bridge:016x}")).unwrap_or_default();
+    flows.as_array().into_iter().flatten().any(|flow| flow["match"]["eth_dst"].is_string())
+}
+
+/// What is established goes on without a controller, and while another one takes its place.
+fn a_controller_dies_and_another_takes_its_place(testbed: &Testbed, fabric: &Fabric, host: u8, all: usize) {
+    testbed.shell("h1", &format!("ping -c 3 -i 0.1 -W 1 10.9.0.{host}")).fine();
+    let ping = testbed.background("h1", &format!("ping -q -c 60 -i 0.1 -W 1 10.9.0.{host}"));
+    testbed.shell("s", "pkill -KILL -f 'controller ru[n]'").fine();
+    control(testbed, "routing");
+    assert!(eventually(|| links(testbed) == all), "{}", links(testbed));
+    let pinged = ping.wait();
+    assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
+    assert!(eventually(|| fabric.all_reach_all(testbed)));
 }
 
 fn missing() -> bool {
@@ -146,32 +214,23 @@ fn a_fat_tree_of_switches_is_discovered_routed_and_survives_links_switches_and_t
     assert_eq!(known["hosts"].as_array().map(Vec::len), Some(16), "{known}");
 
     // A link dies, and a switch of the core.
-    let vsctl =
-        |line: &str| testbed.shell("s", &format!("ovs-vsctl --db=unix:/run/ovs/db.sock {line}")).fine();
-    vsctl("del-port p7-5 -- del-port p5-7");
-    vsctl("del-br b1");
+    Fabric::kill_link(&testbed, 7, 5);
+    Fabric::kill_switch(&testbed, 1);
     assert!(eventually(|| links(&testbed) == 64 - 2 - 8), "{}", links(&testbed));
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
-    let switches = ask(&testbed, "switches").unwrap();
-    let gone = switches.as_array().unwrap().iter().filter(|switch| switch["connected"] == false).count();
-    assert_eq!(gone, 1);
-    // And the link is there again.
-    vsctl(
-        "add-port b7 p7-5 -- set interface p7-5 type=patch options:peer=p5-7 \
-         -- add-port b5 p5-7 -- set interface p5-7 type=patch options:peer=p7-5",
-    );
-    assert!(eventually(|| links(&testbed) == 64 - 8));
+    assert_eq!(gone(&testbed), 1);
+    // And both are there again.
+    Fabric::revive_link(&testbed, 7, 5);
+    fabric.revive_switch(&testbed, 1);
+    assert!(eventually(|| links(&testbed) == 64), "{}", links(&testbed));
+    assert_eq!(gone(&testbed), 0);
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    // The switch that is back takes the place of another one that dies.
+    Fabric::kill_switch(&testbed, 2);
+    assert!(eventually(|| links(&testbed) == 64 - 8), "{}", links(&testbed));
+    assert!(eventually(|| fabric.all_reach_all(&testbed) && is_used(&testbed, 1)));
 
-    // What is established goes on without a controller, and while another one takes its place.
-    assert!(eventually(|| fabric.all_reach_all(&testbed)));
-    testbed.shell("h1", "ping -c 3 -i 0.1 -W 1 10.9.0.16").fine();
-    let ping = testbed.background("h1", "ping -q -c 60 -i 0.1 -W 1 10.9.0.16");
-    testbed.shell("s", "pkill -KILL -f 'controller ru[n]'").fine();
-    control(&testbed, "routing");
-    assert!(eventually(|| links(&testbed) == 64 - 8));
-    let pinged = ping.wait();
-    assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
-    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    a_controller_dies_and_another_takes_its_place(&testbed, &fabric, 16, 64 - 8);
     testbed.down();
 }
 
@@ -188,6 +247,20 @@ fn a_ring_of_switches_is_routed_without_a_loop_and_a_learning_switch_bridges_a_l
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
     let flows = ask(&testbed, "flows 0000000000000001").unwrap();
     assert!(flows.as_array().unwrap().len() > 1, "{flows}");
+
+    // A link dies: there is the other way around. It is there again, and a switch dies.
+    Fabric::kill_link(&testbed, 1, 2);
+    assert!(eventually(|| links(&testbed) == 8), "{}", links(&testbed));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    Fabric::revive_link(&testbed, 1, 2);
+    assert!(eventually(|| links(&testbed) == 10), "{}", links(&testbed));
+    Fabric::kill_switch(&testbed, 3);
+    assert!(eventually(|| links(&testbed) == 6 && gone(&testbed) == 1), "{}", links(&testbed));
+    assert!(eventually(|| fabric.all_but_one_reach_all(&testbed, 3)));
+    fabric.revive_switch(&testbed, 3);
+    assert!(eventually(|| links(&testbed) == 10 && gone(&testbed) == 0), "{}", links(&testbed));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    a_controller_dies_and_another_takes_its_place(&testbed, &fabric, 3, 10);
 
     // Cut open, the ring is a line, which a learning switch can serve.
     testbed.shell("s", "pkill -TERM -f 'controller ru[n]'").fine();
@@ -208,12 +281,147 @@ fn a_ring_of_switches_is_routed_without_a_loop_and_a_learning_switch_bridges_a_l
     testbed.down();
 }
 
+/// Two controllers at once, by name: where one listens, and what it is to be.
+struct Pair<'a>(&'a Testbed<'a>);
+
+impl Pair<'_> {
+    fn start(&self, name: &str, port: u16, more: &str) {
+        let line = format!(
+            "setsid /run/plait controller run --name {name} --listen 127.0.0.1:{port} {more} \
+             > /run/node/log/{name} 2>&1 < /dev/null & echo $! > /run/node/{name}.pid"
+        );
+        self.0.shell("s", &line).fine();
+        assert!(eventually(|| self.asks(name, "stats").code() == Some(0)), "{}", self.log(name));
+    }
+
+    fn asks(&self, name: &str, what: &str) -> Ended {
+        self.0.shell("s", &format!("/run/plait --json controller --name {name} {what}"))
+    }
+
+    fn log(&self, name: &str) -> String {
+        self.0.shell("s", &format!("cat /run/node/log/{name}")).stdout
+    }
+
+    /// What it is to each switch that is connected.
+    fn roles(&self, name: &str) -> Vec<String> {
+        let found = self.asks(name, "role").json();
+        found["switches"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["role"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn requests(&self, name: &str) -> u64 {
+        let found = self.asks(name, "stats").json();
+        found["workers"].as_array().unwrap().iter().filter_map(|one| one["requests"].as_u64()).sum()
+    }
+}
+
+#[test]
+fn of_two_controllers_one_commands_and_the_other_takes_its_place_when_it_is_made_master() {
+    let Some(person) = Person::root() else { return skip("switches in user space are tested as root") };
+    if missing() {
+        return;
+    }
+    // One switch of 1.3, one of 1.0; each has both controllers.
+    let fabric = Fabric { bridges: 2, links: vec![(1, 2)], hosts: vec![1, 2] };
+    let testbed = fabric.up(&person);
+    let both = "tcp:127.0.0.1:6653 tcp:127.0.0.1:6654";
+    vsctl(&testbed, &format!("set-controller b1 {both} -- set-controller b2 {both}"));
+    let pair = Pair(&testbed);
+    pair.start("one", 6653, "--role master");
+    pair.start("two", 6654, "--role slave --app routing");
+    assert!(eventually(|| pair.roles("one") == ["master", "master"]), "{}", pair.log("one"));
+    assert!(eventually(|| pair.roles("two") == ["slave", "slave"]), "{}", pair.log("two"));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    assert!(pair.requests("one") > 0);
+    assert_eq!(pair.requests("two"), 0, "a slave is told of no packets");
+    let known = pair.asks("two", "switches").json();
+    assert!(known.as_array().unwrap().iter().all(|one| one["connected"] == true && one["role"] == "slave"));
+
+    // The master dies, and so does what it has said. The slave says nothing by itself.
+    testbed.shell("s", "kill -KILL $(cat /run/node/one.pid)").fine();
+    let forget = "for bridge in 1 2; do
+        ovs-ofctl -O OpenFlow10,OpenFlow13 del-flows unix:/run/ovs/b$bridge.mgmt
+    done";
+    testbed.shell("s", forget).fine();
+    assert!(!fabric.all_reach_all(&testbed));
+    assert_eq!(pair.requests("two"), 0);
+    let made = pair.asks("two", "role master").json();
+    assert!(made["role"] == "master" && made["generation"].as_u64() > Some(1 << 50), "{made}");
+    assert_eq!(pair.roles("two"), ["master", "master"]);
+    assert!(eventually(|| fabric.all_reach_all(&testbed)), "{}", pair.log("two"));
+    assert!(pair.requests("two") > 0);
+
+    // Who comes back with an election that is over is slave and is told why; 1.0 numbers none, and is left to the other.
+    vsctl(&testbed, "set-controller b2 tcp:127.0.0.1:6654");
+    pair.start("one", 6653, "--role master --generation 1");
+    assert!(eventually(|| pair.roles("one") == ["slave"]), "{}", pair.log("one"));
+    assert!(eventually(|| pair.log("one").contains("stale")), "{}", pair.log("one"));
+    let refused = testbed.shell("s", "/run/plait controller --name one role master --generation 2");
+    refused.fails_saying(1, &["0000000000000001", "stale", "plait controller role master"]);
+    assert_eq!(pair.roles("one"), ["slave"]);
+    let older = testbed.shell("s", "/run/plait controller --name two role master --generation 1");
+    older.fails_saying(1, &["older", "greater"]);
+    assert_eq!(pair.roles("two"), ["master", "master"]);
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+
+    // Without a number it is newer than all. Who was master learns of it when it probes links; and what it is can be given up.
+    vsctl(&testbed, &format!("set-controller b2 {both}"));
+    assert!(eventually(|| pair.roles("one").len() == 2), "{}", pair.log("one"));
+    pair.asks("one", "role master").json();
+    assert_eq!(pair.roles("one"), ["master", "master"]);
+    assert!(eventually(|| pair.roles("two") == ["slave", "slave"]), "{}", pair.log("two"));
+    assert!(pair.log("two").contains("another controller was made its master"), "{}", pair.log("two"));
+    assert_eq!(pair.asks("one", "role equal").json()["role"], "equal");
+    assert_eq!(pair.roles("one"), ["equal", "equal"]);
+    testbed.down();
+}
+
+#[test]
+fn what_is_wrong_with_a_controllers_options_is_said() {
+    let Some(person) = Person::root() else { return skip("one person is enough") };
+    for (options, said) in [
+        (&["--weight", "1"][..], "0000000000000001=4"),
+        (&["--weight", "1=0"], "1 to 1000"),
+        (&["--weight", "1=1001"], "1 to 1000"),
+        (&["--weight", "switch=2"], "digits"),
+        (&["--weight", "1=2", "--weight", "0001=3"], "two weights"),
+        (&["--poll", "some"], "one:ROUNDS"),
+        (&["--poll", "one:0"], "1 or more"),
+        (&["--no-idleness-map", "--poll", "all"], "--poll"),
+        (&["--read", "63B"], "64B to 16MiB"),
+        (&["--read", "1GiB"], "64B to 16MiB"),
+        (&["--read", "much"], "--read"),
+        (&["--role", "king"], "master"),
+        (&["--generation", "3"], "leave --generation out for equal"),
+        (&["--role", "slave", "--generation", "3"], "leave --generation out for slave"),
+    ] {
+        let words = [&["controller", "run", "--listen", "127.0.0.1:0", "--name", "wrong"], options].concat();
+        person.plait(&words).fails_saying(2, &[said]);
+    }
+}
+
 #[test]
 fn more_switches_connect_than_a_program_usually_has_files() {
     let Some(person) = Person::root() else { return skip("the test looks at the sockets of another user's") };
     let mut command = person.command("prlimit");
     command.arg("--nofile=40:").arg(person.program());
     command.args(["controller", "run", "--listen", "127.0.0.1:0", "--name", "many"]);
+    // And all goes on that way.
+    command.args([
+        "--weight",
+        "1=3",
+        "--weight",
+        "0x2=2",
+        "--poll",
+        "one:2",
+        "--read",
+        "32KiB",
+        "--no-scale",
+    ]);
     let controller = Running::start(&mut command, "a controller with few files".to_owned());
     let stats = || person.plait(&["controller", "--name", "many", "stats", "--json"]);
     assert!(eventually(|| stats().code() == Some(0)));
@@ -222,6 +430,8 @@ fn more_switches_connect_than_a_program_usually_has_files() {
         ["--json", "controller", "load", &address, "--switches", "100", "--rate", "1000", "--duration", "1s"];
     let loaded = person.plait_after("ulimit -Sn 40", &words).json();
     assert!(loaded["disconnects"] == 0 && loaded["unanswered"] == 0, "{loaded}");
+    let stats = stats().json();
+    assert!(stats["workers"].as_array().unwrap().iter().all(|worker| worker["sleeps"] == 0), "{stats}");
     controller.signal(rustix::process::Signal::INT);
     assert_eq!(controller.wait().code(), Some(0));
 }
@@ -272,6 +482,15 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
         let refused = ask(what);
         assert!(refused.code() != Some(0) && refused.stderr.contains(said), "{refused:?}");
     }
+    for (wanted, said) in [
+        (json!({ "role": "king" }), "equal, master and slave"),
+        (json!({ "role": "slave", "generation": 3 }), "only a master"),
+        (json!({ "role": "slave", "of": 3 }), "of"),
+        (json!("master"), "invalid type"),
+    ] {
+        let refused = plait_interface_daemon::post(&socket, "/v1/role", &wanted).unwrap_err().to_string();
+        assert!(refused.contains(said), "{refused}");
+    }
     let graph = person.plait(&["--json", "control", "--name", "loaded", "graph"]).json();
     let named = |all: &Value, name: &str| {
         all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap_or_default()
@@ -279,7 +498,7 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
     let learn = named(&graph["dags"], "learn");
     assert!(learn["runs"]["count"].as_u64() > Some(0) && learn["waits"]["mean_us"].is_number(), "{graph}");
     assert!(named(&learn["applications"], "learn")["runs"]["mean_us"].as_f64() > Some(0.0), "{graph}");
-    assert_eq!(learn["triggers"], serde_json::json!([{ "view": "learned@1" }]), "{graph}");
+    assert_eq!(learn["triggers"], json!([{ "view": "learned@1" }]), "{graph}");
     let metrics = ask(&["stats", "--metrics"]).fine();
     assert!(metrics.contains("plait_controller_requests_total{worker=\"0\"}"), "{metrics}");
     let nobody = person.plait(&["controller", "--name", "nobody", "switches"]);

@@ -58,6 +58,7 @@ async fn exchange(socket: &Path, method: Method, what: &str, body: Vec<u8>) -> R
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     tokio::spawn(connection);
     let request = Request::builder().method(method).uri(what).header(header::HOST, "controller");
+    let request = request.header(header::CONTENT_TYPE, "application/json");
     let request = request.body(Full::new(Bytes::from(body))).map_err(broken)?;
     let answer = sender.send_request(request).await.map_err(broken)?;
     let status = answer.status();

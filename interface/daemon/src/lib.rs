@@ -14,6 +14,8 @@
 //!  GET    /v1/history                   states that are remembered
 //!  GET    /v1/statistics                what each worker has counted
 //!  GET    /v1/graph[?as=dot|text]       DAGs, conflicts and live timings
+//!  GET    /v1/role                      what the controller is to its switches beside others
+//!  POST   /v1/role                      has it ask to be something else
 //!  GET    /metrics                      the same counts in Prometheus' text form
 //! ```
 //!
@@ -36,6 +38,7 @@ mod hexadecimal;
 pub mod json;
 mod operator;
 pub mod recording;
+mod role;
 mod router;
 mod serve;
 

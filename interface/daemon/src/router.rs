@@ -50,6 +50,7 @@ pub fn router(controller: Arc<Controller>, applications: Arc<dyn Source>) -> Rou
         .route("/v1/statistics", get(statistics))
         .route("/v1/graph", get(graph))
         .route("/metrics", get(metrics))
+        .merge(crate::role::routes())
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(LONGEST))
         .with_state(Api { controller, applications })
@@ -58,7 +59,7 @@ pub fn router(controller: Arc<Controller>, applications: Arc<dyn Source>) -> Rou
 type Of = State<Arc<Controller>>;
 
 async fn switches(State(controller): Of) -> Json<Value> {
-    let requests = controller.requests();
+    let (requests, (_, roles)) = (controller.requests(), controller.standing());
     let all = controller.switches().into_iter().map(|(datapath, info)| {
         let ports = info.ports.iter().map(|port| {
             let [a, b, c, d, e, f] = port.address;
@@ -78,6 +79,7 @@ async fn switches(State(controller): Of) -> Json<Value> {
             "buffers": info.buffers,
             "tables": info.tables,
             "requests": requests.get(&datapath),
+            "role": roles.get(&datapath).map(ToString::to_string),
             "ports": ports.collect::<Vec<_>>(),
         })
     });

@@ -188,7 +188,7 @@ impl Connection {
             }
             (Heard::Role(role), _) => {
                 self.role = role.role;
-                self.tell(Event::Role(role), length);
+                self.tell(Event::Role { xid, role }, length);
             }
         }
     }

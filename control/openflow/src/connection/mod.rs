@@ -20,11 +20,11 @@ mod told;
 pub use config::Config;
 pub use told::{Bundle, Event, Hot, NotSent, Reason, Switch};
 
-use crate::Version;
 use crate::version::Word;
+use crate::{Version, nicira};
 use plait_model_wire::openflow::v13::role::ControllerRole;
 use plait_model_wire::openflow::v13::{self, Role};
-use plait_model_wire::openflow::{Hello, TooLong};
+use plait_model_wire::openflow::{Hello, TooLong, v10};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -188,16 +188,19 @@ impl Connection {
     }
 
     /// Asks for a role, in the election of this number; the answer is an [`Event::Role`], or a refusal if the number is
-    /// older than one that the switch knows (1.3.5 section 6.3.6).
+    /// older than one that the switch knows (1.3.5 section 6.3.6). 1.0 is asked by Nicira's extension, without a number.
     ///
     /// # Errors
     /// [`NotSent`].
     pub fn request_role(&mut self, role: ControllerRole, generation: u64) -> Result<u32, NotSent> {
-        if self.main()? == Version::V10 {
-            return Err(NotSent::NoRoles);
-        }
-        let body = v13::Body::RoleRequest(Role { role, generation });
-        self.send_with(|xid, bytes| v13::Message { xid, body }.emit_into(bytes))
+        let version = self.main()?;
+        self.send_with(|xid, bytes| match version {
+            Version::V10 => v10::Message { xid, body: nicira::role_request(role) }.emit_into(bytes),
+            Version::V13 => {
+                let body = v13::Body::RoleRequest(Role { role, generation });
+                v13::Message { xid, body }.emit_into(bytes)
+            }
+        })
     }
 
     /// Ends the connection.

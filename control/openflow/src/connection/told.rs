@@ -49,7 +49,12 @@ pub enum Event {
         bundle: Bundle,
     },
     /// It has said which role this controller has.
-    Role(Role),
+    Role {
+        /// The question's transaction.
+        xid: u32,
+        /// Which, and in which election.
+        role: Role,
+    },
     /// It refused something.
     Refused {
         /// The transaction that was refused.
@@ -109,9 +114,6 @@ pub enum NotSent {
     /// An auxiliary connection is left alone.
     #[error("the connection is an auxiliary one")]
     Auxiliary,
-    /// OpenFlow 1.0 has none.
-    #[error("OpenFlow 1.0 has no roles")]
-    NoRoles,
     /// As many as may be are unanswered.
     #[error("too many barriers are unanswered")]
     Barriers,

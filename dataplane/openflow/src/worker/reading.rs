@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Tried};
+use plait_control_openflow::{News, PacketIn, Probes, Role, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -57,7 +57,8 @@ impl Worker<'_> {
                 place.since.store(began.as_nanos() as u64, Ordering::Relaxed);
             }
         }
-        let datapath = link.session.datapath();
+        // A master's packets are not a slave's, whatever the switch thinks of roles.
+        let datapath = link.session.datapath().filter(|_| link.session.role() != Role::Slave);
         let before = self.requests.len() + self.probes.len();
         let (requests, probes, counters) = (&mut self.requests, &mut self.probes, self.counters);
         link.session.connection.handle_bytes(self.shared.now(), &self.buffer[..count], |hot| {
@@ -99,6 +100,8 @@ impl Worker<'_> {
                 self.news.push((slot, link.session.datapath(), ended));
             }
             self.shared.leave(slot);
+            drop(link);
+            self.shared.poller.made_room();
         }
         Tried::Empty
     }
@@ -126,6 +129,18 @@ impl Worker<'_> {
                     if waiter.is_some_and(|waiter| waiter.send(message.clone()).is_ok()) {
                         continue;
                     }
+                }
+                News::Role(said) => {
+                    let datapath_said = format_args!("{datapath:016x}");
+                    match said {
+                        Ok(role) => tracing::info!(datapath = %datapath_said, %role, "a role"),
+                        Err(why) => tracing::warn!(datapath = %datapath_said, %why, "a role was not granted"),
+                    }
+                    if let Some(waits) = &shared.standing().waits {
+                        // Whoever has waited long enough is gone.
+                        let _ = waits.send((datapath, said.clone()));
+                    }
+                    continue;
                 }
                 _ => {}
             }

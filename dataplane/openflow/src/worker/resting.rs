@@ -104,15 +104,15 @@ impl Worker<'_> {
 
     /// Waits for work: one worker in the poll, the others until they are woken.
     pub(super) fn sleep(&mut self) {
-        Counters::add(&self.counters.sleeps, 1);
         let now = self.shared.now();
         self.shared.rested.store(now.as_nanos() as u64, Ordering::Relaxed);
         let due = self.shared.brain.due().map_or(HOUSEKEEPING, |due| due.saturating_sub(now));
         let wait = due.min(HOUSEKEEPING);
-        if self.shared.config.idleness == Idleness::Unknown {
-            // Without a map there is nothing to wait for: that is what it costs.
+        if self.shared.config.idleness == Idleness::Unknown || !self.shared.config.scale {
+            // Without a map there is nothing to wait for: that is what it costs. Who is to stay awake asks in every round.
             return std::thread::yield_now();
         }
+        Counters::add(&self.counters.sleeps, 1);
         let shared = self.shared;
         // Who does not read has no use for what a poll tells: it would keep it from the one that does.
         let reads = shared.config.design != Design::SharedQueue || self.number == 0;
@@ -127,7 +127,6 @@ impl Worker<'_> {
                     self.wake_others();
                 }
             }
-            None if !self.shared.config.scale => std::thread::yield_now(),
             None => {
                 let sleeper = (self.number, std::thread::current());
                 self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sleeper);

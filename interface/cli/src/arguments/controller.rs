@@ -1,9 +1,11 @@
 //! Commands on an OpenFlow controller.
 
 use super::load::LoadArguments;
+use super::tuning::{Weight, poll, read, weight};
 use clap::{Args, Subcommand, ValueEnum};
-use plait_control_openflow::Design;
-use plait_model_quantity::TimeSpan;
+use plait_control_openflow::{Design, Role};
+use plait_dataplane_openflow::Idleness;
+use plait_model_quantity::{ByteCount, TimeSpan};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -27,7 +29,7 @@ pub struct ControllerArguments {
 pub enum ControllerCommand {
     /// Run an OpenFlow controller, for switches of 1.0 and 1.3
     #[command(
-        after_help = "Examples:\n  plait controller run --app routing\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab"
+        after_help = "Examples:\n  plait controller run --app routing\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab\n  plait controller run --role master --weight 0000000000000001=4"
     )]
     Run(Box<ControllerRunArguments>),
     /// Load a controller, this one or any other, with emulated switches, and time every answer
@@ -35,6 +37,18 @@ pub enum ControllerCommand {
         after_help = "Examples:\n  plait controller load --switches 16 --flood                as much as it takes\n  plait controller load --rate 100000 --shape skewed --probe 5\n  plait controller load --window 1 --switches 1             one request at a time\n  plait controller load --merge one.json other.json"
     )]
     Load(Box<LoadArguments>),
+    /// What a controller is to its switches beside others, or have it ask to be something else
+    #[command(
+        after_help = "Examples:\n  plait controller role                  as it is\n  plait controller role master           who was master is slave from now on\n  plait controller role master --generation 7"
+    )]
+    Role {
+        /// What it is to be
+        #[arg(value_enum)]
+        role: Option<RoleArgument>,
+        /// The number of its election, in place of one that is newer than all before
+        #[arg(long, value_name = "N", requires = "role")]
+        generation: Option<u64>,
+    },
     /// Switches that are or were connected
     #[command(after_help = "Example:\n  plait controller switches")]
     Switches,
@@ -99,6 +113,25 @@ pub struct ControllerRunArguments {
     /// share: reads get smaller as others get louder, which costs throughput
     #[arg(long, value_name = "TIME", conflicts_with = "preset")]
     pub latency_bound: Option<TimeSpan>,
+    /// Bytes that are read from a switch at once; 64KiB, or the preset's
+    #[arg(long, value_name = "BYTES", value_parser = read)]
+    pub read: Option<ByteCount>,
+    /// A switch's visits in a round, 1 without it: who is visited twice has twice the share. May be said several times
+    #[arg(long, value_name = "DATAPATH=N", value_parser = weight)]
+    pub weight: Vec<Weight>,
+    /// Who asks where something waits: one worker, in each of its rounds or in one of so many (`one:8`), all, or none, so that
+    /// every socket is read in every round
+    #[arg(long, value_name = "one[:ROUNDS]|all|none", default_value = "one", value_parser = poll)]
+    pub poll: Idleness,
+    /// Keep all workers awake
+    #[arg(long)]
+    pub no_scale: bool,
+    /// What it is to its switches beside other controllers
+    #[arg(long, value_enum, default_value = "equal")]
+    pub role: RoleArgument,
+    /// The number of its election as master, in place of one that is newer than all before
+    #[arg(long, value_name = "N")]
+    pub generation: Option<u64>,
     /// Do not keep each worker to a processor of its own
     #[arg(long)]
     pub no_pin: bool,
@@ -108,8 +141,8 @@ pub struct ControllerRunArguments {
     /// Do not use the room of batches again
     #[arg(long)]
     pub no_pools: bool,
-    /// Read every socket in every round
-    #[arg(long)]
+    /// Read every socket in every round: as `--poll none`
+    #[arg(long, conflicts_with = "poll")]
     pub no_idleness_map: bool,
     /// The controller's key in PEM, for TLS; without it anybody who can connect is a switch
     #[arg(long, requires_all = ["certificate", "authorities"], value_name = "FILE")]
@@ -140,6 +173,26 @@ pub enum App {
     LearningSwitch,
     /// Links and hosts are discovered, and each flow gets one of the shortest ways; loops are welcome
     Routing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleArgument {
+    /// One of several that all command
+    Equal,
+    /// The only one that commands; who was master is slave
+    Master,
+    /// Commands nothing, and takes a master's place when it is told to
+    Slave,
+}
+
+impl From<RoleArgument> for Role {
+    fn from(argument: RoleArgument) -> Self {
+        match argument {
+            RoleArgument::Equal => Self::Equal,
+            RoleArgument::Master => Self::Master,
+            RoleArgument::Slave => Self::Slave,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

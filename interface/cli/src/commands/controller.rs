@@ -1,11 +1,11 @@
 //! `plait controller`.
 
 use super::access;
-use crate::arguments::{App, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset};
+use crate::arguments::{App, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset, Weight};
 use crate::compiled::{Applications, Compiled};
 use crate::output::{Failure, Output, table};
 use plait_control_forwarding::access::AccessList;
-use plait_control_openflow::{Batching, Design};
+use plait_control_openflow::{Batching, Design, Role};
 use plait_control_runtime::{self as runtime, Memory, Runtime, View};
 use plait_dataplane_agent::open_many_files;
 use plait_dataplane_openflow::{Config, Controller, Idleness, Recorder, Security};
@@ -32,6 +32,9 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
         ControllerCommand::Flows { datapath } => {
             let found = asked(&socket, &format!("/v1/switches/{}/flows", segment(&datapath)?))?;
             output.result(&found, || flows(&found))?;
+        }
+        ControllerCommand::Role { role, generation } => {
+            return self::role(&socket, role.map(Role::from), generation, output);
         }
         ControllerCommand::Topology => view(&socket, "topology@1", output)?,
         ControllerCommand::Stats { metrics: true } => {
@@ -155,9 +158,20 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
     config.pin = !arguments.no_pin;
     config.output_batching = !arguments.no_output_batching;
     config.pools = !arguments.no_pools;
-    if arguments.no_idleness_map {
-        config.idleness = Idleness::Unknown;
+    config.scale = !arguments.no_scale;
+    config.idleness = if arguments.no_idleness_map { Idleness::Unknown } else { arguments.poll };
+    if let Some(read) = arguments.read {
+        config.read = read.bytes() as usize;
     }
+    for Weight { datapath, weight } in &arguments.weight {
+        if config.weights.insert(*datapath, *weight).is_some() {
+            return Err(Failure::usage(format!(
+                "the switch {datapath:016x} has two weights: give it one --weight"
+            )));
+        }
+    }
+    config.role = arguments.role.into();
+    config.generation = elected(config.role, arguments.generation)?;
     if let (Some(key), Some(certificate), Some(authorities)) =
         (&arguments.key, &arguments.certificate, &arguments.authorities)
     {
@@ -165,6 +179,41 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
         config.security = Some(security.map_err(|why| Failure::new(why.to_string()))?);
     }
     Ok(config)
+}
+
+/// The number of an election, where one can be given.
+fn elected(role: Role, generation: Option<u64>) -> Result<Option<u64>, Failure> {
+    match generation {
+        Some(_) if role != Role::Master => Err(Failure::usage(format!(
+            "only a master stands in an election: leave --generation out for {role}"
+        ))),
+        generation => Ok(generation),
+    }
+}
+
+/// Asks what it is, or has it ask for something else. That a switch refuses is a failure.
+fn role(
+    socket: &Path,
+    role: Option<Role>,
+    generation: Option<u64>,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    let answer = match role {
+        None => ask(socket, "/v1/role")?,
+        Some(role) => {
+            let generation = elected(role, generation)?;
+            let wanted = json!({ "role": role.to_string(), "generation": generation });
+            tell(socket, Method::POST, "/v1/role", wanted.to_string().into())?
+        }
+    };
+    let found: Value = serde_json::from_slice(&answer).map_err(|why| Failure::new(why.to_string()))?;
+    output.result(&found, || roles(&found))?;
+    let refused: Vec<&Value> =
+        found["switches"].as_array().into_iter().flatten().filter(|one| !one["refused"].is_null()).collect();
+    for one in &refused {
+        output.note(&format!("{}: {}", text(&one["datapath"]), text(&one["refused"])));
+    }
+    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A name that is a file's: nothing else may be reached by it.
@@ -197,13 +246,14 @@ fn view(socket: &Path, name: &str, output: &Output) -> Result<(), Failure> {
 }
 
 fn switches(found: &Value) -> String {
-    let heads = ["DATAPATH", "VERSION", "STATE", "PORTS", "REQUESTS", "FROM", "SOFTWARE"];
+    let heads = ["DATAPATH", "VERSION", "STATE", "ROLE", "PORTS", "REQUESTS", "FROM", "SOFTWARE"];
     let row = |switch: &Value| {
         let ports = switch["ports"].as_array().map_or(0, Vec::len);
         vec![
             text(&switch["datapath"]),
             text(&switch["version"]),
             if switch["connected"] == true { "connected".to_owned() } else { "gone".to_owned() },
+            text(&switch["role"]),
             ports.to_string(),
             text(&switch["requests"]),
             text(&switch["address"]),
@@ -211,6 +261,15 @@ fn switches(found: &Value) -> String {
         ]
     };
     rows(&heads, found, row)
+}
+
+fn roles(found: &Value) -> String {
+    let row = |switch: &Value| vec![text(&switch["datapath"]), text(&switch["role"])];
+    let wanted = match &found["generation"] {
+        Value::Null => format!("wants to be {}\n", text(&found["role"])),
+        generation => format!("wants to be {}, in the election {generation}\n", text(&found["role"])),
+    };
+    rows(&["DATAPATH", "ROLE"], &found["switches"], row) + &wanted
 }
 
 fn flows(found: &Value) -> String {
