@@ -79,6 +79,43 @@ fn an_unknown_station_is_sent_to_all_or_dropped() {
     assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
     assert_eq!(inside(&ran.packet).destination(), GROUP);
 }
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().missed.packets, 2);
+}
+
+#[test]
+fn what_nobody_knows_leaves_by_the_kernels_own_route_as_it_is() {
+    for driver in [driver::IP, driver::BITS] {
+        let Some(node) = Node::new(driver) else { return };
+        let four = inner_ipv4_for(std::net::Ipv4Addr::new(10, 77, 0, 2), 64, 0);
+        let six = [&inner_ipv6(64, 0, false)[..24], &[0xfd; 16], &[0; 72]].concat();
+        let other = frame(STATION_B, STATION_A, 0x88cc, &[0xff; 60]);
+        let sent = [(ether_type::IPV4, four), (ether_type::IPV6, six)]
+            .map(|(kind, packet)| frame(Mac([0xfe; 6]), STATION_A, kind, &packet));
+        let send = |packet: &[u8], verdict| {
+            let ran = node.programs.run(Program::Transmit, packet).unwrap();
+            assert_eq!((ran.verdict, &ran.packet[..]), (verdict, packet), "{:?}", node.programs.drops());
+        };
+        sent.iter().for_each(|packet| send(packet, Verdict::Dropped));
+        node.fall_back([1, 0]);
+        send(&sent[0], Verdict::Redirected);
+        send(&sent[1], Verdict::Dropped);
+        node.fall_back([1, 1]);
+        sent.iter().for_each(|packet| send(packet, Verdict::Redirected));
+        // What the kernel has no routes for; of IP it is malformed, and misses nothing.
+        send(&other, Verdict::Dropped);
+        let (missed, dropped) = if driver == driver::IP { (6, 3) } else { (7, 4) };
+        assert_eq!(node.drops(Drop::UnknownIdentifier), dropped);
+        let count = node.programs.tenant_count(TENANT).unwrap();
+        assert_eq!((count.missed.packets, count.sent.packets), (missed, 0));
+        // What is known goes the overlay's way.
+        let known = match driver {
+            driver::IP => frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0)),
+            _ => frame(STATION_B, STATION_A, ether_type::IPV4, &[0; 60]),
+        };
+        let ran = node.programs.run(Program::Transmit, &known).unwrap();
+        assert_eq!(inside(&ran.packet).destination(), PEER);
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().missed.packets, missed);
+    }
 
 #[test]
 fn a_packet_for_this_node_comes_up_as_it_left() {

@@ -121,6 +121,75 @@ fn an_agent_that_dies_stops_no_packet() {
     let learned = hosts[0].json("fib show")[0]["identifier"].clone();
     let inner = hosts[1].inner();
     let ping = hosts[0].start(&["ping", "-i", "0.01", "-c", "250", "-W", "5", &inner]);
+#[test]
+fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --carries ip");
+    let [a, b] = &hosts;
+    for (host, other) in [(a, b), (b, a)] {
+        let (own, theirs) = (host.number, other.number);
+        host.overlay(&format!("fib add ov0 {} {}", other.inner(), other.id()));
+        host.overlay(&format!("fib add ov0 fd00::{theirs} {}", other.id()));
+        host.sh(&format!("ip addr add fd00::{own}/64 dev ov0 nodad"));
+        host.sh(&format!("ip addr add 2001:db8::{own}/64 dev eth0 nodad"));
+    }
+    // Addresses of the overlay's network that are at the other host, and that no table of the overlay has.
+    b.sh("ip addr add 10.1.0.77/32 dev lo && ip addr add fd00::77/128 dev lo");
+    let missing = ["10.1.0.77", "fd00::77"];
+    let pings = |address: &str, count: &str| {
+        a.exec(&["ping", "-i", "0.05", "-c", count, "-W", "1", "-s", "1200", address]).code() == Some(0)
+    };
+    let counts = || {
+        let stats = a.json("stats");
+        let of = &stats["devices"]["ov0"];
+        let count = |name: &str| of[name].as_u64().unwrap_or(0);
+        (count("sent"), count("missed"), stats["drops"]["unknown-identifier"].as_u64().unwrap_or(0))
+    };
+    assert!(eventually(|| pings(&b.inner(), "1") && pings("fd00::2", "1")), "{}", stats(&hosts));
+    let configure =
+        |miss: &str| a.overlay(&format!("config application ethernet --carries ip --miss {miss}"));
+    let routes = |verb: &str| {
+        a.sh(&format!("ip route {verb} default via 192.0.2.2 && ip -6 route {verb} default via 2001:db8::2"));
+    };
+    routes("add");
+    for (miss, leaves) in [("group", false), ("kernel", true), ("drop", false), ("kernel", true)] {
+        configure(miss);
+        for address in missing {
+            let before = counts();
+            assert_eq!(pings(address, "3"), leaves, "{address} with {miss}: {}", stats(&hosts));
+            let after = counts();
+            assert_eq!(after.0, before.0, "none of it goes by the overlay");
+            assert!(after.1 >= before.1 + 3, "{}", stats(&hosts));
+            // Of a neighbour that is looked for IPv6 says more.
+            assert_eq!(after.2 - before.2, if leaves { 0 } else { after.1 - before.1 });
+        }
+        let before = counts();
+        assert!(pings(&b.inner(), "3") && pings("fd00::2", "3"));
+        assert!(counts().0 >= before.0 + 6, "what is known goes by the overlay: {}", stats(&hosts));
+    }
+    let said = a.try_overlay("trace ov0 10.1.0.77 --seconds 0");
+    assert!(said.stdout.contains("the host's kernel has it"), "{} {}", said.stdout, said.stderr);
+    // The host's routes are followed: other devices have them, or none.
+    let other = "ip link add eth1 type veth peer name eth2 && ip link set eth1 up && ip link set eth2 up && ip addr add \
+                 198.51.100.1/24 dev eth1 && ip route replace default via 198.51.100.2";
+    a.sh(other);
+    assert!(eventually(|| !pings(missing[0], "1")));
+    a.sh("ip link del eth1 && ip route add default via 192.0.2.2");
+    assert!(eventually(|| pings(missing[0], "1")), "{}", stats(&hosts));
+    a.sh("ip route flush dev eth0");
+    let drops = || {
+        let before = counts().2;
+        !pings(missing[0], "1") && counts().2 > before
+    };
+    assert!(eventually(drops), "{}", stats(&hosts));
+    assert!(pings(missing[1], "1"), "{}", stats(&hosts));
+    assert!(a.overlay("stats").contains("MISSED"));
+    assert!(a.overlay("stats --metrics").contains("plait_overlay_missed_packets_total{device=\"ov0\"}"));
+    b.overlay("config application 8");
+    b.try_overlay("config application 8 --miss kernel")
+        .fails_saying(1, &["no route for a frame", "ip or bits"]);
+}
+
     hosts[0].kill_agent();
     std::thread::sleep(std::time::Duration::from_millis(500));
     hosts[0].start_agent();

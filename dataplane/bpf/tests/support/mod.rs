@@ -120,6 +120,8 @@ impl Node {
             in_place: 0,
         };
         put.table(&names::TENANTS).unwrap().set(&TENANT, &tenant).unwrap();
+            fallback: [0; 2],
+            gateway: [0; 16],
         put.table(&names::VNIS).unwrap().set(&VniKey { application, vni: VNI }, &TENANT).unwrap();
 
         let adjacency = Adjacency { interface: 1, mtu: 1500, destination: GATEWAY.0, source: UNDERLAY.0 };
@@ -195,6 +197,13 @@ impl Node {
         self.programs.drops().unwrap().get(&reason).copied().unwrap_or_default()
     }
 }
+
+    /// Has the kernel find ways for what nobody knows, on these devices.
+    pub fn fall_back(&self, fallback: [u32; 2]) {
+        let tenants = self.programs.table(&names::TENANTS).unwrap();
+        let known = tenants.get(&TENANT).unwrap().unwrap();
+        tenants.set(&TENANT, &Tenant { fallback, ..known }).unwrap();
+    }
 
 /// A locator's number in a family.
 pub fn of_family(locator: Ipv4Addr, is_ipv6: bool) -> IpAddr {
