@@ -209,7 +209,8 @@ fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured
         .try_overlay("--agent other agent --pins /run/pins")
         .fails_saying(1, &["/run/pins", "mount -t bpf"]);
     if let Some(user) = Person::user() {
-        user.plait(&["overlay", "agent"]).fails_saying(1, &["need root"]);
+        user.plait(&["overlay", "agent"])
+            .fails_saying(1, &["need root", "lacks CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"]);
     }
 
     // A second agent is refused, and tables of another layout are.
@@ -240,6 +241,76 @@ fn row<'a>(person: &'a Person, encapsulations: [&str; 2]) -> [Host<'a>; 3] {
     let addresses = [("192.0.2.1", "192.0.2.2"), ("198.51.100.2", "198.51.100.3")];
     hosts[0].sh("ip addr add 192.0.2.1/24 dev eth0");
     hosts[1].sh("ip addr add 192.0.2.2/24 dev eth0 && ip addr add 198.51.100.2/24 dev eth1");
+/// `setpriv`'s words for another user with some capabilities and no other.
+fn as_nobody(capabilities: &str) -> Vec<&str> {
+    vec![
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps",
+        capabilities,
+        "--ambient-caps",
+        capabilities,
+    ]
+}
+
+#[test]
+fn a_user_with_the_capabilities_and_no_other_runs_an_agent() {
+    let (Some(person), Some(user)) = (Person::root(), Person::user()) else { return };
+    let mut hosts = Host::two(&person);
+    hosts[1].start_agent();
+    let program = user.program().to_str().unwrap();
+    let [a, b] = &hosts;
+    a.sh("mkdir /run/plait-overlay /sys/fs/bpf/plait-overlay && chown 65534 /run/plait-overlay /sys/fs/bpf/plait-overlay");
+    a.sh("chmod o+x /sys/fs/bpf");
+    for (held, missing) in [
+        ("+net_admin,+perfmon", "this one lacks CAP_BPF\n"),
+        ("+bpf,+perfmon", "this one lacks CAP_NET_ADMIN\n"),
+        ("+bpf,+net_admin", "this one lacks CAP_PERFMON\n"),
+    ] {
+        a.exec(&[&as_nobody(held)[..], &[program, "overlay", "agent"]].concat()).fails_saying(1, &[missing]);
+    }
+    a.exec(&["unshare", "--user", "--map-root-user", program, "overlay", "agent"])
+        .fails_saying(1, &["is in a user namespace"]);
+    // So does the plan of a network with an overlay, for a root without one of them.
+    let net = person.file("net.yaml", "plait: 1\nnodes: [a, b]\nlinks: [a-b]\noverlays: {ov0: [a, b]}\n");
+    let program_of_root = person.program().to_str().unwrap();
+    for (lacks, said) in [("-bpf", "CAP_BPF"), ("-net_admin", "CAP_NET_ADMIN"), ("-perfmon", "CAP_PERFMON")] {
+        a.exec(&["setpriv", "--bounding-set", lacks, program_of_root, "plan", net.to_str().unwrap()])
+            .fails_saying(3, &["net.yaml:4:1", "overlays need eBPF", &format!("this root lacks {said}")]);
+    }
+    let agent = || {
+        let words = [&as_nobody("+bpf,+net_admin,+perfmon")[..], &[program, "overlay", "agent"]].concat();
+        let agent = a.start(&words);
+        assert!(eventually(|| a.try_overlay("config show").code() == Some(0)), "{:?}", agent.wait());
+        agent
+    };
+    let first = agent();
+    for (host, other) in [(a, b), (b, a)] {
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.identify(&host.locator());
+        host.know(other, &other.locator());
+        host.device("--vni 1");
+    }
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    // Its successor takes over what it left, and nothing is left behind that.
+    first.signal(rustix::process::Signal::KILL);
+    first.wait();
+    assert!(a.reaches(b));
+    let second = agent();
+    assert!(a.reaches(b), "{}", stats(&hosts));
+    second.signal(rustix::process::Signal::KILL);
+    second.wait();
+    let remove =
+        [&as_nobody("+bpf,+net_admin,+perfmon")[..], &[program, "overlay", "agent", "--remove"]].concat();
+    a.exec(&remove).fine();
+    assert_eq!(
+        a.sh("ls /run/plait-overlay /sys/fs/bpf/plait-overlay; ip -o link show type vxlan"),
+        "/run/plait-overlay:\n\n/sys/fs/bpf/plait-overlay:\n"
+    );
+}
+
     hosts[2].sh("ip addr add 198.51.100.3/24 dev eth0");
     hosts.iter_mut().for_each(Host::start_agent);
     let [a, relay, b] = &hosts;
