@@ -43,6 +43,8 @@ pub mod names {
         pub const ANSWERING: u32 => Bucket = "answering";
         /// Next hops with their locators.
         pub const HOPS: u32 => Hop = "hops";
+        /// Bounds how fast stations of each tenant are learned.
+        pub const LEARNING: u32 => Bucket = "learning";
         /// Next hops that all get a copy.
         pub const GROUPS: u32 => Group = "groups";
         /// Outer headers.
