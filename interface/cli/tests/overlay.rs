@@ -27,16 +27,24 @@ fn stats(hosts: &[Host<'_>]) -> String {
 /// Sends some megabytes by TCP.
 #[track_caller]
 fn transfers(from: &Host<'_>, to: &Host<'_>) {
+    transfers_to(from, to, &to.inner());
+}
+
+/// The same, to one of its addresses.
+#[track_caller]
+fn transfers_to(from: &Host<'_>, to: &Host<'_>, address: &str) {
     if !installed("iperf3") {
         return;
     }
     in_tries(3, || {
-        let server = to.start(&["iperf3", "-s", "-1", "-B", &to.inner()]);
+        let server = to.start(&["iperf3", "-s", "-1", "-B", address]);
         // Its port, listening.
-        let listens =
-            || to.exec(&["sh", "-c", "grep -q ':1451 [0-9A-F:]* 0A ' /proc/net/tcp"]).code() == Some(0);
+        let listens = || {
+            to.exec(&["sh", "-c", "grep -q ':1451 [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6"]).code()
+                == Some(0)
+        };
         assert!(eventually(listens));
-        let said = from.exec(&["iperf3", "-c", &to.inner(), "-n", "20M", "-J"]).fine();
+        let said = from.exec(&["iperf3", "-c", address, "-n", "20M", "-J"]).fine();
         let said: Value = serde_json::from_str(&said).unwrap();
         assert!(said["end"]["sum_received"]["bytes"].as_f64().is_some_and(|bytes| bytes > 10e6), "{said:#}");
         server.wait().fine();
@@ -469,7 +477,7 @@ fn a_relay_passes_on_what_it_never_opens() {
 }
 
 /// Five hosts in a row, three of them relays, of which the third has less room behind it than all before.
-fn narrowing<'a>(person: &'a Person, carries: &str) -> [Host<'a>; 5] {
+fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool) -> [Host<'a>; 5] {
     let hosts = Host::in_a_row(person, [1, 2, 3, 4, 5]);
     hosts[3].sh("ip link set right mtu 1400");
     hosts[4].sh("ip link set left mtu 1400");
@@ -477,10 +485,19 @@ fn narrowing<'a>(person: &'a Person, carries: &str) -> [Host<'a>; 5] {
         host.overlay(&format!("config application 7 --carries {carries}"));
         host.overlay(&format!("id set {}", host.id()));
         // Whichever of its locators a relay sends from, it is the relay's.
-        let locators = |number: usize| {
-            let right = (number < 4).then(|| format!("192.0.{number}.1"));
-            right.into_iter().chain((number > 0).then(|| format!("192.0.{}.2", number - 1)))
+        let address = |network: usize, end: u8| match is_over_ipv6 {
+            false => format!("192.0.{network}.{end}"),
+            true => format!("2001:db8:{network}::{end}"),
         };
+        let right = |number: usize| (number < 4).then(|| address(number, 1));
+        let left = |number: usize| (number > 0).then(|| address(number - 1, 2));
+        let locators = |number: usize| right(number).into_iter().chain(left(number));
+        if is_over_ipv6 {
+            for (device, address) in [("right", right(number)), ("left", left(number))] {
+                let add = |address: String| host.sh(&format!("ip addr add {address}/64 dev {device} nodad"));
+                address.map(add);
+            }
+        }
         for locator in locators(number) {
             host.overlay(&format!("locator add {locator}"));
         }
@@ -500,8 +517,8 @@ fn narrowing<'a>(person: &'a Person, carries: &str) -> [Host<'a>; 5] {
 #[test]
 fn a_path_that_narrows_tells_hosts_what_fits() {
     let Some(person) = Person::root() else { return };
-    for carries in ["ethernet", "ip"] {
-        let hosts = narrowing(&person, carries);
+    for (carries, is_over_ipv6) in [("ethernet", false), ("ip", false), ("ethernet", true)] {
+        let hosts = narrowing(&person, carries, is_over_ipv6);
         let [a, .., b] = &hosts;
         for (host, other) in [(a, b), (b, a)] {
             host.overlay("config device ov0 --app 7 --vni 1");
@@ -547,9 +564,36 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
         assert_eq!(of_b["room"], mtu - 100 + header, "{nodes}");
         assert!(hosts[3].dropped("too-big") > 0 && a.dropped("too-big") > 0, "{}", stats(&hosts));
         // What was begun before anybody knew of it goes on: superpackets, too, are cut to what fits.
-        a.sh("ip route flush cache; ip -6 route flush cache");
-        transfers(a, b);
-        transfers(b, a);
+        for (from, to) in [(a, b), (b, a)] {
+            for address in [to.inner(), format!("fd00::{}", to.number)] {
+                from.sh("ip route flush cache; ip -6 route flush cache");
+                transfers_to(from, to, &address);
+                from.sh("ip route flush cache; ip -6 route flush cache");
+                is_echoed(from, to, &address, &[100, mtu as usize - 90, mtu as usize - 48, 4000]);
+            }
+        }
+    }
+}
+
+/// Has datagrams of so many bytes come back, whether they fit a packet or are cut by their host. Of those that are lost before
+/// it has heard what fits, others are sent.
+#[track_caller]
+fn is_echoed(from: &Host<'_>, to: &Host<'_>, address: &str, sizes: &[usize]) {
+    const PYTHON: &str = "/usr/bin/python3";
+    let family = if address.contains(':') { "AF_INET6" } else { "AF_INET" };
+    let socket = format!("import socket\ns = socket.socket(socket.{family}, socket.SOCK_DGRAM)\n");
+    let echo = format!(
+        "{socket}s.bind(('{address}', 7))\n\
+         while True:\n d, p = s.recvfrom(65535)\n s.sendto(d, p)\n"
+    );
+    let echo = to.start(&[PYTHON, "-c", &echo]);
+    assert!(eventually(|| to.sh("cat /proc/net/udp /proc/net/udp6").contains(":0007 ")));
+    for size in sizes {
+        let ask = format!(
+            "{socket}s.settimeout(0.3)\nd = b'p' * {size}\nfor n in range(30):\n try:\n  s.sendto(d, ('{address}', 7))\n  \
+             assert s.recv(65535) == d\n  break\n except OSError: pass\nelse: raise SystemExit('no echo')\n"
+        );
+        from.exec(&[PYTHON, "-c", &ask]).fine();
     }
 }
 
