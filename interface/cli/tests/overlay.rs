@@ -122,14 +122,6 @@ fn packets_travel_in_every_encapsulation() {
 }
 
 #[test]
-fn an_agent_that_dies_stops_no_packet() {
-    let Some(person) = Person::root() else { return };
-    let mut hosts = pair(&person, "ethernet --group 224.0.0.1");
-    assert!(eventually(|| hosts[0].reaches(&hosts[1])));
-    let learned = hosts[0].json("fib show")[0]["identifier"].clone();
-    let inner = hosts[1].inner();
-    let ping = hosts[0].start(&["ping", "-i", "0.01", "-c", "250", "-W", "5", &inner]);
-#[test]
 fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured() {
     let Some(person) = Person::root() else { return };
     let hosts = pair(&person, "ethernet --carries ip");
@@ -198,6 +190,14 @@ fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured
         .fails_saying(1, &["no route for a frame", "ip or bits"]);
 }
 
+#[test]
+fn an_agent_that_dies_stops_no_packet() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = pair(&person, "ethernet --group 224.0.0.1");
+    assert!(eventually(|| hosts[0].reaches(&hosts[1])));
+    let learned = hosts[0].json("fib show")[0]["identifier"].clone();
+    let inner = hosts[1].inner();
+    let ping = hosts[0].start(&["ping", "-i", "0.01", "-c", "250", "-W", "5", &inner]);
     hosts[0].kill_agent();
     std::thread::sleep(std::time::Duration::from_millis(500));
     hosts[0].start_agent();
@@ -241,14 +241,6 @@ fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured
     hosts[0].exec(&["ping", "-c", "1", "-W", "2", "192.0.2.2"]).fine();
 }
 
-/// Three hosts in a row, the middle one a relay that knows no tenant, each with agents.
-fn row<'a>(person: &'a Person, encapsulations: [&str; 2]) -> [Host<'a>; 3] {
-    let mut hosts = [1, 2, 3].map(|number| Host::new(person, number));
-    hosts[0].link("eth0", &hosts[1], "eth0");
-    hosts[1].link("eth1", &hosts[2], "eth0");
-    let addresses = [("192.0.2.1", "192.0.2.2"), ("198.51.100.2", "198.51.100.3")];
-    hosts[0].sh("ip addr add 192.0.2.1/24 dev eth0");
-    hosts[1].sh("ip addr add 192.0.2.2/24 dev eth0 && ip addr add 198.51.100.2/24 dev eth1");
 /// `setpriv`'s words for another user with some capabilities and no other.
 fn as_nobody(capabilities: &str) -> Vec<&str> {
     vec![
@@ -319,6 +311,14 @@ fn a_user_with_the_capabilities_and_no_other_runs_an_agent() {
     );
 }
 
+/// Three hosts in a row, the middle one a relay that knows no tenant, each with agents.
+fn row<'a>(person: &'a Person, encapsulations: [&str; 2]) -> [Host<'a>; 3] {
+    let mut hosts = [1, 2, 3].map(|number| Host::new(person, number));
+    hosts[0].link("eth0", &hosts[1], "eth0");
+    hosts[1].link("eth1", &hosts[2], "eth0");
+    let addresses = [("192.0.2.1", "192.0.2.2"), ("198.51.100.2", "198.51.100.3")];
+    hosts[0].sh("ip addr add 192.0.2.1/24 dev eth0");
+    hosts[1].sh("ip addr add 192.0.2.2/24 dev eth0 && ip addr add 198.51.100.2/24 dev eth1");
     hosts[2].sh("ip addr add 198.51.100.3/24 dev eth0");
     hosts.iter_mut().for_each(Host::start_agent);
     let [a, relay, b] = &hosts;
@@ -595,6 +595,8 @@ fn is_echoed(from: &Host<'_>, to: &Host<'_>, address: &str, sizes: &[usize]) {
         );
         from.exec(&[PYTHON, "-c", &ask]).fine();
     }
+    echo.signal(rustix::process::Signal::KILL);
+    echo.wait();
 }
 
 #[test]
@@ -760,6 +762,51 @@ fn strangers_are_dropped_and_counted() {
     );
 }
 
+/// What becomes of a packet of ovstack that is right but for a field.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// It is taken: the field is nothing to go by.
+    Taken,
+    /// It is dropped for a reason.
+    Dropped(&'static str),
+}
+
+/// Where fields of the ovstack header and of the frame behind it begin, what a spoofer writes there, and what a receiver makes of
+/// it: node 1, of a packet from node 2.
+const SPOOFED: &[(&str, &[(usize, &[u8])], Fate)] = {
+    use Fate::{Dropped, Taken};
+    &[
+        ("nothing", &[], Taken),
+        ("the version", &[(0, &[9])], Dropped("version")),
+        ("the TTL, here", &[(1, &[0])], Taken),
+        ("the TTL, for another", &[(1, &[1]), (12, &[10, 0, 0, 3])], Dropped("expired")),
+        ("the application", &[(2, &[9])], Dropped("unknown-locator")),
+        ("the message flag", &[(3, &[0x80])], Dropped("malformed")),
+        ("the message flag of a stranger", &[(3, &[0x80]), (19, &[77])], Dropped("unknown-source")),
+        ("flags that say nothing", &[(3, &[0x7f])], Taken),
+        ("the VNI", &[(4, &[0, 0, 2])], Dropped("unknown-tenant")),
+        ("the byte of nought", &[(7, &[0xff])], Taken),
+        ("the hash", &[(8, &[0xff; 4])], Taken),
+        ("the hash, of nought", &[(8, &[0; 4])], Taken),
+        ("the destination", &[(12, &[10, 0, 0, 99])], Dropped("no-route")),
+        ("the source, a stranger", &[(16, &[10, 0, 0, 77])], Dropped("unknown-source")),
+        ("the source, the receiver", &[(16, &[10, 0, 0, 1])], Dropped("unknown-source")),
+        ("the station, a group", &[(26, &[3, 0, 0, 0, 0, 2])], Dropped("malformed")),
+        ("the station, one that is elsewhere", &[(26, &[2, 0, 0, 0, 0, 0x66])], Dropped("unknown-source")),
+    ]
+};
+
+/// A packet of ovstack from node 2 to node 1 with a frame, and with these fields written over.
+fn spoofed(fields: &[(usize, &[u8])]) -> Vec<u8> {
+    let header = [1, 9, 7, 0, 0, 0, 1, 0, 0, 0, 0, 1, 10, 0, 0, 1, 10, 0, 0, 2];
+    let frame = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 1, 2, 3, 4, 5, 6, 7, 8];
+    let mut packet = [&header[..], &frame[..]].concat();
+    for (at, bytes) in fields {
+        packet[*at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    packet
+}
+
 #[test]
 fn nobody_speaks_in_anothers_name() {
     let Some(person) = Person::root() else { return };
@@ -767,21 +814,19 @@ fn nobody_speaks_in_anothers_name() {
         return;
     }
     let mut hosts = pair(&person, "ethernet --group 224.0.0.1");
+    hosts[0].overlay("node add 10.0.0.3 192.0.2.3");
+    hosts[0].overlay("route add 10.0.0.3 --via 10.0.0.3");
+    hosts[0].overlay("fib add ov0 02:00:00:00:00:66 10.0.0.3");
     assert!(eventually(|| hosts[0].reaches(&hosts[1])));
     let send = |from: &Host<'_>, locator: &str, packet: &[u8], to: &str| {
         let octal: String = packet.iter().map(|byte| format!("\\{byte:03o}")).collect();
         from.exec(&["sh", "-c", &format!("printf '{octal}' | socat -u - UDP:{to}:60002,bind={locator}")])
     };
-    let message = |version: u8, application: u8, flags: u8, vni: u8, to: u8, from: u8| {
-        let header = [version, 9, application, flags, 0, 0, vni, 0, 0, 0, 0, 1, 10, 0, 0, to, 10, 0, 0, from];
-        let frame = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 1, 2, 3, 4, 5, 6, 7, 8];
-        [&header[..], &frame[..]].concat()
-    };
-    // From inside, with all fields right, and a locator that is the overlay's.
+    // From inside node 2, whose locator is the overlay's: whatever the fields say.
     let [a, b] = &hosts;
     // Hosts ask each other for their hardware addresses now and then: what is received must have been sent.
     let count = |host: &Host<'_>, what: &str| host.json("stats")["devices"]["ov0"][what].as_u64().unwrap();
-    let both = || (count(a, "sent"), count(b, "received"));
+    let both = || (count(b, "sent"), count(a, "received"));
     let mut seen = both();
     // Of what is asked between two looks one side alone would tell.
     let is_quiet = || {
@@ -790,32 +835,50 @@ fn nobody_speaks_in_anothers_name() {
     };
     assert!(eventually(is_quiet), "{}", stats(&hosts));
     let (sent, received) = seen;
-    send(a, "192.0.2.1", &message(1, 7, 0, 1, 2, 1), "192.0.2.2");
-    assert!(a.dropped("forged") > 0, "{}", stats(&hosts));
-    assert!(eventually(|| count(b, "received") - received == count(a, "sent") - sent), "{}", stats(&hosts));
+    let drops = || a.json("stats")["drops"].clone();
+    let before = drops();
+    for (field, fields, _) in SPOOFED {
+        let forged = b.dropped("forged");
+        send(b, "192.0.2.2", &spoofed(fields), "192.0.2.1");
+        assert_eq!(b.dropped("forged"), forged + 1, "{field}: {}", stats(&hosts));
+    }
+    for cut in [30, 9, 1] {
+        let forged = b.dropped("forged");
+        send(b, "192.0.2.2", &spoofed(&[])[..cut], "192.0.2.1");
+        assert_eq!(b.dropped("forged"), forged + 1, "{cut} bytes: {}", stats(&hosts));
+    }
+    assert!(eventually(|| count(a, "received") - received == count(b, "sent") - sent), "{}", stats(&hosts));
+    assert_eq!(drops(), before, "none of it came");
 
     // From outside: where the node of that locator was, there is somebody else now.
     hosts[1].kill_agent();
     hosts[1].overlay("agent --remove");
     let [a, b] = &hosts;
     b.sh("ip addr add 192.0.2.77/24 dev eth0");
-    for (locator, packet, reason) in [
-        ("192.0.2.2", message(9, 7, 0, 1, 1, 2), "version"),
-        ("192.0.2.2", message(1, 9, 0, 1, 1, 2), "unknown-locator"),
-        ("192.0.2.2", message(1, 7, 0, 2, 1, 2), "unknown-tenant"),
-        ("192.0.2.2", message(1, 7, 0, 1, 99, 2), "no-route"),
-        ("192.0.2.2", message(1, 7, 0, 1, 1, 77), "unknown-source"),
-        ("192.0.2.2", message(1, 7, 0, 1, 1, 1), "unknown-source"),
-        ("192.0.2.2", message(1, 7, 0x80, 1, 1, 77), "unknown-source"),
-        ("192.0.2.2", message(1, 7, 0x80, 1, 1, 2), "malformed"),
-        ("192.0.2.2", message(1, 7, 0, 1, 1, 2)[..30].to_vec(), "malformed"),
-        ("192.0.2.2", message(1, 7, 0, 1, 1, 2)[..9].to_vec(), "malformed"),
-        ("192.0.2.77", message(1, 7, 0, 1, 1, 2), "unknown-locator"),
-    ] {
-        let before = a.dropped(reason);
-        send(b, locator, &packet, "192.0.2.1");
-        assert!(eventually(|| a.dropped(reason) > before), "{reason}: {packet:?} {}", a.overlay("stats"));
+    let try_it = |field: &str, locator: &str, packet: &[u8], fate: Fate| {
+        let counted = || match fate {
+            Fate::Taken => count(a, "received"),
+            Fate::Dropped(reason) => a.dropped(reason),
+        };
+        let (before, received) = (counted(), count(a, "received"));
+        send(b, locator, packet, "192.0.2.1");
+        assert!(eventually(|| counted() > before), "{field}: {packet:?} {}", a.overlay("stats"));
+        if let Fate::Dropped(_) = fate {
+            assert_eq!(count(a, "received"), received, "{field}: {}", a.overlay("stats"));
+        }
+    };
+    for (field, fields, fate) in SPOOFED {
+        try_it(field, "192.0.2.2", &spoofed(fields), *fate);
+        try_it(field, "192.0.2.77", &spoofed(fields), Fate::Dropped("unknown-locator"));
     }
+    for cut in [30, 9] {
+        try_it("cut", "192.0.2.2", &spoofed(&[])[..cut], Fate::Dropped("malformed"));
+    }
+    // What was heard of the spoofed station's place changed nothing.
+    let rows = a.json("fib show ov0");
+    let of =
+        |station: &str| rows.as_array().unwrap().iter().find(|row| row["identifier"] == station).cloned();
+    assert_eq!(of("02:00:00:00:00:66").unwrap()["node"], "10.0.0.3", "{rows:#}");
 }
 
 #[test]
