@@ -109,6 +109,7 @@ impl Agent {
             token: 0,
             events: Vec::new(),
             swept: now(),
+            sweeping: None,
             namespace,
             places,
             _lock: lock,

@@ -29,6 +29,13 @@ pub(super) struct Link {
     pub is_ethernet: bool,
 }
 
+impl Link {
+    /// Whether another link is this one, with another MTU or hardware address.
+    fn is_but_another_size(&self, other: &Self) -> bool {
+        Self { mtu: other.mtu, address: other.address, ..self.clone() } == *other
+    }
+}
+
 /// What changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
@@ -36,8 +43,10 @@ pub(super) struct Changes {
     pub routes: bool,
     /// Neighbours whose adjacency may be another.
     pub neighbours: BTreeSet<Neighbour>,
-    /// Links that came, went or changed.
+    /// Links that came, went, or can be used now or no more.
     pub links: bool,
+    /// MTUs or hardware addresses of links, which lead no packet another way.
+    pub sizes: bool,
     /// The kernel said something of a link, perhaps what it can do.
     pub features: bool,
 }
@@ -51,15 +60,6 @@ pub(super) struct Underlay {
     /// Neighbours that the kernel was asked to keep.
     kept: BTreeSet<Neighbour>,
     routes: RefCell<HashMap<(IpAddr, IpAddr), Option<Neighbour>>>,
-}
-
-impl Underlay {
-    /// Looks at what is there, in the calling thread's network namespace, and listens from then on.
-    pub fn open() -> io::Result<Self> {
-        let mut underlay = Self {
-            watch: Watch::new()?,
-            netlink: Netlink::open()?,
-            links: BTreeMap::new(),
     /// All that the main table has, once it was asked for.
     table: RefCell<Option<Vec<Way>>>,
 }
@@ -71,9 +71,19 @@ struct Way {
     prefix: u8,
     metric: u32,
     via: Neighbour,
+}
+
+impl Underlay {
+    /// Looks at what is there, in the calling thread's network namespace, and listens from then on.
+    pub fn open() -> io::Result<Self> {
+        let mut underlay = Self {
+            watch: Watch::new()?,
+            netlink: Netlink::open()?,
+            links: BTreeMap::new(),
             known: HashMap::new(),
             kept: BTreeSet::new(),
             routes: RefCell::default(),
+            table: RefCell::default(),
         };
         underlay.look(&mut Changes::default())?;
         Ok(underlay)
@@ -83,7 +93,6 @@ struct Way {
     fn look(&mut self, changes: &mut Changes) -> io::Result<()> {
         let links = self.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
         self.links.clear();
-            table: RefCell::default(),
         let before = std::mem::take(&mut self.known);
         changes.neighbours.extend(before.into_keys());
         for message in links {
@@ -121,20 +130,23 @@ struct Way {
         Ok(changes)
     }
 
+    fn forget_routes(&self) {
+        self.routes.borrow_mut().clear();
+        *self.table.borrow_mut() = None;
+    }
+
     fn hear(&mut self, message: RouteNetlinkMessage, changes: &mut Changes) {
         match message {
             RouteNetlinkMessage::NewLink(link) => {
                 let index = link.header.index;
                 let heard = link_of(link);
                 changes.features = true;
-                if self.links.insert(index, heard.clone()) != Some(heard) {
-                    changes.links = true;
+                let before = self.links.insert(index, heard.clone());
+                if before.as_ref() != Some(&heard) {
+                    let is_sized = before.is_some_and(|before| before.is_but_another_size(&heard));
+                    changes.links |= !is_sized;
+                    changes.sizes |= is_sized;
                     changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
-    fn forget_routes(&self) {
-        self.routes.borrow_mut().clear();
-        *self.table.borrow_mut() = None;
-    }
-
                 }
             }
             // A bridge says so of a port that leaves it, in its own family; that device is still there.
@@ -221,18 +233,6 @@ impl crate::Underlay for Underlay {
 }
 
 impl Underlay {
-    /// What the kernel would do with a packet.
-    fn route(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
-        let mut ask = RouteMessage::default();
-        let (family, bits) = match to {
-            IpAddr::V4(_) => (AddressFamily::Inet, 32),
-            IpAddr::V6(_) => (AddressFamily::Inet6, 128),
-        };
-        ask.header.address_family = family;
-        (ask.header.destination_prefix_length, ask.header.source_prefix_length) = (bits, bits);
-        ask.attributes = vec![RouteAttribute::Destination(to.into()), RouteAttribute::Source(from.into())];
-        let RouteNetlinkMessage::NewRoute(route) =
-            self.netlink.get(RouteNetlinkMessage::GetRoute(ask)).ok()?
     /// Of the host's routes by some devices the most general: the device of that of IPv4 and of that of IPv6, nought where there
     /// is none; and the gateway of the latter.
     pub fn ways_out(&self, devices: &BTreeSet<u32>) -> ([u32; 2], Option<Ipv6Addr>) {
@@ -293,6 +293,18 @@ impl Underlay {
         table
     }
 
+    /// What the kernel would do with a packet.
+    fn route(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+        let mut ask = RouteMessage::default();
+        let (family, bits) = match to {
+            IpAddr::V4(_) => (AddressFamily::Inet, 32),
+            IpAddr::V6(_) => (AddressFamily::Inet6, 128),
+        };
+        ask.header.address_family = family;
+        (ask.header.destination_prefix_length, ask.header.source_prefix_length) = (bits, bits);
+        ask.attributes = vec![RouteAttribute::Destination(to.into()), RouteAttribute::Source(from.into())];
+        let RouteNetlinkMessage::NewRoute(route) =
+            self.netlink.get(RouteNetlinkMessage::GetRoute(ask)).ok()?
         else {
             return None;
         };
