@@ -222,6 +222,7 @@ tables! {
     }
 
     /// Packets and bytes.
+    #[derive(Default)]
     pub struct Count as "count" {
         /// Packets.
         pub packets: u64,
@@ -230,6 +231,7 @@ tables! {
     }
 
     /// What a tenant's device sent and received, and did not know.
+    #[derive(Default)]
     pub struct TenantCount as "tenant_count" {
         /// Into the overlay.
         pub sent: Count,
@@ -421,19 +423,6 @@ impl Count {
     pub fn add(&mut self, bytes: usize) {
         self.packets += 1;
         self.bytes += bytes as u64;
-    }
-}
-
-impl Default for Count {
-    fn default() -> Self {
-        Self { packets: 0, bytes: 0 }
-    }
-}
-
-impl Default for TenantCount {
-    fn default() -> Self {
-        let none = Count::default();
-        Self { sent: none, received: none, missed: none }
     }
 }
 
