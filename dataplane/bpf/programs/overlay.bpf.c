@@ -2,6 +2,7 @@
 /* The overlay's programs. Each reads as a packet's walk.
  *
  *   transmit   leaves a tenant's device:   identify ─► FIB ─► path ─► hop ─► wire ─► adjacency ─► underlay
+ *                                          a miss: the group, the kernel's own routes, or dropped
  *   receive    comes in by the underlay:   arrive ─► known peer? ─► own: deliver; else path, as above
  *   relay      the same, before the kernel: arrive ─► known peer? ─► another node's: path, as above; else receive
  *   guard      leaves by the underlay:     not from transmit or receive, but as if ─► dropped
@@ -14,6 +15,9 @@
 #include "place.h"
 #include "relay.h"
 #include "too_big.h"
+
+/* As sockets have it. */
+#define AF_INET6 10
 
 /* Sends a packet on its path, or up where it ends here. */
 inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, const struct application *application)
@@ -52,6 +56,30 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 	}
 }
 
+/* What becomes of a packet that nobody knows: the kernel's own route has it, on a device that its tenant names. The kernel
+ * finds the neighbour and writes the header; the packet itself stays as it is.
+ *
+ * Choice: of IPv6 the tenant names the neighbour, too, since the kernel, asked for a route by that device, may well answer with
+ * one by the tenant's. */
+inline int fall_back(struct __sk_buff *skb, const struct tenant *tenant)
+{
+	const __u32 destination = ETHERNET + __builtin_offsetof(struct ipv6_header, destination);
+	struct bpf_redir_neigh next ON_STACK = { .nh_family = AF_INET6 };
+
+	if (skb->protocol == bpf_htons(ETH_P_IP) && tenant->fallback[0])
+		return bpf_redirect_neigh(tenant->fallback[0], 0, 0, 0);
+	if (skb->protocol != bpf_htons(ETH_P_IPV6) || !tenant->fallback[1])
+		return drop(DROP_UNKNOWN_IDENTIFIER);
+	/* Behind the family no word of eight bytes may begin on the stack. */
+#pragma unroll
+	for (int word = 0; word < 4; word++)
+		next.ipv6_nh[word] = ((const __u32 *)tenant->gateway)[word];
+	if (!(next.ipv6_nh[0] | next.ipv6_nh[1] | next.ipv6_nh[2] | next.ipv6_nh[3]) &&
+	    bpf_skb_load_bytes(skb, destination, next.ipv6_nh, sizeof(next.ipv6_nh)))
+		return drop(DROP_MALFORMED);
+	return bpf_redirect_neigh(tenant->fallback[1], &next, sizeof(next), 0);
+}
+
 SEC("tcx/egress")
 int transmit(struct __sk_buff *skb)
 {
@@ -79,11 +107,12 @@ int transmit(struct __sk_buff *skb)
 		path = entry->path;
 		__sync_fetch_and_add(&entry->packets, 1);
 		__sync_fetch_and_add(&entry->bytes, skb->len);
-	} else if (tenant->unknown_node) {
+	} else {
+		count_missed(device.tenant, skb->len);
+		if (!tenant->unknown_node)
+			return fall_back(skb, tenant);
 		parcel.destination = tenant->unknown_node;
 		path = tenant->unknown_path;
-	} else {
-		return drop(DROP_UNKNOWN_IDENTIFIER);
 	}
 	room = limit_of(path);
 	if (room && !fits(skb, &parcel, room)) {

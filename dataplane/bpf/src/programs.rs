@@ -279,19 +279,19 @@ impl Programs {
         Ok(drops)
     }
 
-    /// What a tenant's device sent and received.
+    /// What a tenant's device sent and received, and did not know.
     ///
     /// # Errors
     /// The kernel's refusal.
     pub fn tenant_count(&self, tenant: u32) -> Result<TenantCount, Error> {
         let map = self.map("tenant_counts")?;
         let counts = map.lookup_percpu(&tenant.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
-        let none = Count { packets: 0, bytes: 0 };
         let add = |a: Count, b: Count| Count { packets: a.packets + b.packets, bytes: a.bytes + b.bytes };
         let counts = counts.iter().filter_map(|bytes| TenantCount::read_from_bytes(bytes).ok());
-        Ok(counts.fold(TenantCount { sent: none, received: none }, |sum, count| TenantCount {
+        Ok(counts.fold(TenantCount::default(), |sum, count| TenantCount {
             sent: add(sum.sent, count.sent),
             received: add(sum.received, count.received),
+            missed: add(sum.missed, count.missed),
         }))
     }
 

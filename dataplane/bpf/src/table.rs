@@ -3,7 +3,9 @@
 use crate::programs::Error;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use plait_dataplane_reference::tables::*;
+use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::Path;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -41,6 +43,8 @@ pub mod names {
         pub const LIMITS: u32 => u64 = "limits";
         /// Bounds what is said about packets that are too big.
         pub const ANSWERING: u32 => Bucket = "answering";
+        /// Bounds how fast stations of each tenant are learned.
+        pub const LEARNING: u32 => Bucket = "learning";
         /// Next hops with their locators.
         pub const HOPS: u32 => Hop = "hops";
         /// Next hops that all get a copy.
@@ -143,6 +147,25 @@ impl<K: FromBytes + IntoBytes + Immutable, V: FromBytes + IntoBytes + Immutable>
             Ok(()) => Ok(true),
             Err(error) if error.kind() == libbpf_rs::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The key behind another one, in the kernel's order, or the first. Behind one that is not there is the first again.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn after(&self, key: Option<&K>) -> Result<Option<K>, Error> {
+        let mut next = vec![0; size_of::<K>()];
+        let before = key.map_or(std::ptr::null(), |key| key.as_bytes().as_ptr());
+        let map = self.map.as_fd().as_raw_fd();
+        // SAFETY: the kernel reads a key, if there is one, and writes one: both are as long as those of the map.
+        let found = unsafe {
+            libbpf_sys::bpf_map_get_next_key(map, before.cast::<c_void>(), next.as_mut_ptr().cast::<c_void>())
+        };
+        match found {
+            0 => Ok(K::read_from_bytes(&next).ok()),
+            refused if refused == -libc::ENOENT => Ok(None),
+            refused => Err(Error::Bpf(std::io::Error::from_raw_os_error(-refused).into())),
         }
     }
 

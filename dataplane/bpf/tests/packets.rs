@@ -3,6 +3,7 @@
 mod support;
 
 use plait_dataplane_bpf::{Mirror, Program, RELAYED, Verdict, names};
+use plait_dataplane_reference::Outcome;
 use plait_dataplane_reference::tables::*;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::ether_type;
@@ -78,6 +79,43 @@ fn an_unknown_station_is_sent_to_all_or_dropped() {
     let ran = node.programs.run(Program::Transmit, &nobody).unwrap();
     assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
     assert_eq!(inside(&ran.packet).destination(), GROUP);
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().missed.packets, 2);
+}
+
+#[test]
+fn what_nobody_knows_leaves_by_the_kernels_own_route_as_it_is() {
+    for driver in [driver::IP, driver::BITS] {
+        let Some(node) = Node::new(driver) else { return };
+        let four = inner_ipv4_for(std::net::Ipv4Addr::new(10, 77, 0, 2), 64, 0);
+        let six = [&inner_ipv6(64, 0, false)[..24], &[0xfd; 16], &[0; 72]].concat();
+        let other = frame(STATION_B, STATION_A, 0x88cc, &[0xff; 60]);
+        let sent = [(ether_type::IPV4, four), (ether_type::IPV6, six)]
+            .map(|(kind, packet)| frame(Mac([0xfe; 6]), STATION_A, kind, &packet));
+        let send = |packet: &[u8], verdict| {
+            let ran = node.programs.run(Program::Transmit, packet).unwrap();
+            assert_eq!((ran.verdict, &ran.packet[..]), (verdict, packet), "{:?}", node.programs.drops());
+        };
+        sent.iter().for_each(|packet| send(packet, Verdict::Dropped));
+        node.fall_back([1, 0]);
+        send(&sent[0], Verdict::Redirected);
+        send(&sent[1], Verdict::Dropped);
+        node.fall_back([1, 1]);
+        sent.iter().for_each(|packet| send(packet, Verdict::Redirected));
+        // What the kernel has no routes for; of IP it is malformed, and misses nothing.
+        send(&other, Verdict::Dropped);
+        let (missed, dropped) = if driver == driver::IP { (6, 3) } else { (7, 4) };
+        assert_eq!(node.drops(Drop::UnknownIdentifier), dropped);
+        let count = node.programs.tenant_count(TENANT).unwrap();
+        assert_eq!((count.missed.packets, count.sent.packets), (missed, 0));
+        // What is known goes the overlay's way.
+        let known = match driver {
+            driver::IP => frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0)),
+            _ => frame(STATION_B, STATION_A, ether_type::IPV4, &[0; 60]),
+        };
+        let ran = node.programs.run(Program::Transmit, &known).unwrap();
+        assert_eq!(inside(&ran.packet).destination(), PEER);
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().missed.packets, missed);
+    }
 }
 
 #[test]
@@ -342,19 +380,141 @@ fn what_is_not_the_overlays_is_the_kernels() {
     assert_eq!(node.programs.drops().unwrap(), Default::default());
 }
 
+/// Whatever is left of a packet, both say the same of it, for the same reason; and a whole one passes right behind it.
 #[test]
 fn a_packet_cut_at_any_byte_harms_nobody() {
+    for (driver, is_ipv6) in
+        [(driver::ETHERNET, false), (driver::ETHERNET, true), (driver::IP, false), (driver::IP, true)]
+    {
+        let Some(node) = Node::with(driver, encapsulation::OVSTACK, is_ipv6) else { return };
+        let mut walk = node.walk();
+        let (is_frame, inner) = (driver != driver::IP, inner_ipv4(64, 0));
+        let sent = frame(STATION_B, STATION_A, ether_type::IPV4, &inner);
+        let carried = if is_frame { frame(STATION_A, STATION_C, ether_type::IPV4, &inner) } else { inner };
+        let mut both = |program, packet: &[u8]| {
+            let before = walk.counts.drops.clone();
+            let verdict = node.programs.run(program, packet).unwrap().verdict;
+            let outcome = match program {
+                Program::Receive => walk.receive(packet, 1),
+                _ => walk.transmit(&node.device, packet, 0, 1),
+            };
+            let expected = match outcome {
+                Outcome::Next => Verdict::Next,
+                Outcome::Sent(sent) if sent.is_empty() => Verdict::Dropped,
+                Outcome::Sent(_) => Verdict::Redirected,
+            };
+            assert_eq!((verdict, node.programs.drops().unwrap()), (expected, walk.counts.drops.clone()));
+            let reasons: Vec<Drop> =
+                Drop::ALL.iter().copied().filter(|of| walk.counts.drops.get(of) != before.get(of)).collect();
+            (verdict, reasons)
+        };
+        for kind in ENCAPSULATIONS.filter(|kind| match *kind {
+            encapsulation::VXLAN | encapsulation::NVGRE => is_frame,
+            encapsulation::IPIP | encapsulation::GUE => !is_frame,
+            _ => true,
+        }) {
+            let whole = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+            for length in (15..whole.len()).filter(|length| !is_stunted(&whole[..*length])) {
+                let (verdict, reasons) = both(Program::Receive, &whole[..length]);
+                let headers = whole.len() - carried.len();
+                let ip = if is_ipv6 { 40 } else { 20 };
+                let (outer, least) = (14 + ip + 8, if is_frame { 14 } else { 20 });
+                let told = (verdict, &reasons[..]);
+                match length {
+                    // What is too short for any header behind IP is the kernel's.
+                    _ if length < outer => assert_eq!(told, (Verdict::Next, &[][..]), "{kind}: {length}"),
+                    _ if length < headers + least => {
+                        assert_eq!(told, (Verdict::Dropped, &[Drop::Malformed][..]), "{kind}: {length}");
+                    }
+                    _ => assert_eq!(told, (Verdict::Redirected, &[][..]), "{kind}: {length}"),
+                }
+                assert_eq!(
+                    both(Program::Receive, &whole),
+                    (Verdict::Redirected, Vec::new()),
+                    "{kind}: {length}"
+                );
+            }
+        }
+        for length in (15..sent.len()).filter(|length| !is_stunted(&sent[..*length])) {
+            both(Program::Transmit, &sent[..length]);
+            assert_eq!(both(Program::Transmit, &sent), (Verdict::Redirected, Vec::new()), "{length}");
+        }
+    }
+}
+
+/// A station for each of these numbers.
+fn numbered(number: u32) -> Mac {
+    let [_, a, b, c] = number.to_be_bytes();
+    Mac([2, 0, 7, a, b, c])
+}
+
+/// The bound is one on what is written: the frames pass all the same.
+#[test]
+fn stations_that_come_too_fast_are_heard_and_not_learned() {
+    const BURST: u128 = 1000;
     let Some(node) = Node::new(driver::ETHERNET) else { return };
-    let whole =
-        arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)));
-    for length in (15..whole.len()).filter(|length| !is_stunted(&whole[..*length])) {
-        let ran = node.programs.run(Program::Receive, &whole[..length]).unwrap();
-        assert_ne!(ran.verdict, Verdict::Other(0), "{length} bytes");
+    let fib = node.programs.table(&names::FIB).unwrap();
+    let is_learned = |number| fib.get(&identifier(numbered(number))).unwrap().is_some();
+    let mut came = 0;
+    let begun = std::time::Instant::now();
+    while came < 100_000 {
+        for _ in 0..1000 {
+            let frame = frame(STATION_A, numbered(came), ether_type::IPV4, &inner_ipv4(64, 0));
+            let ran = node.programs.run(Program::Receive, &arriving(&overlay_header(), &frame)).unwrap();
+            assert_eq!((ran.verdict, &ran.packet), (Verdict::Redirected, &frame));
+            came += 1;
+        }
+        if came > 2000 && !is_learned(came - 1) {
+            break;
+        }
     }
-    let frame = frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
-    for length in (15..frame.len()).filter(|length| !is_stunted(&frame[..*length])) {
-        node.programs.run(Program::Transmit, &frame[..length]).unwrap();
+    let most = BURST + begun.elapsed().as_millis() + 1;
+    let learned = (0..came).filter(|number| is_learned(*number)).count() as u128;
+    assert!((BURST..=most).contains(&learned), "{learned} of {came} in {:?}", begun.elapsed());
+    assert!(learned < u128::from(came), "nobody came too fast");
+    assert!((0..1000).all(is_learned), "the first are learned");
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, u64::from(came));
+    assert_eq!(node.programs.drops().unwrap(), Default::default());
+    // One that moves to and fro costs as much as new ones: it stays where it was.
+    let away = ovstack::Repr { source: FAR, ..overlay_header() };
+    let learning = node.programs.table(&names::LEARNING).unwrap();
+    let spent = learning.get(&TENANT).unwrap().unwrap().spent_until;
+    learning.set(&TENANT, &Bucket { spent_until: spent + 3_600_000_000_000 }).unwrap();
+    let frame = frame(STATION_A, numbered(0), ether_type::IPV4, &inner_ipv4(64, 0));
+    let ran = node.programs.run(Program::Receive, &arriving(&away, &frame)).unwrap();
+    assert_eq!(ran.verdict, Verdict::Redirected);
+    assert_eq!(fib.get(&identifier(numbered(0))).unwrap().unwrap().node, PEER.0);
+}
+
+#[test]
+fn what_is_too_big_too_often_is_counted_and_not_answered() {
+    const BURST: u128 = 100;
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let large = frame(STATION_F, STATION_A, ether_type::IPV4, &inner_ipv4(1450, 0));
+    let packet = arriving(&ovstack::Repr { destination: FAR, ..overlay_header() }, &large);
+    let (mut came, mut answered, mut dropped) = (0, 0, 0);
+    let begun = std::time::Instant::now();
+    while dropped < 200 && came < 100_000 {
+        let ran = node.programs.run(Program::Receive, &packet).unwrap();
+        came += 1;
+        match ran.verdict {
+            Verdict::Redirected => {
+                assert!(inside(&ran.packet).is_control());
+                answered += 1;
+            }
+            Verdict::Dropped => dropped += 1,
+            other => panic!("{other:?}"),
+        }
     }
+    let most = BURST + begun.elapsed().as_millis() + 1;
+    assert!(
+        dropped == 200 && (BURST..=most).contains(&answered),
+        "{answered} of {came} in {:?}",
+        begun.elapsed()
+    );
+    assert_eq!(node.drops(Drop::TooBig), came);
+    assert_eq!(node.programs.path_count(FAR_PATH).unwrap().packets, came);
+    assert_eq!(u128::from(node.programs.path_count(PEER_PATH).unwrap().packets), answered);
 }
 
 #[test]

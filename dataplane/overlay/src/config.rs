@@ -41,6 +41,25 @@ impl Carries {
     }
 }
 
+/// What becomes of a packet whose identifier nobody knows. It is counted in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Miss {
+    /// A frame goes to the group, if there is a way to it; all else is dropped.
+    #[default]
+    Group,
+    /// It is dropped.
+    Drop,
+    /// It leaves by the kernel's own route, on the device of the host's most general route that is none of the overlay's.
+    Kernel,
+}
+
+impl Miss {
+    fn is_group(&self) -> bool {
+        *self == Self::Group
+    }
+}
+
 /// How an application's packets travel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -59,6 +78,9 @@ pub struct ApplicationConfig {
     /// dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<NodeId>,
+    /// What becomes of packets whose identifiers nobody knows.
+    #[serde(skip_serializing_if = "Miss::is_group")]
+    pub miss: Miss,
     /// The virtual network of packets whose encapsulation names none.
     pub vni: u32,
 }
@@ -72,6 +94,7 @@ impl Default for ApplicationConfig {
             to: BTreeMap::new(),
             accepts: BTreeSet::new(),
             group: None,
+            miss: Miss::default(),
             vni: 0,
         }
     }
@@ -278,6 +301,12 @@ pub enum BadConfig {
         /// What it would be taken for.
         named: u32,
     },
+    /// Frames that the kernel knows no way for.
+    #[error(
+        "the kernel has no route for a frame: a miss goes to `kernel` where an application carries ip or bits; of ethernet it \
+         goes to the group, or is dropped"
+    )]
+    MissedFrames,
     /// Frames that would come in by a device that is not theirs.
     #[error("`in place` is for applications that carry ip: a frame is for the device that has its address")]
     FramesInPlace,
@@ -349,6 +378,9 @@ impl ApplicationConfig {
         }
         if self.vni > MOST_VNI {
             return Err(BadConfig::Vni(self.vni));
+        }
+        if self.miss == Miss::Kernel && self.carries == Carries::Ethernet {
+            return Err(BadConfig::MissedFrames);
         }
         if self.ttl == 0 { Err(BadConfig::Ttl) } else { Ok(()) }
     }

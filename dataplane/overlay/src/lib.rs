@@ -28,7 +28,9 @@ pub mod trace;
 
 pub use client::Client;
 pub use compile::{Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Room, Underlay, Write};
-pub use config::{ApplicationConfig, BadConfig, BitField, Carries, Control, ControlKind, DeviceConfig, Evpn};
+pub use config::{
+    ApplicationConfig, BadConfig, BitField, Carries, Control, ControlKind, DeviceConfig, Evpn, Miss,
+};
 pub use identifier::{BadIdentifier, Bits, Identifier};
 /// How a program is on a device.
 pub use plait_dataplane_bpf::Hook;

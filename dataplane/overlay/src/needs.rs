@@ -9,12 +9,45 @@ use plait_dataplane_agent::home;
 use plait_dataplane_bpf::{Error, Hook, Program, Programs, Sizes, silence};
 use plait_dataplane_netlink::Netlink;
 use plait_dataplane_reference::tables::{Device, driver};
+use rustix::thread::{CapabilitySet, capabilities};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 /// The loopback device of a namespace that is new.
 const LOOPBACK: u32 = 1;
 /// The number that a veth is made with.
 const VETH: u32 = 100;
+
+/// What an agent needs to be allowed. Root has them all.
+const RIGHTS: [(CapabilitySet, &str); 3] = [
+    (CapabilitySet::BPF, "CAP_BPF"),
+    (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
+    // The programs compute with pointers into packets, which the kernel's verifier lets nobody do without.
+    (CapabilitySet::PERFMON, "CAP_PERFMON"),
+];
+
+/// The host's user namespace, by the number that the kernel gives it.
+const OF_THE_HOST: u64 = 0xefff_fffd;
+
+/// Whether this process may do what an agent does; else what keeps it from that.
+///
+/// # Errors
+/// What it lacks, as a sentence goes on behind "this one".
+pub(crate) fn rights() -> Result<(), String> {
+    let held = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
+    let lacking: Vec<&str> =
+        RIGHTS.into_iter().filter(|(right, _)| !held.contains(*right)).map(|(_, name)| name).collect();
+    if !lacking.is_empty() {
+        return Err(format!("lacks {}", lacking.join(" and ")));
+    }
+    // There is no /proc everywhere.
+    match std::fs::metadata("/proc/self/ns/user") {
+        Ok(namespace) if namespace.ino() != OF_THE_HOST => {
+            Err("is in a user namespace, where the kernel counts none of them".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Whether the kernel takes the programs.
 ///

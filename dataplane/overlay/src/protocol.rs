@@ -215,6 +215,13 @@ pub struct DeviceStats {
     pub received: u64,
     /// Their bytes.
     pub received_bytes: u64,
+    /// Packets whose identifiers nobody knew, whatever became of them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub missed: u64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What was sent to a node or group, from here and for others.

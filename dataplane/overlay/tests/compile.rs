@@ -64,6 +64,8 @@ impl Node {
             address: [0; 6],
             prefix: [24, 64],
             in_place: 0,
+            fallback: [0; 2],
+            gateway: [0; 16],
         };
         walk.tenants.insert(TENANT, tenant);
         walk.vnis.insert(VniKey { application: APPLICATION.0.into(), vni: 9 }, TENANT);

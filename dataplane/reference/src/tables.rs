@@ -166,6 +166,12 @@ tables! {
         pub prefix: [u8; 2],
         /// Of IP: one where the device of the underlay takes packets in, nought where the tenant's does.
         pub in_place: u32,
+        /// For packets that nobody knows and that go to no group: the device on which the kernel finds a way for them, of IPv4
+        /// and of IPv6; nought drops them.
+        pub fallback: [u32; 2],
+        /// Of IPv6 the neighbour to whom they go there; nought where they are for neighbours themselves. Of IPv4 the kernel finds
+        /// it for each packet.
+        pub gateway: [u8; 16],
     }
 
     /// A VNI of an application.
@@ -216,6 +222,7 @@ tables! {
     }
 
     /// Packets and bytes.
+    #[derive(Default)]
     pub struct Count as "count" {
         /// Packets.
         pub packets: u64,
@@ -223,12 +230,15 @@ tables! {
         pub bytes: u64,
     }
 
-    /// What a tenant's device sent and received.
+    /// What a tenant's device sent and received, and did not know.
+    #[derive(Default)]
     pub struct TenantCount as "tenant_count" {
         /// Into the overlay.
         pub sent: Count,
         /// Out of it.
         pub received: Count,
+        /// Of identifiers that nobody knew, whatever became of them.
+        pub missed: Count,
     }
 
     /// The device that a copy of the program serves, written before it is loaded.
@@ -405,6 +415,14 @@ reasons! {
         Forged as "forged" = "FORGED",
         /// The kernel refused what had to be done with it.
         Refused as "refused" = "REFUSED",
+    }
+}
+
+impl Count {
+    /// One packet more, of so many bytes.
+    pub fn add(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
     }
 }
 

@@ -12,6 +12,7 @@ use crate::tables::*;
 pub(crate) use parcel::mixed;
 use parcel::{Parcel, Payload};
 use plait_model_wire::ethernet::Frame;
+use plait_model_wire::number::ether_type;
 use plait_model_wire::ovstack;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -58,10 +59,10 @@ pub struct Walk {
 pub struct Counts {
     /// Packets that went no further, by reason.
     pub drops: BTreeMap<Drop, u64>,
-    /// Packets that tenants' devices sent and received.
-    pub tenants: BTreeMap<u32, (u64, u64)>,
-    /// Packets that took each path.
-    pub paths: BTreeMap<u32, u64>,
+    /// What tenants' devices sent and received, and did not know.
+    pub tenants: BTreeMap<u32, TenantCount>,
+    /// What took each path.
+    pub paths: BTreeMap<u32, Count>,
 }
 
 /// A packet that leaves.
@@ -73,7 +74,8 @@ pub struct Sent {
     pub is_up: bool,
     /// The frame.
     pub frame: Vec<u8>,
-    /// To whom it leaves; none of what comes up.
+    /// To whom it leaves; none of what comes up, and of what leaves by the kernel's own route, for which the kernel finds the
+    /// neighbour: its frame is as it came.
     pub via: Option<Via>,
 }
 
@@ -102,6 +104,20 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),
+    }
+}
+
+/// What becomes of a packet that nobody knows: it leaves by the kernel's own route, on the device that its tenant names.
+fn fallen_back(tenant: &Tenant, bytes: &[u8]) -> Result<Sent, Drop> {
+    let [four, six] = tenant.fallback;
+    let interface = match Frame::parse(bytes).map(|frame| frame.ether_type()) {
+        Ok(ether_type::IPV4) => four,
+        Ok(ether_type::IPV6) => six,
+        _ => 0,
+    };
+    match interface {
+        0 => Err(Drop::UnknownIdentifier),
+        _ => Ok(Sent { interface, is_up: false, frame: bytes.to_vec(), via: None }),
     }
 }
 
@@ -171,15 +187,20 @@ impl Walk {
                 entry.bytes += frame.len() as u64;
                 (entry.node, entry.path)
             }
-            None if tenant.unknown_node != 0 => (tenant.unknown_node, tenant.unknown_path),
-            None => return Err(Drop::UnknownIdentifier),
+            None => {
+                self.counts.tenants.entry(device.tenant).or_default().missed.add(frame.len());
+                if tenant.unknown_node == 0 {
+                    return fallen_back(&tenant, frame).map(|sent| vec![sent]);
+                }
+                (tenant.unknown_node, tenant.unknown_path)
+            }
         };
         parcel.overlay.destination = ovstack::NodeId(node);
         let (payload, bytes) = (parcel.payload, parcel.carried.len());
         let told = match self.limit(path, second).filter(|room| bytes > *room as usize) {
             Some(room) => Some(room),
             None => {
-                self.counts.tenants.entry(device.tenant).or_default().0 += 1;
+                self.counts.tenants.entry(device.tenant).or_default().sent.add(frame.len());
                 match self.follow(path, &parcel, &application, second) {
                     Err(Refusal { room: Some(room), .. }) => Some(room),
                     other => return other.map_err(|refusal| refusal.reason),
@@ -261,7 +282,7 @@ impl Walk {
             return Err(Drop::Congestion);
         }
         let frame = parcel.stripped(tenant.address);
-        self.counts.tenants.entry(number).or_default().1 += 1;
+        self.counts.tenants.entry(number).or_default().received.add(parcel.carried.len());
         let interface =
             if tenant.in_place != 0 && parcel.is_of_outer_family() { 0 } else { tenant.interface };
         Ok(Sent { interface, is_up: true, frame, via: None })

@@ -40,6 +40,8 @@ fn node(carries: u32, kind: u32, is_ipv6: bool, mtu: u32) -> (Walk, Device) {
         address: STATION,
         prefix: [24, 64],
         in_place: 0,
+        fallback: [0; 2],
+        gateway: [0; 16],
     };
     walk.tenants.insert(TENANT, tenant);
     walk.vnis.insert(VniKey { application, vni: 0 }, TENANT);

@@ -149,7 +149,7 @@ fn a_file_says_what_overlays_carry_how_and_who_has_their_devices() {
          overlays:\n\
          \x20 ov0: {members: [a, b, c], network: 10.90.0.0/24, encapsulation: vxlan, control: static}\n\
          \x20 flat:\n    members: {a: , r: {id: 192.0.2.9, addresses: [10.91.0.77/24]}, c: }\n\
-         \x20   network: [10.91.0.0/24, 'fd00:91::/64']\n    carries: ip\n    encapsulation: geneve\n    control: static\n\
+         \x20   network: [10.91.0.0/24, 'fd00:91::/64']\n    carries: ip\n    encapsulation: geneve\n    control: static\n    miss: kernel\n\
          \x20 many:\n    members: [a, b, c, r]\n    interval: 200ms\n\
          \x20   devices:\n      red: {vni: 5, network: 10.92.0.0/24, members: [a, b]}\n\
          \x20     blue: {vni: 6, network: 10.93.0.0/24, members: [b, c], mtu: 1200B}\n",
@@ -168,6 +168,8 @@ fn a_file_says_what_overlays_carry_how_and_who_has_their_devices() {
     let config = asked(&testbed, "a", "config show");
     let applications: Vec<_> = config["applications"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(applications, ["7", "8", "9"]);
+    let misses = ["7", "8"].map(|number| config["applications"][number].get("miss").cloned());
+    assert_eq!(misses, [None, Some("kernel".into())]);
     assert_eq!(asked(&testbed, "r", "id show --app 8"), "192.0.2.9");
     assert_eq!(testbed.exec("c", &["cat", "/sys/class/net/blue/mtu"]).fine(), "1200\n");
     testbed.shell("r", "! test -e /sys/class/net/red && ! test -e /sys/class/net/ov0").fine();
@@ -269,6 +271,8 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("control: evpn", "unknown value `evpn`"),
         ("control: 7", "or a map with `evpn`"),
         ("stations: {b: a}", "`b` is no hardware address"),
+        ("miss: kernel", "no route for a frame"),
+        ("miss: nobody", "unknown value `nobody`"),
         ("carries: ip, stations: {10.0.0.0/8: a}", "`10.0.0.0/8` is no address"),
         ("stations: {'02:00:00:00:00:01': r}", "`r` is no member"),
     ] {

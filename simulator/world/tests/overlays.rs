@@ -59,7 +59,15 @@ fn frame(member: u8) -> Vec<u8> {
 /// Frames that each member's device has received.
 fn received(world: &World, overlay: OverlayIndex) -> Vec<u64> {
     let of = |place| {
-        world.member(overlay, place).unwrap().counts().unwrap().tenants.values().map(|(_, in_)| in_).sum()
+        world
+            .member(overlay, place)
+            .unwrap()
+            .counts()
+            .unwrap()
+            .tenants
+            .values()
+            .map(|of| of.received.packets)
+            .sum()
     };
     (0..3).map(of).collect()
 }

@@ -34,6 +34,16 @@ inline void count_sent(__u32 tenant, __u32 bytes)
 	}
 }
 
+inline void count_missed(__u32 tenant, __u32 bytes)
+{
+	struct tenant_count *count = at(tenant_counts, tenant);
+
+	if (count) {
+		count->missed.packets += 1;
+		count->missed.bytes += bytes;
+	}
+}
+
 inline void count_received(__u32 tenant, __u32 bytes)
 {
 	struct tenant_count *count = at(tenant_counts, tenant);

@@ -43,6 +43,8 @@ pub const ENCAPSULATIONS: std::ops::Range<u32> = encapsulation::OVSTACK..encapsu
 pub const PEER_PATH: u32 = 1;
 pub const FAR_PATH: u32 = 2;
 pub const GROUP_PATH: u32 = 3;
+/// All of them.
+pub const PATHS: std::ops::Range<u32> = 1..4;
 pub const PEER_HOP: u32 = 1;
 pub const FAR_HOP: u32 = 2;
 pub const ADJACENCY: u32 = 5;
@@ -66,7 +68,7 @@ impl Node {
             return None;
         }
         let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 18, mask: [0xf0; 16] };
-        let programs = Programs::load(&device, Sizes { identifiers: 1024, nodes: 64 }).unwrap();
+        let programs = Programs::load(&device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
         let node = Self { programs, device };
         node.fill(driver, encapsulation, is_ipv6);
         Some(node)
@@ -118,6 +120,8 @@ impl Node {
             address: STATION_A.0,
             prefix: [24, 64],
             in_place: 0,
+            fallback: [0; 2],
+            gateway: [0; 16],
         };
         put.table(&names::TENANTS).unwrap().set(&TENANT, &tenant).unwrap();
         put.table(&names::VNIS).unwrap().set(&VniKey { application, vni: VNI }, &TENANT).unwrap();
@@ -137,20 +141,8 @@ impl Node {
             put.table(&names::HOPS).unwrap().set(&hop, &whole).unwrap();
             self.path(path, path::HOP, hop);
             put.table(&names::NODES).unwrap().set(&NodeKey { application, node: node.0 }, &path).unwrap();
-            let (address, own) = (mapped(theirs), mapped(own));
-            put.table(&names::LOCATORS).unwrap().set(&LocatorKey { application, address }, &node.0).unwrap();
-            let mut applications = [0; 8];
-            applications[usize::from(APPLICATION / 32)] |= 1 << (APPLICATION % 32);
-            for kind in ENCAPSULATIONS {
-                let peer = Peer { encapsulation: kind, application, vni: VNI, applications };
-                for protocol_port in arrivals(kind) {
-                    let key = PeerKey { locator: address, own, protocol_port };
-                    put.table(&names::PEERS).unwrap().set(&key, &peer).unwrap();
-                    let key = EndpointKey { own, protocol_port };
-                    put.table(&names::ENDPOINTS).unwrap().set(&key, &0).unwrap();
-                }
-            }
         }
+        self.accept(is_ipv6);
         for (identifier, node, path) in [
             (station(STATION_B), PEER, PEER_PATH),
             (station(STATION_F), FAR, FAR_PATH),
@@ -166,7 +158,29 @@ impl Node {
         }
     }
 
-    fn path(&self, path: u32, kind: u32, index: u32) {
+    /// Takes what comes from the others by a family, in all encapsulations.
+    pub fn accept(&self, is_ipv6: bool) {
+        let application = u32::from(APPLICATION);
+        let put = &self.programs;
+        let own = mapped(of_family(OWN_LOCATOR, is_ipv6));
+        let mut applications = [0; 8];
+        applications[usize::from(APPLICATION / 32)] |= 1 << (APPLICATION % 32);
+        for (node, locator) in [(PEER, PEER_LOCATOR), (FAR, FAR_LOCATOR)] {
+            let address = mapped(of_family(locator, is_ipv6));
+            put.table(&names::LOCATORS).unwrap().set(&LocatorKey { application, address }, &node.0).unwrap();
+            for kind in ENCAPSULATIONS {
+                let peer = Peer { encapsulation: kind, application, vni: VNI, applications };
+                for protocol_port in arrivals(kind) {
+                    let key = PeerKey { locator: address, own, protocol_port };
+                    put.table(&names::PEERS).unwrap().set(&key, &peer).unwrap();
+                    let key = EndpointKey { own, protocol_port };
+                    put.table(&names::ENDPOINTS).unwrap().set(&key, &0).unwrap();
+                }
+            }
+        }
+    }
+
+    pub fn path(&self, path: u32, kind: u32, index: u32) {
         let word = u64::from(kind) << 32 | u64::from(index);
         self.programs.table(&names::PATHS).unwrap().set(&path, &word).unwrap();
     }
@@ -182,6 +196,13 @@ impl Node {
         let known = tenants.get(&TENANT).unwrap().unwrap();
         let tenant = Tenant { unknown_node: GROUP.0, unknown_path: GROUP_PATH, ..known };
         tenants.set(&TENANT, &tenant).unwrap();
+    }
+
+    /// Has the kernel find ways for what nobody knows, on these devices.
+    pub fn fall_back(&self, fallback: [u32; 2]) {
+        let tenants = self.programs.table(&names::TENANTS).unwrap();
+        let known = tenants.get(&TENANT).unwrap().unwrap();
+        tenants.set(&TENANT, &Tenant { fallback, ..known }).unwrap();
     }
 
     /// Has packets come in by the device below.

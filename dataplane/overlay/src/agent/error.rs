@@ -149,9 +149,11 @@ pub enum AgentError {
         "{0} is in no BPF file system: `mount -t bpf bpf /sys/fs/bpf`, or name a folder of one (`--pins`)"
     )]
     NoBpfFs(PathBuf),
-    /// A user.
-    #[error("overlays need root: eBPF programs are loaded by nobody else")]
-    NotRoot,
+    /// A user without the rights that it takes.
+    #[error(
+        "overlays need root, or a process of the host's that has CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: this one {0}"
+    )]
+    NoRight(String),
     /// Another agent is there.
     #[error("an agent runs already with {0}")]
     Running(PathBuf),

@@ -37,6 +37,7 @@ use journal::{Journal, Line};
 use members::Members;
 use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, Program};
+use plait_dataplane_reference::tables::FibKey;
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -84,6 +85,8 @@ pub struct Agent {
     traces: Vec<Tracing>,
     token: u64,
     swept: Duration,
+    /// Where a look for silent stations is that is under way: behind this one, or at the first.
+    sweeping: Option<Option<FibKey>>,
     namespace: u64,
     /// Held as long as the agent lives.
     _lock: File,
@@ -360,12 +363,21 @@ impl Agent {
     /// Follows the kernel's news.
     fn hear(&mut self) -> Result<(), AgentError> {
         let changes = self.underlay.changes().map_err(doing("netlink"))?;
-        let mut written = Ok(());
+        // Neighbours first: each is a store, however much is behind it, while the kernel is asked for one route after the other.
+        let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
+        let (mut written, mut any) = (Ok(()), false);
+        for neighbour in changes.neighbours.intersection(&wanted) {
+            match self.tell_neighbour(*neighbour) {
+                Ok(writes) => any |= writes > 0,
+                Err(error) => written = written.and(Err(error)),
+            }
+        }
         if changes.routes || changes.links {
             self.listen();
             // Only what leaves another way than before is written.
             let (writes, full) = self.compiler.rerouted(&self.overlay, &self.underlay, now());
-            written = self.write(&writes).map(drop).and(self.look_at(full).map_err(AgentError::from));
+            let rerouted = self.write(&writes).map(drop).and(self.look_at(full).map_err(AgentError::from));
+            written = written.and(rerouted);
         }
         if changes.links {
             self.attach()?;
@@ -373,13 +385,8 @@ impl Agent {
         if changes.links || changes.features {
             self.set_exits();
         }
-        let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
-        let mut any = false;
-        for neighbour in changes.neighbours.intersection(&wanted) {
-            any |= self.tell_neighbour(*neighbour)? > 0;
-        }
-        if any || changes.links {
-            self.keep(&wanted)?;
+        if any || changes.links || changes.sizes {
+            self.keep(&self.compiler.wanted().collect())?;
             self.write_tenants()?;
         }
         written
@@ -407,29 +414,37 @@ impl Agent {
             self.compile_again()?;
         }
         if now() >= self.swept + SWEEP {
-            self.swept = now();
-            self.sweep()?;
+            (self.swept, self.sweeping) = (now(), Some(None));
         }
-        Ok(())
+        self.sweep()
     }
 
-    /// Forgets stations that were silent for long.
-    fn sweep(&self) -> Result<(), AgentError> {
+    /// Forgets stations that were silent for long: some at a time, so that what the kernel says is heard between.
+    fn sweep(&mut self) -> Result<(), AgentError> {
         let ages: BTreeMap<u32, u32> =
             self.devices.values().map(|live| (live.tenant, live.config.ageing)).collect();
         let second = heard_at(now());
-        for key in self.tables.fib.keys().collect::<Vec<_>>() {
-            let Some(entry) = self.tables.fib.get(&key)? else { continue };
+        let Some(mut kept) = self.sweeping.take() else { return Ok(()) };
+        for _ in 0..SWEPT_AT_ONCE {
+            // Behind one that is gone the kernel begins anew: so it is the last that stays.
+            let Some(key) = self.tables.fib.after(kept.as_ref())? else { return Ok(()) };
+            let Some(entry) = self.tables.fib.get(&key)? else { return Ok(()) };
             let age = ages.get(&key.tenant).copied().unwrap_or(0);
             if entry.heard != 0 && second.saturating_sub(entry.heard) > age {
                 self.tables.fib.remove(&key)?;
+            } else {
+                kept = Some(key);
             }
         }
+        self.sweeping = Some(kept);
         Ok(())
     }
 
     /// When [`tick`](Self::tick) has something to do at the latest.
     fn timeout(&self) -> Duration {
+        if self.sweeping.is_some() {
+            return Duration::ZERO;
+        }
         let dues = [self.members.timeout(), self.feeds.timeout(), self.again, self.trace_due()]
             .into_iter()
             .flatten();
@@ -439,3 +454,6 @@ impl Agent {
 
 /// From one look for silent stations to the next.
 const SWEEP: Duration = Duration::from_secs(10);
+
+/// Stations that are looked at before others are heard again. Choice: as many as take about a millisecond.
+const SWEPT_AT_ONCE: usize = 1000;

@@ -55,6 +55,7 @@ impl Agent {
                 sent_bytes: count.sent.bytes,
                 received: count.received.packets,
                 received_bytes: count.received.bytes,
+                missed: count.missed.packets,
             };
             stats.devices.insert(live.config.name.clone(), counts);
         }
@@ -132,6 +133,11 @@ pub(super) fn metrics(stats: &Stats) -> String {
         "plait_overlay_received_bytes_total",
         "Their bytes, without outer headers.",
         devices(|device| device.received_bytes),
+    );
+    family(
+        "plait_overlay_missed_packets_total",
+        "Packets whose identifiers nobody knew.",
+        devices(|device| device.missed),
     );
     let nodes = |value: fn(&NodeStats) -> u64| {
         let labels = |of: &NodeStats| format!("application=\"{}\",node=\"{}\"", of.application, of.node);

@@ -13,6 +13,7 @@ use super::underlay::{self, Underlay};
 use super::{Agent, AgentError, devices, now};
 use crate::Identifier;
 use crate::compile::{Compiler, Neighbour, Room};
+use crate::needs;
 use crate::protocol::{Config, Request};
 use plait_dataplane_agent::open_many_files;
 use plait_dataplane_bpf::{Sizes, Table, names};
@@ -56,9 +57,7 @@ impl Agent {
     /// No permission; another agent is there; tables of another layout.
     pub fn start(options: AgentOptions) -> Result<Self, AgentError> {
         let AgentOptions { places, identifiers, nodes, xdp, record } = options;
-        if !rustix::process::geteuid().is_root() {
-            return Err(AgentError::NotRoot);
-        }
+        needs::rights().map_err(AgentError::NoRight)?;
         look_for_bpffs(&places.pins)?;
         make_folder(&places.run)?;
         let lock = lock(&places.run)?;
@@ -110,6 +109,7 @@ impl Agent {
             token: 0,
             events: Vec::new(),
             swept: now(),
+            sweeping: None,
             namespace,
             places,
             _lock: lock,

@@ -4,7 +4,7 @@ use super::error::doing;
 use super::{Agent, AgentError, devices};
 use crate::Identifier;
 use crate::compile::Full;
-use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig};
+use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig, Miss};
 use crate::protocol::Reply;
 use plait_control_overlay::evpn;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
@@ -40,9 +40,13 @@ impl Agent {
         let is_fed = self.config.evpn.contains_key(&application);
         let group = if is_fed { Some(evpn::group_of(vni)) } else { config.group };
         let unknown = group
-            .filter(|_| config.carries.are_frames())
+            .filter(|_| config.carries.are_frames() && config.miss == Miss::Group)
             .and_then(|group| Some((group.0, self.compiler.path(application, group)?)));
         let (unknown_node, unknown_path) = unknown.unwrap_or_default();
+        let (fallback, gateway) = match config.miss {
+            Miss::Kernel => self.underlay.ways_out(&self.below()),
+            Miss::Group | Miss::Drop => ([0; 2], None),
+        };
         Ok(Tenant {
             application: application.0.into(),
             vni,
@@ -54,6 +58,8 @@ impl Agent {
             address: self.underlay.links.get(&interface).map_or([0; 6], |link| link.address),
             prefix,
             in_place: in_place.into(),
+            fallback,
+            gateway: gateway.map_or([0; 16], |gateway| gateway.octets()),
         })
     }
 

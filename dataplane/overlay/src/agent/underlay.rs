@@ -6,14 +6,16 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMe
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourExtFlags, NeighbourFlags, NeighbourMessage, NeighbourState,
 };
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType, RouteVia};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType, RouteVia,
+};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use plait_dataplane_netlink::{Heard, Netlink, Watch};
 use plait_dataplane_reference::tables::Adjacency;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A device of the underlay, or one of the overlay's own.
@@ -27,6 +29,13 @@ pub(super) struct Link {
     pub is_ethernet: bool,
 }
 
+impl Link {
+    /// Whether another link is this one, with another MTU or hardware address.
+    fn is_but_another_size(&self, other: &Self) -> bool {
+        Self { mtu: other.mtu, address: other.address, ..self.clone() } == *other
+    }
+}
+
 /// What changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
@@ -34,8 +43,10 @@ pub(super) struct Changes {
     pub routes: bool,
     /// Neighbours whose adjacency may be another.
     pub neighbours: BTreeSet<Neighbour>,
-    /// Links that came, went or changed.
+    /// Links that came, went, or can be used now or no more.
     pub links: bool,
+    /// MTUs or hardware addresses of links, which lead no packet another way.
+    pub sizes: bool,
     /// The kernel said something of a link, perhaps what it can do.
     pub features: bool,
 }
@@ -49,6 +60,17 @@ pub(super) struct Underlay {
     /// Neighbours that the kernel was asked to keep.
     kept: BTreeSet<Neighbour>,
     routes: RefCell<HashMap<(IpAddr, IpAddr), Option<Neighbour>>>,
+    /// All that the main table has, once it was asked for.
+    table: RefCell<Option<Vec<Way>>>,
+}
+
+/// A route: the more general, and the better of these, the less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    is_ipv6: bool,
+    prefix: u8,
+    metric: u32,
+    via: Neighbour,
 }
 
 impl Underlay {
@@ -61,6 +83,7 @@ impl Underlay {
             known: HashMap::new(),
             kept: BTreeSet::new(),
             routes: RefCell::default(),
+            table: RefCell::default(),
         };
         underlay.look(&mut Changes::default())?;
         Ok(underlay)
@@ -82,7 +105,7 @@ impl Underlay {
                 self.hear(message, changes);
             }
         }
-        self.routes.borrow_mut().clear();
+        self.forget_routes();
         (changes.routes, changes.links) = (true, true);
         Ok(())
     }
@@ -102,9 +125,14 @@ impl Underlay {
             }
         }
         if changes.routes || changes.links {
-            self.routes.borrow_mut().clear();
+            self.forget_routes();
         }
         Ok(changes)
+    }
+
+    fn forget_routes(&self) {
+        self.routes.borrow_mut().clear();
+        *self.table.borrow_mut() = None;
     }
 
     fn hear(&mut self, message: RouteNetlinkMessage, changes: &mut Changes) {
@@ -113,8 +141,11 @@ impl Underlay {
                 let index = link.header.index;
                 let heard = link_of(link);
                 changes.features = true;
-                if self.links.insert(index, heard.clone()) != Some(heard) {
-                    changes.links = true;
+                let before = self.links.insert(index, heard.clone());
+                if before.as_ref() != Some(&heard) {
+                    let is_sized = before.is_some_and(|before| before.is_but_another_size(&heard));
+                    changes.links |= !is_sized;
+                    changes.sizes |= is_sized;
                     changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
                 }
             }
@@ -202,6 +233,66 @@ impl crate::Underlay for Underlay {
 }
 
 impl Underlay {
+    /// Of the host's routes by some devices the most general: the device of that of IPv4 and of that of IPv6, nought where there
+    /// is none; and the gateway of the latter.
+    pub fn ways_out(&self, devices: &BTreeSet<u32>) -> ([u32; 2], Option<Ipv6Addr>) {
+        let mut table = self.table.borrow_mut();
+        let table = table.get_or_insert_with(|| self.main_table());
+        let ways = [false, true].map(|is_ipv6| {
+            let ways =
+                table.iter().filter(|way| way.is_ipv6 == is_ipv6 && devices.contains(&way.via.interface));
+            ways.min().map(|way| way.via)
+        });
+        let gateway = match ways[1].map(|via| via.address) {
+            Some(IpAddr::V6(gateway)) if !gateway.is_unspecified() => Some(gateway),
+            _ => None,
+        };
+        (ways.map(|way| way.map_or(0, |via| via.interface)), gateway)
+    }
+
+    /// The routes of the main table. Those between neighbours of one link, which each IPv6 device has, lead nowhere else.
+    fn main_table(&self) -> Vec<Way> {
+        let mut table = Vec::new();
+        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+            let mut ask = RouteMessage::default();
+            ask.header.address_family = family;
+            let routes = self.netlink.dump(RouteNetlinkMessage::GetRoute(ask)).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the kernel does not tell its routes");
+                Vec::new()
+            });
+            for message in routes {
+                let RouteNetlinkMessage::NewRoute(route) = message else { continue };
+                let RouteHeader { table: of, kind, destination_prefix_length: prefix, .. } = route.header;
+                let is_local = |attribute: &RouteAttribute| matches!(attribute, RouteAttribute::Destination(RouteAddress::Inet6(to)) if to.is_unicast_link_local());
+                let is_there = of == RouteHeader::RT_TABLE_MAIN && kind == RouteType::Unicast;
+                if !is_there || route.attributes.iter().any(is_local) {
+                    continue;
+                }
+                let (mut metric, mut ways) = (0, Vec::new());
+                for attribute in &route.attributes {
+                    match attribute {
+                        RouteAttribute::Priority(priority) => metric = *priority,
+                        RouteAttribute::Oif(index) => ways.push((*index, &route.attributes)),
+                        RouteAttribute::MultiPath(hops) => {
+                            ways.extend(hops.iter().map(|hop| (hop.interface_index, &hop.attributes)));
+                        }
+                        _ => {}
+                    }
+                }
+                let is_ipv6 = family == AddressFamily::Inet6;
+                table.extend(ways.into_iter().map(|(interface, attributes)| {
+                    let gateway = attributes.iter().find_map(|attribute| match attribute {
+                        RouteAttribute::Gateway(RouteAddress::Inet6(gateway)) => Some(*gateway),
+                        _ => None,
+                    });
+                    let address = gateway.unwrap_or(Ipv6Addr::UNSPECIFIED).into();
+                    Way { is_ipv6, prefix, metric, via: Neighbour { interface, address } }
+                }));
+            }
+        }
+        table
+    }
+
     /// What the kernel would do with a packet.
     fn route(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
         let mut ask = RouteMessage::default();

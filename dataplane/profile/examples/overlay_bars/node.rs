@@ -37,6 +37,8 @@ pub fn node(driver: u32, encapsulation: u32, interface: u32) -> Result<Programs,
         address: [0; 6],
         prefix: [32, 128],
         in_place: 0,
+        fallback: [0; 2],
+        gateway: [0; 16],
     };
     programs.table(&names::TENANTS)?.set(&TENANT, &tenant)?;
     let [destination, source] = HARDWARE;

@@ -21,7 +21,7 @@ impl Walk {
         second: u32,
     ) -> Result<Vec<Sent>, Refusal> {
         let word = self.paths.get(&path).ok_or(Drop::NoRoute)?;
-        *self.counts.paths.entry(path).or_default() += 1;
+        self.counts.paths.entry(path).or_default().add(parcel.carried.len());
         let began_here = parcel.from == [0; 16];
         let (kind, index) = ((word >> 32) as u32, word as u32);
         match kind {

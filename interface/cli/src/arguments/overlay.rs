@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use plait_dataplane_overlay::agent::RECORDING_LIMIT;
 use plait_dataplane_overlay::trace::LARGEST_PACKET;
-use plait_dataplane_overlay::{Carries, ControlKind, Encapsulation, Identifier};
+use plait_dataplane_overlay::{Carries, ControlKind, Encapsulation, Identifier, Miss};
 use plait_model_overlay::{Application, NodeId, Weight};
 use plait_model_quantity::ByteCount;
 use std::net::IpAddr;
@@ -160,6 +160,7 @@ pub enum ConfigCommand {
     /// How an application's packets travel
     #[command(after_help = "Examples:\n  plait overlay config application ethernet --group 224.0.0.1\n  \
 plait overlay config application ipv4 --carries ip --encapsulation geneve\n  \
+plait overlay config application ipv4 --carries ip --miss kernel\n  \
 plait overlay config application ethernet --to 10.0.0.2=vxlan")]
     Application {
         /// Its number
@@ -182,6 +183,9 @@ plait overlay config application ethernet --to 10.0.0.2=vxlan")]
         /// The identity that stands for all nodes: where frames for unknown stations go
         #[arg(long)]
         group: Option<NodeId>,
+        /// What becomes of packets whose identifiers nobody knows
+        #[arg(long, value_enum, default_value = "group")]
+        miss: MissArgument,
         /// The virtual network of packets whose encapsulation names none
         #[arg(long, default_value_t = 0)]
         vni: u32,
@@ -297,6 +301,26 @@ impl From<CarriesArgument> for Carries {
             CarriesArgument::Ethernet => Self::Ethernet,
             CarriesArgument::Ip => Self::Ip,
             CarriesArgument::Bits => Self::Bits,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MissArgument {
+    /// Frames go to the group; all else is dropped
+    Group,
+    /// They are dropped
+    Drop,
+    /// They leave by the kernel's own route
+    Kernel,
+}
+
+impl From<MissArgument> for Miss {
+    fn from(argument: MissArgument) -> Self {
+        match argument {
+            MissArgument::Group => Self::Group,
+            MissArgument::Drop => Self::Drop,
+            MissArgument::Kernel => Self::Kernel,
         }
     }
 }

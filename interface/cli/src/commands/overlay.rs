@@ -95,7 +95,7 @@ fn agent(arguments: AgentArguments, places: Places, output: &Output) -> Result<E
 fn config(command: ConfigCommand) -> Result<Request, Failure> {
     Ok(match command {
         ConfigCommand::Show => Request::Config,
-        ConfigCommand::Application { app, carries, encapsulation, to, accept, ttl, group, vni } => {
+        ConfigCommand::Application { app, carries, encapsulation, to, accept, ttl, group, miss, vni } => {
             let config = ApplicationConfig {
                 carries: carries.into(),
                 ttl,
@@ -103,6 +103,7 @@ fn config(command: ConfigCommand) -> Result<Request, Failure> {
                 to: to.into_iter().collect(),
                 accepts: accept.into_iter().collect(),
                 group,
+                miss: miss.into(),
                 vni,
             };
             Request::SetApplication { application: app, config }
@@ -259,10 +260,13 @@ fn config_text(config: &Config) -> String {
 
 fn stats_text(stats: &Stats) -> String {
     let head = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
-    let mut rows = vec![head(&["DEVICE", "SENT", "BYTES", "RECEIVED", "BYTES"])];
+    let mut rows = vec![head(&["DEVICE", "SENT", "BYTES", "RECEIVED", "BYTES", "MISSED"])];
     rows.extend(stats.devices.iter().map(|(name, of)| {
         let mut row = vec![name.clone()];
-        row.extend([of.sent, of.sent_bytes, of.received, of.received_bytes].map(|count| count.to_string()));
+        row.extend(
+            [of.sent, of.sent_bytes, of.received, of.received_bytes, of.missed]
+                .map(|count| count.to_string()),
+        );
         row
     }));
     let mut text = table(&rows);

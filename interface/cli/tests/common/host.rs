@@ -62,6 +62,11 @@ impl<'a> Host<'a> {
         hosts
     }
 
+    /// The process whose namespaces are its own.
+    pub fn pid(&self) -> i32 {
+        self.keeper.pid()
+    }
+
     /// Its locator where there is one network.
     pub fn locator(&self) -> String {
         format!("192.0.2.{}", self.number)

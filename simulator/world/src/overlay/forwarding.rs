@@ -107,6 +107,8 @@ impl Forwarding {
             address: mac(2),
             prefix: [0; 2],
             in_place: 0,
+            fallback: [0; 2],
+            gateway: [0; 16],
         };
         self.walk.tenants.insert(TENANT, tenant);
     }

@@ -8,7 +8,7 @@ use crate::section::{
 };
 use ipnet::IpNet;
 use plait_dataplane_overlay::{
-    ApplicationConfig, BadConfig, Carries, ControlKind, DeviceConfig, Encapsulation, Identifier,
+    ApplicationConfig, BadConfig, Carries, ControlKind, DeviceConfig, Encapsulation, Identifier, Miss,
 };
 use plait_model_overlay::{Application, NodeId};
 use plait_model_quantity::{ByteCount, TimeSpan};
@@ -167,6 +167,7 @@ impl Resolver<'_> {
             ttl: overlay.ttl.map_or(ApplicationConfig::default().ttl, |ttl| ttl.value),
             encapsulation,
             group,
+            miss: overlay.miss.map_or(Miss::default(), |word| word.value.into()),
             vni: first_vni(overlay),
             ..ApplicationConfig::default()
         };
@@ -174,7 +175,10 @@ impl Resolver<'_> {
         if let Err(error) = config.check()
             && !matches!(error, BadConfig::Vni(_))
         {
-            let span = overlay.encapsulation.map(|word| word.span);
+            let span = match error {
+                BadConfig::MissedFrames => overlay.miss.map(|word| word.span),
+                _ => overlay.encapsulation.map(|word| word.span),
+            };
             let span = span.or(overlay.ttl.map(|ttl| ttl.span)).unwrap_or(name.span);
             self.faults.push(Diagnostic::new(span, error.to_string()));
         }

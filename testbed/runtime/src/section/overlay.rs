@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use ipnet::IpNet;
-use plait_dataplane_overlay::{Carries, Encapsulation};
+use plait_dataplane_overlay::{Carries, Encapsulation, Miss};
 use plait_model_overlay::NodeId;
 use plait_model_quantity::{ByteCount, TimeSpan};
 use plait_model_topology::document::Spanned;
@@ -52,6 +52,8 @@ pub struct Overlay {
     /// The identity that stands for all members: where frames for unknown stations go.
     #[schemars(with = "Option<String>")]
     pub group: Option<Spanned<NodeId>>,
+    /// What becomes of packets whose identifiers nobody knows: `group` when not given.
+    pub miss: Option<Spanned<MissWord>>,
     /// At which members identifiers are: of `ethernet` hardware addresses, of `ip` addresses beside those of members.
     #[serde(default)]
     pub stations: Stations,
@@ -134,6 +136,18 @@ pub enum CarriesWord {
     Ip,
 }
 
+/// What becomes of packets whose identifiers nobody knows, as written.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MissWord {
+    /// They are dropped.
+    Drop,
+    /// Frames go to the group; all else is dropped.
+    Group,
+    /// They leave by the kernel's own route.
+    Kernel,
+}
+
 /// Who decides an overlay's routes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -184,6 +198,16 @@ pub struct OverlayEvpn {
 /// An encapsulation by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncapsulationWord(pub Encapsulation);
+
+impl From<MissWord> for Miss {
+    fn from(word: MissWord) -> Self {
+        match word {
+            MissWord::Drop => Self::Drop,
+            MissWord::Group => Self::Group,
+            MissWord::Kernel => Self::Kernel,
+        }
+    }
+}
 
 impl From<CarriesWord> for Carries {
     fn from(word: CarriesWord) -> Self {

@@ -63,7 +63,8 @@ impl Agent {
     ) -> Result<Step, AgentError> {
         let (is_foreign, sent) = match outcome {
             Outcome::Next => (true, Vec::new()),
-            Outcome::Sent(sent) => (false, sent),
+            // Nobody knows where it goes, and the kernel's own route has it.
+            Outcome::Sent(sent) => (sent.iter().any(|sent| !sent.is_up && sent.via.is_none()), sent),
         };
         let link = |interface: u32| self.underlay.links.get(&interface);
         let name = |interface: u32| link(interface).map_or(interface.to_string(), |link| link.name.clone());

@@ -1,5 +1,7 @@
 //! The eBPF programs and the reference walk, held against each other: the same tables, the same packets, the same fates.
 
+mod groups;
+#[path = "../support/mod.rs"]
 mod support;
 
 use plait_dataplane_bpf::{Program, Verdict, names};
@@ -11,6 +13,7 @@ use plait_model_wire::{ovstack, push, too_big};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use support::*;
 
@@ -148,8 +151,7 @@ impl Way {
         }
         let mut walk = walk.borrow_mut();
         walk.counts.drops = node.programs.drops().unwrap();
-        // How often relays answer is not compared.
-        node.programs.table(&names::ANSWERING).unwrap().set(&0, &Bucket { spent_until: 0 }).unwrap();
+        unbounded(node);
         let ran = node.programs.run(program, packet).unwrap();
         let device = node.device;
         let outcome = match program {
@@ -172,14 +174,53 @@ impl Way {
                 prop_assert_eq!(sent.len(), 1, "{:?}", walk.counts.drops);
                 prop_assert!(sent[0].interface != 0);
                 let frame = sent[0].frame.clone();
-                let is_up = program == Program::Receive || sent[0].is_up;
-                let frame = if is_up { frame } else { self.with_port_of(frame, &ran.packet) };
+                // What comes up, and what the kernel finds the way of, has no header of the overlay's.
+                let is_bare = sent[0].via.is_none();
+                let is_received = program == Program::Receive;
+                let frame =
+                    if is_bare || is_received { frame } else { self.with_port_of(frame, &ran.packet) };
                 prop_assert_eq!(ran.packet, frame, "{:?}", self);
             }
             (verdict, outcome) => prop_assert!(false, "{:?} and {:?}", verdict, outcome),
         }
-        prop_assert_eq!(node.programs.drops().unwrap(), walk.counts.drops.clone(), "{:?}", self);
-        Ok(())
+        counted_alike(node, &walk)
+    }
+}
+
+/// How often relays answer, and how fast stations are learned, is not compared.
+fn unbounded(node: &Node) {
+    let nothing = Bucket { spent_until: 0 };
+    node.programs.table(&names::ANSWERING).unwrap().set(&0, &nothing).unwrap();
+    node.programs.table(&names::LEARNING).unwrap().set(&TENANT, &nothing).unwrap();
+}
+
+/// Every counter of both: drops by reason, devices, paths.
+fn counted_alike(node: &Node, walk: &Walk) -> Result<(), TestCaseError> {
+    prop_assert_eq!(node.programs.drops().unwrap(), walk.counts.drops.clone());
+    let tenant = walk.counts.tenants.get(&TENANT).copied().unwrap_or_default();
+    prop_assert_eq!(node.programs.tenant_count(TENANT).unwrap(), tenant);
+    for path in PATHS {
+        let count = walk.counts.paths.get(&path).copied().unwrap_or_default();
+        prop_assert_eq!(node.programs.path_count(path).unwrap(), count, "path {}", path);
+    }
+    Ok(())
+}
+
+/// What both wrote into tables: what was learned, with all that was counted of each entry, and what fits paths.
+fn wrote_alike(node: &Node, walk: &Walk) {
+    let fib = node.programs.table(&names::FIB).unwrap();
+    let keys: BTreeSet<[u8; 16]> = fib.keys().map(|key| key.identifier).collect();
+    assert_eq!(keys, walk.fib.keys().map(|key| key.identifier).collect());
+    for (key, walked) in walk.fib.iter() {
+        let known = fib.get(key).unwrap().unwrap();
+        // The clocks of both may be a tick apart.
+        assert!(known.heard.abs_diff(walked.heard) <= 2, "{key:?}: {known:?} and {walked:?}");
+        assert_eq!(known, FibEntry { heard: known.heard, ..*walked }, "{key:?}");
+    }
+    let limits = node.programs.table(&names::LIMITS).unwrap();
+    for path in PATHS {
+        let fits = |word: Option<u64>| word.unwrap_or_default() as u32;
+        assert_eq!(fits(limits.get(&path).unwrap()), fits(walk.limits.get(&path)), "path {path}");
     }
 }
 
@@ -252,6 +293,9 @@ fn both_receive_alike() {
     runner(3000).run(&received(), |packet| way.compare(&node, &walk, &packet, Program::Receive)).unwrap();
     let drops = node.programs.drops().unwrap();
     assert!(drops.len() >= 6, "most reasons are met: {drops:?}");
+    wrote_alike(&node, &walk.borrow());
+    let stations = walk.borrow().fib.len();
+    assert!(stations > 20, "{stations} stations were learned");
 }
 
 #[test]
@@ -299,6 +343,7 @@ fn both_receive_every_encapsulation_alike() {
                     Ok(())
                 })
                 .unwrap();
+            wrote_alike(&node, &walk.borrow());
             for kind in ENCAPSULATIONS {
                 let goes_on = redirected.borrow()[kind as usize];
                 let is_sent = match driver {
@@ -321,10 +366,13 @@ fn both_transmit_alike() {
                 // A relay on the way to one of the two has no room for the longest.
                 let limit = u64::from(second()) << 32 | 1000;
                 node.programs.table(&names::LIMITS).unwrap().set(&FAR_PATH, &limit).unwrap();
+                // What misses is dropped, or leaves by the kernel's own route: of one family, or of both.
+                node.fall_back(if is_ipv6 { [1, 0] } else { [0, 0] });
                 let walk = RefCell::new(node.walk());
                 runner(150)
                     .run(&frames(), |packet| way.compare(&node, &walk, &packet, Program::Transmit))
                     .unwrap();
+                wrote_alike(&node, &walk.borrow());
             }
         }
     }
@@ -334,16 +382,28 @@ fn both_transmit_alike() {
 fn both_relay_into_every_encapsulation_alike() {
     for encapsulation in ENCAPSULATIONS {
         for driver in [driver::ETHERNET, driver::IP] {
-            let way = Way { driver, encapsulation, is_ipv6: false };
-            let Some(node) = way.node() else { return };
-            let walk = RefCell::new(node.walk());
-            let header = ovstack::Repr { destination: FAR, ..overlay_header() };
-            let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {
-                driver::ETHERNET => frame,
-                _ => packet,
-            });
-            let relayed = carried.prop_map(|carried| arriving(&header, &carried));
-            runner(100).run(&relayed, |packet| way.compare(&node, &walk, &packet, Program::Receive)).unwrap();
+            for is_ipv6 in [false, true] {
+                let way = Way { driver, encapsulation, is_ipv6 };
+                let Some(node) = way.node() else { return };
+                // Packets come by both families, and leave by one.
+                node.accept(!is_ipv6);
+                let walk = RefCell::new(node.walk());
+                let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {
+                    driver::ETHERNET => frame,
+                    _ => packet,
+                });
+                let relayed = (carried, any::<bool>(), 0u8..4).prop_map(move |(carried, by_ipv6, tos)| {
+                    let is_frame = driver == driver::ETHERNET;
+                    let mut packet = arriving_in(encapsulation::OVSTACK, by_ipv6, &carried, is_frame, tos);
+                    let at = behind_ip(by_ipv6) + 8 + 12;
+                    packet[at..at + 4].copy_from_slice(&FAR.0.to_be_bytes());
+                    packet
+                });
+                let compare = |packet: Vec<u8>| way.compare(&node, &walk, &packet, Program::Receive);
+                runner(100).run(&relayed, compare).unwrap();
+                let passed = walk.borrow().counts.paths.get(&FAR_PATH).copied().unwrap_or_default();
+                assert!(passed.packets > 80, "{passed:?} of {way:?}");
+            }
         }
     }
 }

@@ -1,0 +1,232 @@
+//! Copies for groups: both send the same ones in the same order, not back to where a packet came from, and one up.
+
+use super::*;
+use plait_dataplane_links::scratch::Namespace;
+use plait_dataplane_links::tap;
+use plait_dataplane_reference::mapped;
+use plait_model_wire::ethernet::Frame;
+use std::fs::File;
+use std::io::Read;
+use std::time::Duration;
+
+/// The third of the group, whose device takes no long packets.
+const THIRD: ovstack::NodeId = ovstack::NodeId(0x0a00_0004);
+const THIRD_LOCATOR: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 4);
+const THIRD_HOP: u32 = 3;
+
+/// What stands before a frame that a TAP hands over: nothing is left to be computed of these.
+const OFFLOAD_HEADER: usize = 10;
+
+/// The device by which copies leave. What a program still has in its hands at its end does not.
+struct Line {
+    tap: File,
+    index: u32,
+}
+
+impl Line {
+    fn new(namespace: &Namespace) -> Self {
+        let tap = namespace.run(|| tap::create("line")).unwrap().unwrap();
+        namespace.up("line").unwrap();
+        let index = || {
+            let socket =
+                rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
+            rustix::net::netdevice::name_to_index(socket, "line")
+        };
+        let index = namespace.run(index).unwrap().unwrap();
+        Self { tap: tap.into(), index }
+    }
+
+    /// The frames that left, of which there should be so many: a queue may be another processor's for a moment. The kernel's
+    /// own are of another address.
+    fn left(&self, count: usize) -> Vec<Vec<u8>> {
+        let mut frames = Vec::new();
+        let mut frame = [0; 4096];
+        for wait in [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(100)] {
+            if frames.len() < count {
+                std::thread::sleep(wait);
+            }
+            while let Ok(length) = (&self.tap).read(&mut frame) {
+                let frame = &frame[OFFLOAD_HEADER..length];
+                if Frame::parse(frame).is_ok_and(|frame| frame.source() == UNDERLAY) {
+                    frames.push(frame.to_vec());
+                }
+            }
+        }
+        frames
+    }
+}
+
+/// A group of three and of the node itself, which frames for unknown stations go to.
+fn gather(node: &Node, line: &Line, third: (u32, bool), includes_own: bool) {
+    let application = u32::from(APPLICATION);
+    let programs = &node.programs;
+    let adjacency =
+        |mtu| Adjacency { interface: line.index, mtu, destination: GATEWAY.0, source: UNDERLAY.0 };
+    programs.table(&names::ADJACENCY_SLOTS).unwrap().set(&9, &adjacency(1500)).unwrap();
+    programs.table(&names::ADJACENCY_SLOTS).unwrap().set(&10, &adjacency(800)).unwrap();
+    programs.table(&names::ADJACENCIES).unwrap().set(&6, &10).unwrap();
+    let (kind, is_ipv6) = third;
+    let [own, theirs] = [OWN_LOCATOR, THIRD_LOCATOR].map(|locator| of_family(locator, is_ipv6));
+    let wire = Wire::new(own, theirs, kind, 6).unwrap();
+    programs.table(&names::WIRES).unwrap().set(&THIRD_HOP, &wire).unwrap();
+    let address = mapped(theirs);
+    programs.table(&names::LOCATORS).unwrap().set(&LocatorKey { application, address }, &THIRD.0).unwrap();
+    let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
+    choices[0] = Choice { below: 50, wire: THIRD_HOP };
+    let hop = Hop { node: THIRD.0, weights: 50, count: 1, reserved: 0, choices };
+    programs.table(&names::HOPS).unwrap().set(&THIRD_HOP, &hop).unwrap();
+    node.flood();
+    let mut hops = [0; size::GROUP as usize];
+    hops[..3].copy_from_slice(&[PEER_HOP, THIRD_HOP, FAR_HOP]);
+    // Short headers first, as the agent has them: what is no IP grows only.
+    let wires = programs.table(&names::WIRES).unwrap();
+    hops[..3].sort_by_key(|hop| wires.get(hop).unwrap().unwrap().length);
+    let group = Group { count: 3, includes_own: includes_own.into(), hops };
+    programs.table(&names::GROUPS).unwrap().set(&0, &group).unwrap();
+    programs.table(&names::NODES).unwrap().set(&NodeKey { application, node: GROUP.0 }, &GROUP_PATH).unwrap();
+}
+
+/// Where the kernel's hash of a frame shows: the walk is given none.
+fn with_port_of(mut frame: Vec<u8>, sent: &[u8]) -> Vec<u8> {
+    let at = match frame[12..14] {
+        [0x08, 0] if frame[23] == 17 => 34,
+        [0x86, 0xdd] if frame[20] == 17 => 54,
+        _ => return frame,
+    };
+    if frame.len() == sent.len() {
+        frame[at..at + 2].copy_from_slice(&sent[at..at + 2]);
+    }
+    frame
+}
+
+/// Sends a packet through both, and compares each copy. How many there were.
+fn compare(
+    node: &Node,
+    line: &Line,
+    walk: &RefCell<Walk>,
+    packet: &[u8],
+    program: Program,
+) -> Result<usize, TestCaseError> {
+    if is_stunted(packet) {
+        return Ok(0);
+    }
+    let mut walk = walk.borrow_mut();
+    unbounded(node);
+    let ran = node.programs.run(program, packet).unwrap();
+    let outcome = match program {
+        Program::Receive => walk.receive(packet, second()),
+        _ => walk.transmit(&node.device, packet, 0, second()),
+    };
+    let (sent, last) = match (ran.verdict, outcome) {
+        (Verdict::Next, Outcome::Next) => (Vec::new(), None),
+        (Verdict::Dropped, Outcome::Sent(sent)) => (sent, None),
+        (Verdict::Redirected, Outcome::Sent(sent)) => (sent, Some(ran.packet)),
+        (verdict, outcome) => return Err(TestCaseError::fail(format!("{verdict:?} and {outcome:?}"))),
+    };
+    let mut left = line.left(sent.len().saturating_sub(last.iter().len()));
+    left.extend(last);
+    prop_assert_eq!(left.len(), sent.len(), "{:?}", walk.counts.drops);
+    for (left, sent) in left.iter().zip(&sent) {
+        let bare = program == Program::Receive || sent.is_up;
+        let frame = if bare { sent.frame.clone() } else { with_port_of(sent.frame.clone(), left) };
+        prop_assert_eq!(left, &frame);
+    }
+    counted_alike(node, &walk)?;
+    Ok(sent.len())
+}
+
+/// What a node may hear of ovstack, most of it for the group, from one of the others or from somebody.
+fn heard(driver: u32, is_ipv6: bool) -> impl Strategy<Value = Vec<u8>> {
+    let to = prop_oneof![6 => Just(GROUP), 1 => Just(OWN), 1 => Just(FAR)];
+    let from = prop_oneof![4 => Just(PEER), 4 => Just(FAR), 1 => Just(OWN), 1 => any::<u32>().prop_map(ovstack::NodeId)];
+    let header = (0u8..6, to, from, any::<u32>(), prop::bool::weighted(0.05), 0u8..4, any::<bool>());
+    (header, frames(), packets()).prop_map(
+        move |((ttl, to, from, hash, is_control, tos, is_far), frame, packet)| {
+            let carried = if driver == driver::IP { packet } else { frame };
+            let mut packet =
+                arriving_in(encapsulation::OVSTACK, is_ipv6, &carried, driver != driver::IP, tos);
+            let at = behind_ip(is_ipv6) + 8;
+            packet[at + 1] = ttl;
+            packet[at + 3] |= if is_control { ovstack::CONTROL } else { 0 };
+            packet[at + 8..at + 12].copy_from_slice(&hash.to_be_bytes());
+            packet[at + 12..at + 16].copy_from_slice(&to.0.to_be_bytes());
+            packet[at + 16..at + 20].copy_from_slice(&from.0.to_be_bytes());
+            if is_far {
+                match of_family(FAR_LOCATOR, is_ipv6) {
+                    std::net::IpAddr::V4(address) => packet[26..30].copy_from_slice(&address.octets()),
+                    std::net::IpAddr::V6(address) => packet[22..38].copy_from_slice(&address.octets()),
+                }
+            }
+            packet
+        },
+    )
+}
+
+/// Groups in every encapsulation, whose third is reached in another one, over both families.
+fn groups(try_it: impl Fn(&Line, Way, (u32, bool), bool) + Sync) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let namespace = Namespace::new().unwrap();
+    let line = Line::new(&namespace);
+    for (step, encapsulation) in ENCAPSULATIONS.enumerate() {
+        for is_ipv6 in [false, true] {
+            let carries_packets = matches!(encapsulation, encapsulation::IPIP | encapsulation::GUE);
+            let driver = if carries_packets { driver::IP } else { driver::ETHERNET };
+            let others = if carries_packets {
+                [encapsulation::GENEVE, encapsulation::OVSTACK]
+            } else {
+                [encapsulation::OVSTACK, encapsulation::VXLAN]
+            };
+            let third = (others[step % 2], is_ipv6 != (step % 3 == 0));
+            let way = Way { driver, encapsulation, is_ipv6 };
+            namespace.run(|| try_it(&line, way, third, step % 4 != 3)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn both_send_groups_the_same_copies() {
+    groups(|line, way, third, includes_own| {
+        // Packets of a device that carries them go to no group.
+        if way.driver == driver::IP {
+            return;
+        }
+        let node = way.node().unwrap();
+        gather(&node, line, third, includes_own);
+        let walk = RefCell::new(node.walk());
+        let most = RefCell::new(0);
+        let both = |packet: Vec<u8>| {
+            let copies = compare(&node, line, &walk, &packet, Program::Transmit)?;
+            let mut most = most.borrow_mut();
+            *most = copies.max(*most);
+            Ok(())
+        };
+        runner(100).run(&frames(), both).unwrap();
+        assert_eq!(most.into_inner(), 3, "{way:?}");
+        wrote_alike(&node, &walk.borrow());
+    });
+}
+
+#[test]
+fn both_pass_on_to_groups_and_never_back() {
+    groups(|line, way, third, includes_own| {
+        let node = way.node().unwrap();
+        gather(&node, line, third, includes_own);
+        let walk = RefCell::new(node.walk());
+        let copies = RefCell::new([0; 5]);
+        let both = |packet: Vec<u8>| {
+            copies.borrow_mut()[compare(&node, line, &walk, &packet, Program::Receive)?] += 1;
+            Ok(())
+        };
+        runner(150).run(&broken(heard(way.driver, way.is_ipv6)), both).unwrap();
+        // Of three others the one that it is from gets none.
+        let copies = copies.into_inner();
+        let most = if includes_own { 3 } else { 2 };
+        assert!(
+            copies[most] > 3 && copies[most + 1..].iter().all(|count| *count == 0),
+            "{copies:?} of {way:?}"
+        );
+        wrote_alike(&node, &walk.borrow());
+    });
+}
