@@ -771,9 +771,11 @@ enum Fate {
     Dropped(&'static str),
 }
 
-/// Where fields of the ovstack header and of the frame behind it begin, what a spoofer writes there, and what a receiver makes of
-/// it: node 1, of a packet from node 2.
-const SPOOFED: &[(&str, &[(usize, &[u8])], Fate)] = {
+/// Where fields of the ovstack header and of the frame behind it begin, and what a spoofer writes there.
+type Fields = &'static [(usize, &'static [u8])];
+
+/// What is spoofed, and what a receiver makes of it: node 1, of a packet from node 2.
+const SPOOFED: &[(&str, Fields, Fate)] = {
     use Fate::{Dropped, Taken};
     &[
         ("nothing", &[], Taken),
@@ -797,7 +799,7 @@ const SPOOFED: &[(&str, &[(usize, &[u8])], Fate)] = {
 };
 
 /// A packet of ovstack from node 2 to node 1 with a frame, and with these fields written over.
-fn spoofed(fields: &[(usize, &[u8])]) -> Vec<u8> {
+fn spoofed(fields: Fields) -> Vec<u8> {
     let header = [1, 9, 7, 0, 0, 0, 1, 0, 0, 0, 0, 1, 10, 0, 0, 1, 10, 0, 0, 2];
     let frame = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 1, 2, 3, 4, 5, 6, 7, 8];
     let mut packet = [&header[..], &frame[..]].concat();
