@@ -87,6 +87,9 @@ pub struct ControllerRunArguments {
     /// How long a batch may take where its size adapts
     #[arg(long, default_value = "1ms", value_name = "TIME")]
     pub batch_bound: TimeSpan,
+    /// Bytes that are read of a switch at once: no batch is smaller than what they hold
+    #[arg(long, value_name = "BYTES", conflicts_with = "preset", value_parser = clap::value_parser!(u32).range(64..=1 << 20))]
+    pub read: Option<u32>,
     /// Do not keep each worker to a processor of its own
     #[arg(long)]
     pub no_pin: bool,

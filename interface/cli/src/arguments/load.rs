@@ -80,6 +80,8 @@ pub enum VersionArgument {
 pub enum Shape {
     /// The same for each
     Uniform,
+    /// About the same for each: a tenth more or less
+    NearlyUniform,
     /// The rank-size law: the second has half of the first, the third a third
     Skewed,
     /// One in twenty has all of it

@@ -136,6 +136,7 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
             Some(requests) => Batching::Static(requests),
             None => Batching::Adaptive(arguments.batch_bound.into()),
         };
+        config.read = arguments.read.map_or(config.read, |bytes| bytes as usize);
     }
     config.workers = arguments.workers.unwrap_or(config.workers).max(1);
     config.pin = !arguments.no_pin;

@@ -40,6 +40,7 @@ fn asked(arguments: &LoadArguments) -> Result<Load, Failure> {
         Some(total) => {
             let rates = match arguments.shape {
                 Shape::Uniform => rates::uniform(switches, total),
+                Shape::NearlyUniform => rates::nearly_uniform(switches, total, arguments.seed),
                 Shape::Skewed => rates::skewed(switches, total, 1.0, arguments.seed),
                 Shape::Few => rates::active(switches, total, 0.05, arguments.seed),
             };
