@@ -89,7 +89,9 @@ fn tell(app: &str, switches: usize, asked: &Asked) {
     // In turn, so that all of them meet the machine's better and worse moments.
     let mut rounds: Vec<Vec<Measured>> = Vec::new();
     for _ in 0..asked.rounds.max(1) {
-        let of = |design, workers, batch, read| measure(app, switches, asked.seconds, design, workers, batch, read);
+        let of = |design, workers, batch, read| {
+            measure(app, switches, asked.seconds, design, workers, batch, read)
+        };
         let fine = of(Design::RoundRobin, 1, BATCH / 10, 1 << 10);
         let all = DESIGNS.iter().flat_map(|(_, design)| numbers.iter().map(|number| (*design, *number)));
         let all = all.map(|(design, workers)| of(design, workers, BATCH, 16 << 10));
