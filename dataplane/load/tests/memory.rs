@@ -42,15 +42,16 @@ fn switches_in_memory_are_answered_by_two_workers_and_none_is_lost() {
 
 #[test]
 fn flows_and_switches_that_come_and_go_leave_nothing_behind() {
-    for app in [App::LearningSwitch, App::Routing] {
-        // Switches of routing live longer, so that fewer of them come.
-        let requests = if app == App::Routing { 4_200_000 } else { 300_000 };
+    // Switches of routing live longer, so that fewer of them come.
+    for (app, requests) in [(App::LearningSwitch, 300_000), (App::Routing, 2_400_000)] {
         let churn = churn::run(app, requests, Duration::from_secs(120)).unwrap();
-        assert!(churn.requests >= requests && churn.messages > 0 && churn.switches > 4, "{app:?} {churn:?}");
+        assert!(churn.requests >= requests && churn.switches > 4, "{app:?} {churn:?}");
+        // A flow and the packet are two; routing lets packets go until it knows where hosts are.
+        assert!(app == App::LearningSwitch || churn.messages > churn.requests, "{app:?} {churn:?}");
         println!("{app:?} {:?}", churn.took);
         let (early, late) = churn.resident;
-        // Two tapes are made in the place of others now and then, 8 MB.
-        assert!(late < early + early / 4 + (16 << 20), "{app:?} {churn:?}");
+        // Some tapes are made in the place of others now and then, 4 MB each.
+        assert!(late < early + early / 4 + (32 << 20), "{app:?} {churn:?}");
     }
 }
 

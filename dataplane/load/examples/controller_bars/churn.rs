@@ -5,7 +5,7 @@
 //! forgotten. A switch stays for so many packets, and another one comes in its place.
 
 use crate::tape::Tape;
-use plait_control_forwarding::{LearningSwitch, Routing, learning_switch, routing};
+use plait_control_forwarding::{Discovery, LearningSwitch, Routing, learning_switch, routing};
 use plait_control_runtime::Runtime;
 use plait_dataplane_openflow::{Config, Controller, End};
 use std::io;
@@ -25,12 +25,12 @@ pub enum App {
 }
 
 impl App {
-    /// Packets of a switch before it goes. Choice: of routing seconds' of them, since it is not before some rounds of probes
-    /// that routing knows which ports have hosts.
+    /// Packets of a switch before it goes. Choice: more of routing, since it is not before some rounds of probes that routing
+    /// knows which ports have hosts.
     fn life(self) -> u64 {
         match self {
             Self::LearningSwitch => 60_000,
-            Self::Routing => 1_000_000,
+            Self::Routing => 400_000,
         }
     }
 }
@@ -78,7 +78,11 @@ pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn
     let mut runtime = Runtime::new(Default::default());
     let set = match app {
         App::LearningSwitch => learning_switch(&LearningSwitch::default()),
-        App::Routing => routing(&Routing::new([7; 32])),
+        App::Routing => {
+            // Rounds as much faster as packets are.
+            let discovery = Discovery { interval: Duration::from_millis(20), ..Discovery::new([7; 32]) };
+            routing(&Routing { discovery, ..Routing::new([7; 32]) })
+        }
     };
     set.add_to(&mut runtime, Duration::ZERO)?;
     let config = Config { workers: 2, most_connections: 2 * SWITCHES, ..Config::default() };

@@ -47,8 +47,6 @@ use std::time::Duration;
 const NULL: &str = "null";
 const TESTCONTROLLER: &str = "ovs-testcontroller";
 const PLAIT: &str = "plait";
-/// Hours of packets that routing decides about, which takes it longer than a learning switch.
-const ROUTING_HOURS: u64 = 1;
 
 struct Asked {
     seconds: u64,
@@ -174,11 +172,11 @@ fn main() {
 /// Four hours of packets and switches that come and go, ten thousand packets a second; or too few for a bar. Choice: memory
 /// after the first hour is what the last hour's is held against, since until then rooms are made that are used again.
 fn churn(app: App, is_whole: bool) {
-    let (name, bar, hours) = match app {
-        App::LearningSwitch => ("learning-switch", "controller-memory-after-an-hour", 4),
-        App::Routing => ("routing", "controller-memory-of-routing-after-a-quarter", ROUTING_HOURS),
+    let (name, bar) = match app {
+        App::LearningSwitch => ("learning-switch", "controller-memory-after-an-hour"),
+        App::Routing => ("routing", "controller-memory-of-routing-after-an-hour"),
     };
-    let (requests, patience) = if is_whole { (36_000_000 * hours, 1200) } else { (360_000, 300) };
+    let (requests, patience) = if is_whole { (144_000_000, 1200) } else { (360_000, 120) };
     match churn::run(app, requests, Duration::from_secs(patience)) {
         Ok(churn) => {
             let (early, late) = churn.resident;
