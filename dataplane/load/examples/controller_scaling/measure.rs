@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const STATIONS: (usize, usize) = (79_000, 1000);
 /// How long all stations may take to become known.
 const WARM_UP: Duration = Duration::from_secs(60);
+/// How long what was known late may take to be worked off, and a learning switch to know all.
+const SETTLE: Duration = Duration::from_millis(300);
 /// As many requests in a batch as keep a worker's memory in its cache; fixed, so that a batch's cost is known.
 pub const BATCH: usize = 400;
 
@@ -70,7 +72,7 @@ pub fn measure(
         assert!(began.elapsed() < WARM_UP, "{} of {all} stations are known after {WARM_UP:?}", known());
         std::thread::sleep(Duration::from_millis(100));
     }
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(SETTLE);
     let (began, before) = (Instant::now(), total());
     std::thread::sleep(Duration::from_secs_f64(seconds));
     let (took, after) = (began.elapsed(), total());
