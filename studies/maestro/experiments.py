@@ -10,8 +10,9 @@ PROBE = ("--probe", "5")
 APPS = ("learning-switch", "routing")
 # What is offered before a capacity is known: more than the application answers.
 FIRST = {"learning-switch": 8e6, "routing": 4e6}
-# A read of 64 KiB brings six hundred requests, and no batch is smaller: with reads of 2 KiB, the thesis's, the threshold decides.
-SMALL_READS = ("--read", "2048")
+# A read of 64 KiB brings six hundred requests, and no batch is smaller: with reads of 2 KiB the threshold decides. These,
+# and 3 ms for a batch, are what the thesis has.
+SMALL_READS = ("--read", "2048", "--batch-bound", "3ms")
 
 
 def shaped(shape, value):
