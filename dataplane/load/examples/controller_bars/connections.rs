@@ -55,6 +55,7 @@ fn load(
         versions: vec![asked.version],
         duration: Duration::from_secs(seconds),
         stations,
+        warm_up: Duration::from_secs(60),
         ..Load::new(controller.address, offers)
     })?;
     Ok((measured.report().answered * seconds as f64, controller.processor()))

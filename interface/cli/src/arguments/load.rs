@@ -37,6 +37,9 @@ pub struct LoadArguments {
     /// How long
     #[arg(long, default_value = "10s")]
     pub duration: TimeSpan,
+    /// How long connecting, the handshake and telling of stations may take together
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub warm_up: TimeSpan,
     /// Seconds at the beginning that shares leave out, since some get more until buffers are full
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub settle: u64,

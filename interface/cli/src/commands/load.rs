@@ -64,6 +64,7 @@ fn asked(arguments: &LoadArguments) -> Result<Load, Failure> {
         probe: arguments.probe,
         schedule: arguments.at.iter().map(|text| change(text)).collect::<Result<_, _>>()?,
         duration: arguments.duration.into(),
+        warm_up: arguments.warm_up.into(),
         settle: arguments.settle,
         stations: arguments.stations,
         buffered: !arguments.unbuffered,
