@@ -63,10 +63,11 @@ bench-control: ## Say what the control runtime costs beside what it runs
 		$(RELEASE)/examples/control_bars "$$built/least-delay.wasm" manifest.json; \
 		status=$$?; rm -r "$$built"; exit $$status
 
-bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'")
+bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'"; CHURN=learning-switch,routing; ONLY=churn or connections; SMALL=1)
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
+		$(if $(CHURN),--churn $(CHURN)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(RIVALS),--cbench $(RIVALS)/cbench --libfluid "$(RIVALS)/libfluid-raw cbench") \
 		--controller "os-ken=osken-manager --ofp-listen-host 127.0.0.1 --ofp-tcp-listen-port {port} studies/maestro/os_ken_switch.py" \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
@@ -116,7 +117,7 @@ study-ovstack: build ## ovstack's control planes over an Internet of 30 eBGP rou
 
 study-maestro: build ## Maestro's evaluation of its controller, beside the thesis's figures (SMALL=1, ONLY="fairness presets")
 	@setup/install demo test
-	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_scaling
+	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_scaling --example output_batching
 	@studies/maestro/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/maestro.md)
 
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)

@@ -8,7 +8,9 @@ import subprocess
 import time
 
 # As many stations in all on either map, so that tables have the same size: 79 switches of 1000, 1347 of 58.
-STATIONS = {79: 1000, 1347: 58}
+STATIONS = {8: 100, 79: 1000, 1347: 58}
+# Seconds until a load begins, at most.
+WARM_UP = 60
 PRESETS = {"NOX": ("--preset", "nox"), "Beacon": ("--preset", "beacon")}
 DESIGNS = {
     "round robin": ("--design", "round-robin"),
@@ -45,6 +47,8 @@ class Lab:
         # Until buffers are full, greedy switches get more; a load that changes has no such beginning alone.
         settle = 0 if sample else 1
         offered = ["--switches", str(switches), "--stations", str(stations), "--settle", str(settle)]
+        # Routing learns eighty thousand stations at its own pace; what is not learned by then would be a load of its own.
+        offered += ["--warm-up", f"{WARM_UP}s"]
         offered += ["--duration", f"{seconds + settle}s", *load]
         key = hashlib.sha256(json.dumps([asked, offered, sample]).encode()).hexdigest()[:16]
         path = os.path.join(self.folder, f"{key}.json")
@@ -74,7 +78,7 @@ class Lab:
             while sample and load.poll() is None:
                 time.sleep(sample)
                 samples.append({"at": time.time(), "workers": self.counters(name)})
-            out, fault = load.communicate(timeout=seconds + 60)
+            out, fault = load.communicate(timeout=seconds + WARM_UP + 60)
             if load.returncode:
                 raise Failed(f"{' '.join(offered)}: {fault or out}")
             told = json.loads(out)

@@ -1,4 +1,4 @@
-"""The thesis's experiments (section 4.3), each a function from a lab to what its page says."""
+"""The thesis's experiments (section 4.3), each a function from a lab to what its page says, of an application and a map."""
 
 import statistics
 from cells import DESIGNS, PRESETS, count, probe_ms, rate
@@ -8,56 +8,75 @@ OVERLOAD, BUSY, HALF = 4 / 1.7, 1.4 / 1.7, 0.85 / 1.7
 LOADS = {"2.35": OVERLOAD, "0.82": BUSY, "0.50": HALF}
 PROBE = ("--probe", "5")
 APPS = ("learning-switch", "routing")
+# What is offered before a capacity is known: more than the application answers.
+FIRST = {"learning-switch": 8e6, "routing": 4e6}
+# A read of 64 KiB brings six hundred requests, and no batch is smaller: with reads of 2 KiB the threshold decides. These,
+# and 3 ms for a batch, are what the thesis has.
+SMALL_READS = ("--read", "2048", "--batch-bound", "3ms")
+
+
+def shaped(shape, value):
+    return (*rate(value), "--shape", shape, *PROBE)
 
 
 def skewed(value):
-    return (*rate(value), "--shape", "skewed", *PROBE)
+    return shaped("skewed", value)
 
 
-def uniform(value):
-    return (*rate(value), "--shape", "uniform", *PROBE)
+def nearly_uniform(value):
+    return shaped("nearly-uniform", value)
 
 
-def capacity(lab, app, switches=79):
+# The rate scenarios of Figure 4.7, each a load of a capacity.
+SCENARIOS = {
+    "1: nearly uniform, 2.35": lambda most: nearly_uniform(most * OVERLOAD),
+    "2: skewed, 2.35": lambda most: skewed(most * OVERLOAD),
+    "3: skewed, 0.82": lambda most: skewed(most * BUSY),
+    "4: skewed, 0.50": lambda most: skewed(most * HALF),
+}
+
+
+def capacity(lab, app, switches, options=()):
     """What four workers of the default design answer of a skewed load that is far more than they can. The load is asked
     for twice: the first says how much far more is."""
-    first = lab.run(app, load=skewed(4e6), switches=switches)["answered"]
-    return lab.run(app, load=skewed(OVERLOAD * first), switches=switches)["answered"]
+    first = lab.run(app, options, skewed(FIRST[app]), switches=switches)["answered"]
+    return lab.run(app, options, skewed(OVERLOAD * first), switches=switches)["answered"]
 
 
-def fairness(lab, app, designs):
-    """Deviations from max-min shares: the worst, and of nine switches in ten."""
-    most = capacity(lab, app) * OVERLOAD
+def fairness(lab, app, designs, switches):
+    """Of each scenario what was answered, and deviations from max-min shares, from that of the fairest switch on."""
+    most = capacity(lab, app, switches)
     rows = []
     for name in designs:
-        row = [name]
-        for shape in (uniform, skewed):
-            told = lab.run(app, DESIGNS[name], shape(most))
-            deviations = sorted(abs(share["deviation"]) for share in told["shares"])
-            row += [told["answered"], deviations[int(0.9 * len(deviations))], told["worst_deviation"]]
-            row.append([share["deviation"] for share in told["shares"]])
-        rows.append(row)
+        tells = [lab.run(app, DESIGNS[name], load(most), switches=switches) for load in SCENARIOS.values()]
+        deviations = [[share["deviation"] for share in told["shares"]] for told in tells]
+        rows.append([name, *[(told["answered"], sorted(of, key=abs)) for told, of in zip(tells, deviations)]])
     return rows
 
 
-def thresholds(lab, app, sizes):
-    """Throughput and the probing switch's delay by a fixed batch size, and with the adaptive one, under three loads."""
-    most = capacity(lab, app)
+def thresholds(lab, app, sizes, presets, switches):
+    """Throughput and the probing switch's delay by a fixed batch size, with the adaptive one, and of presets, under three loads;
+    how many reads a batch took tells whether the threshold decided."""
+    most = capacity(lab, app, switches, SMALL_READS)
+    options = {str(size): (*SMALL_READS, "--batch", str(size)) for size in sizes}
+    options["adaptive"] = SMALL_READS
+    options.update((name, PRESETS[name]) for name in presets)
     rows = []
-    for size in (*sizes, None):
-        options = ("--batch", str(size)) if size else ()
-        tells = [lab.run(app, options, skewed(most * load)) for load in LOADS.values()]
-        rows.append([size, *[(told["answered"], probe_ms(told)) for told in tells]])
+    for name, own in options.items():
+        tells = [lab.run(app, own, skewed(most * load), switches=switches) for load in LOADS.values()]
+        requests, batches = count(tells[0], "requests"), max(1, count(tells[0], "batches"))
+        rows.append([name, requests / batches, *[(told["answered"], probe_ms(told)) for told in tells]])
     return rows
 
 
-def dynamics(lab, app, step):
-    """The adaptive threshold as the load changes: 2.35, 0.82, 0.50, 0.82 and 2.35 of the capacity. For each step the
-    range in which nine tenths of the thresholds of the busiest worker are."""
-    most = capacity(lab, app)
+def dynamics(lab, app, name, options, switches, step):
+    """As the load changes: 2.35, 0.82, 0.50, 0.82 and 2.35 of the capacity. For each step the load, what was answered, the range
+    in which nine tenths of the thresholds of the busiest worker are, and their median; and the line of those."""
+    most = capacity(lab, app, switches, SMALL_READS)
     factors = (1, BUSY / OVERLOAD, HALF / OVERLOAD, BUSY / OVERLOAD, 1)
     changes = [word for place, factor in enumerate(factors) for word in ("--at", f"{place * step}s={factor:.4f}")][2:]
-    told = lab.run(app, (), (*skewed(most * OVERLOAD), *changes), seconds=step * len(factors), sample=0.1)
+    load = (*skewed(most * OVERLOAD), *changes)
+    told = lab.run(app, options, load, switches=switches, seconds=step * len(factors), sample=0.1)
     samples = [sample for sample in told["samples"] if sample["workers"]]
     if not samples:
         return [], []
@@ -65,33 +84,38 @@ def dynamics(lab, app, step):
     # Requests begin when stations are known: the run ends with the last step, whatever came before it.
     begin = samples[-1]["at"] - step * len(factors)
     line = [(sample["at"] - begin, sample["workers"][busiest]["threshold"]) for sample in samples]
+    done = [(sample["at"] - begin, count(sample, "requests")) for sample in samples]
     rows = []
     for place, factor in enumerate(factors):
-        held = sorted(value for at, value in line if place * step <= at < (place + 1) * step)
-        if held:
-            rows.append([factor * OVERLOAD, held[len(held) // 20], statistics.median(held), held[-1 - len(held) // 20]])
+        within = [index for index, (at, _) in enumerate(line) if place * step <= at < (place + 1) * step]
+        if len(within) < 2:
+            continue
+        held = sorted(line[index][1] for index in within)
+        (since, before), (until, after) = done[within[0]], done[within[-1]]
+        answered = (after - before) / (until - since)
+        low, high = held[len(held) // 20], held[-1 - len(held) // 20]
+        rows.append([factor * OVERLOAD, answered, low, high, statistics.median(held)])
     return rows, line
 
 
-def presets(lab, app):
+def presets(lab, app, switches):
     """Table 4.1: throughput and the probing switch's delay beside NOX's and Beacon's ways of working."""
-    most = capacity(lab, app)
+    most = capacity(lab, app, switches)
     rows = []
     for name in ("round robin", *PRESETS):
-        tells = [lab.run(app, DESIGNS[name], skewed(most * load)) for load in LOADS.values()]
+        tells = [lab.run(app, DESIGNS[name], skewed(most * load), switches=switches) for load in LOADS.values()]
         rows.append([name, *[(told["answered"], probe_ms(told)) for told in tells]])
     return rows
 
 
-def scaling(lab, app, designs, workers, maps):
+def scaling(lab, app, designs, workers, switches):
     """Throughput of each design by workers, under uniform and skewed overload."""
+    most = capacity(lab, app, switches) * OVERLOAD
     rows = []
-    for switches in maps:
-        most = capacity(lab, app, switches) * OVERLOAD
-        for shape in (uniform, skewed):
-            for name in designs:
-                tells = [lab.run(app, DESIGNS[name], shape(most), number, switches) for number in workers]
-                rows.append([switches, shape.__name__, name, *[told["answered"] for told in tells]])
+    for shape, load in (("nearly uniform", nearly_uniform), ("skewed", skewed)):
+        for name in designs:
+            tells = [lab.run(app, DESIGNS[name], load(most), number, switches) for number in workers]
+            rows.append([shape, name, *[told["answered"] for told in tells]])
     return rows
 
 
@@ -104,50 +128,60 @@ def four(lab, app, designs, workers):
     return rows
 
 
-def idleness(lab, app):
-    """The idleness map where one switch in twenty of 1347 has something to say, and where all have."""
-    most = capacity(lab, app, 1347) * OVERLOAD
+def few(lab, app, designs, switches):
+    """One switch in twenty has something to say, and all of the load."""
+    most = capacity(lab, app, switches) * OVERLOAD
     rows = []
-    for shape in ("few", "uniform", "skewed"):
-        load = (*rate(most), "--shape", shape, *PROBE)
-        with_it = lab.run(app, (), load, switches=1347)
-        without = lab.run(app, ("--no-idleness-map",), load, switches=1347)
+    for name in designs:
+        told = lab.run(app, DESIGNS[name], shaped("few", most), switches=switches)
+        active = [abs(share["deviation"]) for share in told["shares"] if share["offered"] > 0]
+        rows.append([name, told["answered"], max(active, default=0.0), probe_ms(told)])
+    return rows
+
+
+def idleness(lab, app, shapes, switches):
+    """The idleness map, and none."""
+    most = capacity(lab, app, switches) * OVERLOAD
+    rows = []
+    for shape in shapes:
+        load, own = shaped(shape, most), DESIGNS["round robin"]
+        with_it = lab.run(app, own, load, switches=switches)
+        without = lab.run(app, (*own, "--no-idleness-map"), load, switches=switches)
         rows.append([shape, with_it["answered"], without["answered"], probe_ms(with_it), probe_ms(without)])
     return rows
 
 
-def ablations(lab, app, designs):
+def ablations(lab, app, designs, switches):
     """Each part switched off, under skewed overload."""
-    most = capacity(lab, app) * OVERLOAD
+    most = capacity(lab, app, switches) * OVERLOAD
     rows = []
     for name in designs:
         row = [name]
         for off in ((), ("--no-pools",), ("--no-pin",), ("--no-output-batching",)):
-            row.append(lab.run(app, (*DESIGNS[name], *off), skewed(most))["answered"])
+            row.append(lab.run(app, (*DESIGNS[name], *off), skewed(most), switches=switches)["answered"])
         rows.append(row)
     return rows
 
 
-def sizes(lab, app):
-    """Processor time for a request with 79 and with 1347 connections, at an equal offered load: half of the capacity of
-    the larger map."""
-    load = capacity(lab, app, 1347) * HALF
+def sizes(lab, app, maps):
+    """Processor time for a request by connections, at an equal offered load: half of the capacity of the largest map."""
+    load = capacity(lab, app, max(maps)) * HALF
     rows = []
-    for switches in (79, 1347):
-        told = lab.run(app, (), uniform(load), switches=switches)
-        told_twice = lab.run(app, (), uniform(load), switches=switches, seconds=2 * lab.seconds)
+    for switches in maps:
+        told = lab.run(app, (), shaped("uniform", load), switches=switches)
+        told_twice = lab.run(app, (), shaped("uniform", load), switches=switches, seconds=2 * lab.seconds)
         # What came before the load, the handshakes most of all, is in both.
         requests = told_twice["answered"] * told_twice["seconds"] - told["answered"] * told["seconds"]
         rows.append([switches, (told_twice["processor"] - told["processor"]) / requests * 1e9])
     return rows
 
 
-def counted(lab, app):
+def counted(lab, app, designs, switches):
     """What workers met under skewed overload: skips, revisits, waits for locks."""
-    most = capacity(lab, app) * OVERLOAD
+    most = capacity(lab, app, switches) * OVERLOAD
     rows = []
-    for name in ("round robin", "shared queue", "static partition", "dynamic partition"):
-        told = lab.run(app, DESIGNS[name], skewed(most))
+    for name in designs:
+        told = lab.run(app, DESIGNS[name], skewed(most), switches=switches)
         whats = ("rounds", "skips", "revisits", "output_skips", "lock_waits")
         rows.append([name, *[count(told, what) for what in whats]])
     return rows

@@ -30,6 +30,10 @@ impl Default for HostBounds {
     }
 }
 
+/// Parts of the table of hosts. Choice: 1024, so that a run which sees some new hosts among a hundred thousand copies some
+/// thousands of references, and not all of them.
+const PARTS: usize = 1024;
+
 /// All hosts, by hardware and by IP address: the state `hosts`.
 #[derive(Debug, Clone)]
 pub struct Hosts {
@@ -60,7 +64,7 @@ pub struct Host {
 impl Default for Hosts {
     fn default() -> Self {
         Self {
-            all: Shards::default(),
+            all: Shards::with_parts(PARTS),
             by_address: HashTrieMap::new_with_hasher_and_ptr_kind(RandomState::default()),
             behind: RedBlackTreeMapSync::new_sync(),
             seen: 0,
@@ -102,6 +106,13 @@ impl Hosts {
         let Seen { mac, at, address } = seen;
         let known = self.shared(mac).cloned();
         let before = known.as_ref().map(|host| (host.switch, host.port)).filter(|before| *before != at);
+        // What was seen while it waited to be known is nothing new any more.
+        if let Some(known) = &known
+            && before.is_none()
+            && address.is_none_or(|address| known.addresses.contains(&address))
+        {
+            return None;
+        }
         let mut host = match &known {
             Some(known) => (**known).clone(),
             None if self.all.count() >= bounds.all => return None,
@@ -235,4 +246,31 @@ impl Plain {
 
 impl View for Hosts {
     const NAME: &'static str = "hosts";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_already_changes_nothing_and_what_is_new_no_other_host() {
+        let (at, bounds) = ((1, Port(1)), HostBounds::default());
+        let mac = |number: u16| {
+            let [high, low] = number.to_be_bytes();
+            Mac([2, 0, 0, 0, high, low])
+        };
+        let address = |number: u16| Some(IpAddr::V4(Ipv4Addr::from(u32::from(number) + 1)));
+        let mut hosts = Hosts::default();
+        for number in 0..1000 {
+            hosts.see(Seen { mac: mac(number), at, address: address(number) }, 0, bounds);
+        }
+        let before = hosts.clone();
+        hosts.see(Seen { mac: mac(7), at, address: address(7) }, 1, bounds);
+        assert!(std::ptr::eq(before.host(mac(7)).unwrap(), hosts.host(mac(7)).unwrap()));
+        hosts.see(Seen { mac: mac(7), at, address: address(2000) }, 1, bounds);
+        assert_eq!(hosts.host(mac(7)).unwrap().addresses, [address(7), address(2000)].map(Option::unwrap));
+        assert!((0..1000).filter(|number| *number != 7).all(|number| {
+            std::ptr::eq(before.host(mac(number)).unwrap(), hosts.host(mac(number)).unwrap())
+        }));
+    }
 }

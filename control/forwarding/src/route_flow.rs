@@ -53,7 +53,7 @@ impl Routing {
 ///              └─► route-flow ─┴─► floods ─► floods ─► commands
 /// ```
 pub fn routing(config: &Routing) -> Set {
-    let many = Policy { instances: config.instances, ..Policy::default() };
+    let many = many(config.instances);
     let idle_timeout = config.idle_timeout;
     Set::default()
         .with(
@@ -80,6 +80,12 @@ pub fn routing(config: &Routing) -> Set {
         .and(welcome(0xffff))
         .and(access_lists())
         .and(topology())
+}
+
+/// Of what packet-ins set off. Choice: as many batches wait as are worked on, as of a learning switch: what waits longer
+/// waits with its switch, and not for the slowest of three DAGs.
+pub(crate) fn many(instances: usize) -> Policy {
+    Policy { instances, queue: instances, ..Policy::default() }
 }
 
 fn route_flow(

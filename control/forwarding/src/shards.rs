@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// Values by number, none of which is 0, in 64 parts that copies share until one of them changes a part.
+/// Values by number, none of which is 0, in parts that copies share until one of them changes a part: 64 by default.
 ///
 /// Choice: parts that are open-addressed arrays, and no persistent trie: a look-up waits for two loads that depend
 /// on each other, where a trie of a thousand stations takes about five. A change copies the part that it is in,
@@ -35,12 +35,17 @@ const LEAST: usize = 4;
 
 impl<V: Clone + Default> Default for Shards<V> {
     fn default() -> Self {
-        let none: Shard<V> = Arc::default();
-        Self { hasher: RandomState::default(), shards: vec![none; SHARDS].into(), count: 0 }
+        Self::with_parts(SHARDS)
     }
 }
 
 impl<V: Clone + Default> Shards<V> {
+    /// In so many parts, a power of two up to 65536: each run that changes something copies the list of them.
+    pub fn with_parts(parts: usize) -> Self {
+        let none: Shard<V> = Arc::default();
+        Self { hasher: RandomState::default(), shards: vec![none; parts].into(), count: 0 }
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.count
@@ -56,7 +61,7 @@ impl<V: Clone + Default> Shards<V> {
     #[inline]
     pub fn look(&self, key: u64) -> Look<'_, V> {
         let hash = self.hasher.hash_one(key);
-        let slots = &*self.shards[shard(hash)];
+        let slots = &*self.shards[self.shard(hash)];
         let at = hash as usize & slots.len().wrapping_sub(1);
         Look { slots, at, first: slots.get(at).map_or(0, |slot| slot.key), key }
     }
@@ -64,7 +69,8 @@ impl<V: Clone + Default> Shards<V> {
     /// Gives a number, which is not 0, a value.
     pub fn insert(&mut self, key: u64, value: V) {
         let hash = self.hasher.hash_one(key);
-        let shard = &mut Arc::make_mut(&mut self.shards)[shard(hash)];
+        let at = self.shard(hash);
+        let shard = &mut Arc::make_mut(&mut self.shards)[at];
         if let Some(at) = place(shard, hash, key).filter(|at| shard[*at].key == key) {
             Arc::make_mut(shard)[at].value = value;
             return;
@@ -89,9 +95,10 @@ impl<V: Clone + Default> Shards<V> {
     /// Takes a number out, if it is there.
     pub fn remove(&mut self, key: u64) {
         let hash = self.hasher.hash_one(key);
-        let shard = &self.shards[shard(hash)];
+        let part = self.shard(hash);
+        let shard = &self.shards[part];
         let Some(mut hole) = place(shard, hash, key).filter(|at| shard[*at].key == key) else { return };
-        let slots = Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[self::shard(hash)]);
+        let slots = Arc::make_mut(&mut Arc::make_mut(&mut self.shards)[part]);
         self.count -= 1;
         let mask = slots.len() - 1;
         let mut at = hole;
@@ -109,6 +116,11 @@ impl<V: Clone + Default> Shards<V> {
             }
         }
         slots[hole] = Slot::default();
+    }
+
+    #[inline]
+    fn shard(&self, hash: u64) -> usize {
+        (hash >> 48) as usize & (self.shards.len() - 1)
     }
 
     /// All of it, in no order.
@@ -145,11 +157,6 @@ impl<'a, V> Look<'a, V> {
     }
 }
 
-#[inline]
-fn shard(hash: u64) -> usize {
-    (hash >> 58) as usize
-}
-
 /// Where a key is, or where it would be. None in an array without room.
 #[inline]
 fn place<V>(slots: &[Slot<V>], hash: u64, key: u64) -> Option<usize> {
@@ -171,8 +178,9 @@ mod tests {
         #[test]
         fn it_is_a_map_and_copies_stay_what_they_were(
             changes in proptest::collection::vec((1u64..400, proptest::option::of(0u32..9)), 0..2000),
+            parts in 0u32..11,
         ) {
-            let (mut shards, mut map) = (Shards::default(), HashMap::new());
+            let (mut shards, mut map) = (Shards::with_parts(1 << parts), HashMap::new());
             let (mut early, mut early_map) = (shards.clone(), map.clone());
             for (place, (key, port)) in changes.iter().enumerate() {
                 if place == changes.len() / 2 {

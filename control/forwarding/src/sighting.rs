@@ -5,10 +5,11 @@ use crate::frame::{Parsed, is_station};
 use crate::hosts::{Host, HostBounds, Hosts, Seen};
 use crate::links::Probing;
 use crate::outgoing::{delete_leaving, some};
+use crate::route_flow::many;
 use crate::routes::Routes;
 use foldhash::HashSet;
 use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
-use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, Policy, View, native, wit};
+use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, View, native, wit};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::neighbor::Neighbor;
 use plait_model_wire::number::{ether_type, protocol};
@@ -47,7 +48,7 @@ wit!(struct Sighting { mac, switch, port, ipv4, ipv6 });
 
 /// The applications that know where hosts are.
 pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
-    let many = Policy { instances, ..Policy::default() };
+    let many = many(instances);
     Set::default()
         .with(
             Manifest::new("sight")

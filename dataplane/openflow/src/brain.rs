@@ -5,7 +5,8 @@ use plait_control_openflow::{Commands, News, Switchboard};
 use plait_control_runtime::{
     Action, Content, Driver, Finished, Name, NotTaken, Report, Runtime, Task, ViewId,
 };
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,12 +20,17 @@ pub struct Brain {
     driver: Name,
     /// When the runtime has something to do, in nanoseconds; the greatest number is never.
     due: AtomicU64,
+    /// Whether there is a task that any worker may take.
+    spares: AtomicBool,
     recorder: Option<Recorder>,
 }
 
 pub struct Inner {
     pub runtime: Runtime,
     pub switchboard: Switchboard,
+    /// Tasks that others' end set off, first in, first out. Choice: any worker takes them, and not who ended the others, who
+    /// would have the work of all as soon as batches wait, while the rest reads.
+    spare: VecDeque<Task>,
 }
 
 /// What came of a step.
@@ -51,8 +57,9 @@ impl Brain {
             runtime.grant(&driver, &port.view.name);
         }
         runtime.add_driver(&driver, signature)?;
-        let inner = Mutex::new(Inner { runtime, switchboard });
-        Ok(Self { inner, driver, due: AtomicU64::new(0), recorder })
+        let inner = Inner { runtime, switchboard, spare: VecDeque::new() };
+        let (due, spares) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Self { inner: Mutex::new(inner), driver, due, spares, recorder })
     }
 
     /// The runtime, for those who look.
@@ -87,7 +94,7 @@ impl Brain {
     /// always kept.
     pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
         let mut inner = self.lock();
-        let Inner { runtime, switchboard } = &mut *inner;
+        let Inner { runtime, switchboard, .. } = &mut *inner;
         for change in switchboard.observe((datapath, news), &runtime.state()) {
             if let Err(fault) = runtime.handle_views(now, &self.driver, vec![change]) {
                 tracing::warn!(%fault, datapath = %format_args!("{datapath:016x}"), "an event of a switch was lost");
@@ -112,8 +119,9 @@ impl Brain {
     }
 
     /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
-    /// processor's cache (thesis section 4.2.2.5). Commands are told when there is no task left, or as many messages as
-    /// [`MANY`]: a task may set off another, of a batch that another worker has read, and so on for as long as there is load.
+    /// processor's cache (thesis section 4.2.2.5). What they set off, of batches that waited for them, is done in turn by
+    /// whoever has no task of its own. Commands are told when there is no task left, or as many messages as [`MANY`], since
+    /// one task may set off another for as long as there is load.
     pub fn work(
         &self,
         clock: impl Fn() -> Duration,
@@ -126,12 +134,28 @@ impl Brain {
                 tell(&to.commands);
                 to.commands.clear();
             }
+            if to.tasks.is_empty() && self.spares.load(Ordering::Acquire) {
+                self.take(&mut self.lock(), to);
+            }
             let Some(task) = to.tasks.pop() else { return };
             let finished: Finished = task.run();
             let mut inner = self.lock();
             inner.runtime.handle_finished(clock(), finished);
+            let own = to.tasks.len();
             self.drain(&mut inner, to);
+            inner.spare.extend(to.tasks.drain(own..));
+            if own == 0 {
+                self.take(&mut inner, to);
+            } else {
+                self.spares.store(!inner.spare.is_empty(), Ordering::Release);
+            }
         }
+    }
+
+    /// Takes the task that has waited longest, if there is one.
+    fn take(&self, inner: &mut Inner, to: &mut Outcome) {
+        to.tasks.extend(inner.spare.pop_front());
+        self.spares.store(!inner.spare.is_empty(), Ordering::Release);
     }
 
     fn drain(&self, inner: &mut Inner, to: &mut Outcome) {
@@ -166,6 +190,7 @@ mod tests {
     use super::*;
     use plait_control_openflow::{Command, PacketIns};
     use plait_control_runtime::{Dag, Manifest, Policy, View, native};
+    use std::sync::{OnceLock, mpsc};
 
     /// So many commands for each batch.
     fn runtime(count: usize) -> Runtime {
@@ -196,5 +221,53 @@ mod tests {
             brain.work(|| Duration::ZERO, &mut outcome, |commands| told.push(commands.len()));
             assert_eq!(told, told_at_once);
         }
+    }
+
+    #[test]
+    fn what_waited_for_a_worker_is_anybodys_and_no_dag_waits_for_another_to_run_out() {
+        let (sender, ran) = mpsc::channel();
+        let place: Arc<OnceLock<Arc<Brain>>> = Arc::default();
+        let mut runtime = Runtime::new(Default::default());
+        for name in ["one", "two"] {
+            let manifest = Manifest::new(name).reads("~packet-ins@1").writes("~commands@1").parallel();
+            runtime.grant(&manifest.name, &Commands::id().name);
+            let (sender, place) = (Mutex::new(sender.clone()), place.clone());
+            let run = native(move |(_,): (Arc<PacketIns>,)| {
+                sender.lock().unwrap().send((name, std::thread::current().id())).unwrap();
+                // Another worker comes by meanwhile.
+                let other = std::thread::Builder::new().name("other".to_owned());
+                if let Some(brain) = place.get().cloned()
+                    && std::thread::current().name() != Some("other")
+                {
+                    let work = move || brain.work(|| Duration::ZERO, &mut Outcome::default(), |_| {});
+                    other.spawn(work).unwrap().join().unwrap();
+                }
+                Ok((Commands::default(),))
+            });
+            runtime.add_application(manifest, run).unwrap();
+            let policy = Policy { instances: 1, ..Policy::default() };
+            let dag = Dag::chain(name, &[name]).on(&PacketIns::id().to_string()).policy(policy);
+            runtime.add_dag(Duration::ZERO, dag).unwrap();
+        }
+        let (brain, mut outcome) = (Arc::new(Brain::new(runtime, None).unwrap()), Outcome::default());
+        let hand_over = |outcome: &mut Outcome| {
+            (0..4).for_each(|_| {
+                let batch = Content::new(PacketIns::default());
+                brain.batch(Duration::ZERO, PacketIns::id(), batch, outcome).unwrap();
+            });
+        };
+        // Alone, the two DAGs take turns.
+        hand_over(&mut outcome);
+        brain.work(|| Duration::ZERO, &mut outcome, |_| {});
+        let names: Vec<&str> = ran.try_iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 8);
+        assert!(names.chunks(2).all(|two| two.contains(&"one") && two.contains(&"two")), "{names:?}");
+        // While one works on what it began with, the other does what came after.
+        place.set(brain.clone()).ok().unwrap();
+        hand_over(&mut outcome);
+        brain.work(|| Duration::ZERO, &mut outcome, |_| {});
+        let own = std::thread::current().id();
+        let by_others = ran.try_iter().filter(|(_, thread)| *thread != own).count();
+        assert_eq!(by_others, 3);
     }
 }

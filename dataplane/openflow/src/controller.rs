@@ -21,9 +21,10 @@ use std::sync::{Arc, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes that the kernel keeps of what a switch sent and nobody has read. Choice: 128 KiB, over a thousand requests, in place
-/// of the kernel's own limit, which grows to 32 MiB: there a switch that asks for more than its share waits for itself, and
-/// segments that find no room any more are lost, so that it starves until they are sent again.
+/// Bytes that the kernel keeps of what a switch sent and nobody has read, or as many as one read takes if that is more.
+/// Choice: 128 KiB, over a thousand requests, in place of the kernel's own limit, which grows to 32 MiB: there a switch that
+/// asks for more than its share waits for itself, and segments that find no room any more are lost, so that it starves until
+/// they are sent again.
 const RECEIVE: usize = 128 << 10;
 
 /// A controller that runs. It stops when it is dropped; switches keep the flows that they have.
@@ -73,7 +74,7 @@ impl Controller {
     pub fn start(address: SocketAddr, config: Config, runtime: Runtime) -> Result<Self, NotStarted> {
         let listener = TcpListener::bind(address).map_err(|fault| NotStarted::Listen { address, fault })?;
         // Connections inherit it, and their windows are scaled by it, so that it is said before there is one.
-        rustix::net::sockopt::set_socket_recv_buffer_size(&listener, RECEIVE)
+        keep(&listener, config.read.max(RECEIVE))
             .map_err(|fault| NotStarted::Listen { address, fault: fault.into() })?;
         let config = Config { workers: config.workers.max(1), ..config };
         let brain = Brain::new(runtime, config.recorder.clone())?;
@@ -307,6 +308,12 @@ impl Drop for Controller {
             self.shared.poller.ring();
         }
     }
+}
+
+/// Has a socket keep so many bytes, whatever the system's limit for a program is where that may be exceeded.
+fn keep(socket: &TcpListener, bytes: usize) -> rustix::io::Result<()> {
+    use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_recv_buffer_size_force};
+    set_socket_recv_buffer_size_force(socket, bytes).or_else(|_| set_socket_recv_buffer_size(socket, bytes))
 }
 
 /// Whether a reply has more parts.

@@ -2,12 +2,13 @@
 
 mod support;
 
-use plait_control_openflow::{Batching, Design, Port, SwitchEvents, Switches, Version};
-use plait_control_runtime::View;
-use plait_dataplane_openflow::{Config, Idleness, NoAnswer, Partition};
+use plait_control_openflow::{Batching, Commands, Design, PacketIns, Port, SwitchEvents, Switches, Version};
+use plait_control_runtime::{Dag, Manifest, Policy, Runtime, View, native};
+use plait_dataplane_openflow::{Config, Controller, Idleness, NoAnswer, Partition};
 use plait_model_wire::openflow::{BufferId, Message, v13};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{Client, PATIENCE, frame, long_packet_in, port13, slow_runtime, start, start_with, until};
@@ -232,6 +233,48 @@ fn a_connection_that_ends_and_takes_no_more_keeps_no_room() {
     until("the older one is let go", || controller.connections().0 == 1);
     assert!(controller.switches()[&1].connected);
     drop(second);
+}
+
+#[test]
+fn as_much_waits_in_the_kernel_as_one_read_takes() {
+    // One worker, whom an application holds: nothing is read but what it was held with.
+    let waits = |config: Config| {
+        let (held, holds) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        let (is_held, hold) = (held.clone(), holds.clone());
+        let mut runtime = Runtime::new(Default::default());
+        let manifest = Manifest::new("slow").reads("~packet-ins@1").writes("~commands@1").parallel();
+        runtime.grant(&manifest.name, &Commands::id().name);
+        let slow = native(move |(_,): (Arc<PacketIns>,)| {
+            is_held.store(true, Ordering::Release);
+            while hold.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok((Commands::default(),))
+        });
+        runtime.add_application(manifest, slow).unwrap();
+        let policy = Policy { instances: 1, ..Policy::default() };
+        let dag = Dag::chain("slow", &["slow"]).on(&PacketIns::id().to_string()).policy(policy);
+        runtime.add_dag(Duration::ZERO, dag).unwrap();
+        let config = Config { workers: 1, pin: false, most_connections: 4, ..config };
+        let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime).unwrap();
+        let mut client = Client::connect(&controller, Version::V10, 1);
+        rustix::net::sockopt::set_socket_send_buffer_size(&client.stream, 16 << 10).unwrap();
+        client.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+        client.packet_in(BufferId(1), &frame(1));
+        until("the worker is held", || held.load(Ordering::Acquire));
+        let (packets, mut taken) = (long_packet_in().repeat(64), 0);
+        while let Ok(count @ 1..) = client.stream.write(&packets) {
+            taken += count;
+        }
+        holds.store(false, Ordering::Release);
+        taken
+    };
+    let (usual, nox) = (waits(Config::default()), waits(Config::nox()));
+    assert!((64 << 10..512 << 10).contains(&usual), "{usual}");
+    // Without the right to exceed it, as much as the system lets a program have.
+    let most = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
+    let most = if rustix::process::geteuid().is_root() { usize::MAX } else { most.trim().parse().unwrap() };
+    assert!(nox >= most.min(512 << 10) && nox > usual + (32 << 10), "{nox} {usual}");
 }
 
 #[test]

@@ -108,17 +108,49 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     if !installed("python3") {
         return;
     }
+    if !["output_batching", "controller_scaling"]
+        .iter()
+        .all(|name| target().join("release/examples").join(name).exists())
+    {
+        return skip("the examples of the load are not built: test the whole workspace");
+    }
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/maestro/run");
     let mut command = person.command(study);
-    command.args(["--small", "counted"]).env("PLAIT", env!("CARGO_BIN_EXE_plait"));
-    let said = Running::start(&mut command, "studies/maestro/run --small counted".to_owned()).wait().fine();
-    for design in ["round robin", "shared queue", "static partition", "dynamic partition"] {
-        assert!(said.contains(&format!("| {design} | ")), "{said}");
+    command.args(["--small", "counted", "batching", "memory"]);
+    command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
+    let said = Running::start(&mut command, "studies/maestro/run --small".to_owned()).wait().fine();
+    // Where all serve all, workers meet: of both applications.
+    for app in ["Learning-switch", "Routing"] {
+        let (_, told) = said.split_once(&format!("{app}, 8 switches:")).expect(&said);
+        let row = told.lines().find(|line| line.starts_with("| round robin | ")).expect(&said);
+        let met: Vec<u64> = row.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+        assert!(met[..3].iter().all(|count| *count > 0), "{said}");
     }
+    for bar in ["skips", "revisits"] {
+        let line = said
+            .lines()
+            .find(|line| line.starts_with(&format!("bar maestro-round-robin-{bar} ")))
+            .expect(&said);
+        assert!(line.ends_with(" ok"), "{said}");
+    }
+    // Fifty sends take longer than one.
+    let fifty = said.lines().find(|line| line.starts_with("| 50 | ")).expect(&said);
+    let times: f64 = fifty.split('|').nth(4).unwrap().trim().parse().unwrap();
+    assert!(times > 2.0, "{said}");
+    // What the machine has processors for is measured, and all of it is modelled.
+    let row = |what: &str| {
+        let line = said
+            .lines()
+            .find(|line| line.starts_with(&format!("| static partition | {what} |")))
+            .expect(&said);
+        line.split('|').filter(|cell| cell.trim().parse::<f64>().is_ok()).count()
+    };
+    let processors = std::thread::available_parallelism().unwrap().get();
+    assert_eq!((row("measured"), row("`model`")), (processors.min(3), 3), "{said}");
     let kept = std::fs::read_dir(person.work().join("results/study-maestro")).unwrap();
-    // Two to know the capacity, one for each design, of which one was run before.
+    // Of each application two to know the capacity, and the design.
     let runs = kept.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "json"));
-    assert!(runs.count() >= 5, "{said}");
+    assert_eq!(runs.count(), 6, "{said}");
     person.assert_nothing_runs();
 }
 

@@ -1,11 +1,11 @@
 //! Hours of packets and switches that come and go, as fast as they can be had: what a controller keeps of it.
 //!
-//! Each switch has more stations than a learning switch knows at once, so that each packet's sender is new to it; three packets in
-//! five set up a flow, the others are for stations that it has forgotten. A switch stays for so many packets, and another
-//! one comes in its place.
+//! Each switch has more stations than a learning switch knows at once, or routing behind its ports, so that each packet's
+//! sender is new to it; of a learning switch three packets in five set up a flow, the others are for stations that it has
+//! forgotten. A switch stays for so many packets, and another one comes in its place.
 
 use crate::tape::Tape;
-use plait_control_forwarding::{LearningSwitch, learning_switch};
+use plait_control_forwarding::{Discovery, LearningSwitch, Routing, learning_switch, routing};
 use plait_control_runtime::Runtime;
 use plait_dataplane_openflow::{Config, Controller, End};
 use std::io;
@@ -16,14 +16,32 @@ const SWITCHES: usize = 4;
 const ALL: u16 = 64;
 /// Stations of each: more than a learning switch knows.
 const STATIONS: u16 = 20_000;
-/// Packets of a switch before it goes.
-const LIFE: u64 = 60_000;
+
+/// What is decided with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum App {
+    LearningSwitch,
+    Routing,
+}
+
+impl App {
+    /// Packets of a switch before it goes. Choice: more of routing, since it is not before some rounds of probes that routing
+    /// knows which ports have hosts.
+    fn life(self) -> u64 {
+        match self {
+            Self::LearningSwitch => 60_000,
+            Self::Routing => 400_000,
+        }
+    }
+}
 
 /// What was seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Churn {
     /// Packets that were decided about, at least.
     pub requests: u64,
+    /// How many messages switches were told.
+    pub messages: u64,
     /// How many switches came.
     pub switches: u64,
     /// How long it took.
@@ -56,28 +74,38 @@ impl End for Brief {
 }
 
 /// Has so many packets decided about.
-pub fn run(requests: u64) -> Result<Churn, Box<dyn std::error::Error>> {
+pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn std::error::Error>> {
     let mut runtime = Runtime::new(Default::default());
-    learning_switch(&LearningSwitch::default()).add_to(&mut runtime, Duration::ZERO)?;
+    let set = match app {
+        App::LearningSwitch => learning_switch(&LearningSwitch::default()),
+        App::Routing => {
+            // Rounds as much faster as packets are.
+            let discovery = Discovery { interval: Duration::from_millis(20), ..Discovery::new([7; 32]) };
+            routing(&Routing { discovery, ..Routing::new([7; 32]) })
+        }
+    };
+    set.add_to(&mut runtime, Duration::ZERO)?;
     let config = Config { workers: 2, most_connections: 2 * SWITCHES, ..Config::default() };
     let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime)?;
     let (began, mut switches) = (Instant::now(), 0);
     let mut quarters: [Vec<u64>; 4] = Default::default();
     loop {
-        let done = controller.statistics().iter().map(|worker| worker.requests).sum::<u64>();
+        let workers = controller.statistics();
+        let done = workers.iter().map(|worker| worker.requests).sum::<u64>();
         let quarter = (done * 4 / requests).min(3) as usize;
         quarters[quarter].push(resident());
         if done >= requests {
             let [_, early, _, late] = quarters.map(median);
             let resident = (early, late);
-            return Ok(Churn { requests: done, switches, took: began.elapsed(), resident });
+            let messages = workers.iter().map(|worker| worker.messages).sum();
+            return Ok(Churn { requests: done, messages, switches, took: began.elapsed(), resident });
         }
-        if began.elapsed() > Duration::from_secs(600) {
-            return Err(format!("{done} of {requests} packets in ten minutes").into());
+        if began.elapsed() > patience {
+            return Err(format!("{done} of {requests} packets in {patience:?}").into());
         }
         while controller.connections().0 < SWITCHES {
             let tape = Tape::new((switches % u64::from(ALL)) as u16, STATIONS)?;
-            let left = LIFE * tape.request() as u64;
+            let left = app.life() * tape.request() as u64;
             if !controller.admit(Box::new(Brief { tape, left }), "memory") {
                 break;
             }

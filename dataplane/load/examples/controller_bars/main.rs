@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p plait-dataplane-load --example controller_bars -- [--seconds N] [--rounds N]
 //!     [--switches N] [--openflow 1.0|1.3] [--controller 'NAME=COMMAND {port}']…
-//!     [--cbench PATH --libfluid COMMAND]
+//!     [--cbench PATH --libfluid COMMAND] [--churn learning-switch,routing] [--only churn|connections]
 //! ```
 //!
 //! `{port}` is the port of 127.0.0.1 that the controller is to listen at; a command without one listens at 6653. A null
@@ -15,7 +15,8 @@
 //! and a controller named `plait` against the others of this run.
 //!
 //! Before that, four hours' packets and switches come and go in a controller of this process, which may keep nothing of
-//! them.
+//! them: a learning switch, or what `--churn` says. And the controller named `plait` is asked how much processor a request takes
+//! where as many connections as the thesis's larger map has switches offer what those of its smaller map do.
 //!
 //! A bar that nothing was measured for, since a controller failed in a round, is short.
 //!
@@ -29,16 +30,19 @@
 
 mod cbench;
 mod churn;
+mod connections;
 mod figures;
 mod priority;
 mod running;
 #[path = "../controller_scaling/tape.rs"]
 mod tape;
 
+use churn::App;
 use figures::Figures;
 use plait_control_openflow::Version;
 use plait_dataplane_load::NullResponder;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 const NULL: &str = "null";
 const TESTCONTROLLER: &str = "ovs-testcontroller";
@@ -52,6 +56,9 @@ struct Asked {
     controllers: Vec<(String, String)>,
     cbench: Option<String>,
     libfluid: Option<String>,
+    churn: Vec<App>,
+    /// One part alone, if any is named.
+    only: Option<String>,
 }
 
 fn main() {
@@ -63,6 +70,8 @@ fn main() {
         controllers: Vec::new(),
         cbench: None,
         libfluid: None,
+        churn: vec![App::LearningSwitch],
+        only: None,
     };
     let own = std::env::current_exe().map_or_else(|_| String::new(), |path| path.display().to_string());
     asked.controllers.push((NULL.to_owned(), format!("{own} --null {{port}}")));
@@ -91,6 +100,9 @@ fn main() {
             },
             "--cbench" => asked.cbench = Some(value),
             "--libfluid" => asked.libfluid = Some(value),
+            "--churn" => asked.churn = value.split(',').map(app).collect(),
+            "--only" if ["churn", "connections"].contains(&value.as_str()) => asked.only = Some(value),
+            "--only" => usage("--only takes churn or connections"),
             other => usage(&format!("what is {other}?")),
         }
     }
@@ -100,7 +112,21 @@ fn main() {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     println!("# Linux {}, {cpus} processors, OpenFlow {:?}", kernel.trim(), asked.version);
-    churn(asked.seconds > 1);
+    let is_asked = |part: &str| asked.only.as_ref().is_none_or(|only| only == part);
+    if is_asked("churn") {
+        asked.churn.iter().for_each(|app| churn(*app, asked.seconds > 1));
+    }
+    if is_asked("connections")
+        && let Some((_, command)) = asked.controllers.iter().find(|(name, _)| name == PLAIT)
+    {
+        let ratios: Vec<f64> =
+            (0..asked.rounds).filter_map(|_| connections::ratio(command, &asked)).collect();
+        let whole: &[f64] = if ratios.len() == asked.rounds { &ratios } else { &[] };
+        at_most("cpu_1347_over_79", median(whole, |ratio| *ratio), "x", 1.15);
+    }
+    if asked.only.is_some() {
+        return;
+    }
     let mut measured: Vec<(&str, Vec<Figures>)> =
         asked.controllers.iter().map(|(name, _)| (name.as_str(), Vec::new())).collect();
     let mut over_libfluid = Vec::new();
@@ -116,10 +142,10 @@ fn main() {
         let found = measured.iter().find(|(named, _)| *named == name).map(|(_, rounds)| &rounds[..]);
         found.filter(|rounds| rounds.len() == asked.rounds)
     };
-    let is_asked = |name: &str| asked.controllers.iter().any(|(known, _)| known == name);
+    let is_there = |name: &str| asked.controllers.iter().any(|(known, _)| known == name);
     let null = of(NULL).unwrap_or_default();
     at_least("load-null-throughput", median(null, |round| round.throughput) / 1e6, "M/s", 3.0);
-    if !is_asked(PLAIT) {
+    if !is_there(PLAIT) {
         return;
     }
     let plait = of(PLAIT).unwrap_or_default();
@@ -129,7 +155,7 @@ fn main() {
         median(&ratios, |ratio| *ratio)
     };
     at_least("controller-of-null", beside(null, |round| round.throughput), "x", 0.7);
-    if is_asked(TESTCONTROLLER) {
+    if is_there(TESTCONTROLLER) {
         let ovs = of(TESTCONTROLLER).unwrap_or_default();
         at_least("controller-of-ovs-testcontroller", beside(ovs, |round| round.throughput), "x", 20.0);
         let one = beside(ovs, |round| round.one);
@@ -145,28 +171,42 @@ fn main() {
 
 /// Four hours of packets and switches that come and go, ten thousand packets a second; or too few for a bar. Choice: memory
 /// after the first hour is what the last hour's is held against, since until then rooms are made that are used again.
-fn churn(is_whole: bool) {
-    match churn::run(if is_whole { 144_000_000 } else { 360_000 }) {
+fn churn(app: App, is_whole: bool) {
+    let (name, bar) = match app {
+        App::LearningSwitch => ("learning-switch", "controller-memory-after-an-hour"),
+        App::Routing => ("routing", "controller-memory-of-routing-after-an-hour"),
+    };
+    let (requests, patience) = if is_whole { (144_000_000, 1200) } else { (360_000, 120) };
+    match churn::run(app, requests, Duration::from_secs(patience)) {
         Ok(churn) => {
             let (early, late) = churn.resident;
             let (seconds, mebibytes) =
                 (churn.took.as_secs_f64(), |bytes: u64| bytes as f64 / f64::from(1 << 20));
             println!(
-                "# churn: {} packets and {} switches in {seconds:.1} s; {:.1} MiB in the second quarter, {:.1} MiB in the last",
+                "# churn, {name}: {} packets, {} messages and {} switches in {seconds:.1} s; {:.1} MiB in the second quarter, {:.1} MiB in the last",
                 churn.requests,
+                churn.messages,
                 churn.switches,
                 mebibytes(early),
                 mebibytes(late),
             );
             // Choice: a tenth more is what an allocator has in its pages.
             if is_whole {
-                at_most("controller-memory-after-an-hour", late as f64 / early.max(1) as f64, "x", 1.1);
+                at_most(bar, late as f64 / early.max(1) as f64, "x", 1.1);
             }
         }
         Err(why) => {
-            println!("# churn: {why}");
-            at_most("controller-memory-after-an-hour", f64::NAN, "x", 1.1);
+            println!("# churn, {name}: {why}");
+            at_most(bar, f64::NAN, "x", 1.1);
         }
+    }
+}
+
+fn app(name: &str) -> App {
+    match name {
+        "learning-switch" => App::LearningSwitch,
+        "routing" => App::Routing,
+        _ => usage("--churn takes learning-switch, routing, or both with a comma"),
     }
 }
 

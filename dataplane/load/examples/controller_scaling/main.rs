@@ -1,24 +1,24 @@
 //! How the controller scales when nobody shares its processors: recorded requests fed from memory, through the same driver
-//! as sockets' are, to one worker and to two that own a processor each; and a model in virtual time of the four
-//! designs, fed with the costs that one worker was measured to have, for as many workers as this machine has not.
+//! as sockets' are, to one worker, two, and as many as there are processors, each with one of its own; and a model in virtual
+//! time of the four designs, fed with the costs that one worker was measured to have, for as many workers as this machine
+//! has not.
 //!
 //! ```text
-//! cargo run --release -p plait-dataplane-load --example controller_scaling -- [--seconds N] [--switches N]
+//! cargo run --release -p plait-dataplane-load --example controller_scaling -- [--seconds N] [--rounds N]
+//!     [--switches N,N] [--app NAME,NAME] [--most N]
 //! ```
 //!
-//! Prints Markdown. What the model says is marked `model`; beside it stands how far it is off where both are known.
+//! Prints Markdown. A row says whether it is `measured` or of the `model`; the row below says how far the model is off where
+//! both are known.
 #![allow(clippy::print_stdout)]
 
+mod measure;
 mod model;
 mod tape;
 
+use measure::{BATCH, Measured, measure};
 use model::{Costs, Cut};
-use plait_control_forwarding::{LearningSwitch, Routing, learning_switch, routing};
-use plait_control_openflow::{Batching, Design};
-use plait_control_runtime::Runtime;
-use plait_dataplane_openflow::{Config, Controller, Statistics};
-use std::time::{Duration, Instant};
-use tape::Tape;
+use plait_control_openflow::Design;
 
 const DESIGNS: [(&str, Design); 4] = [
     ("round robin", Design::RoundRobin),
@@ -26,46 +26,75 @@ const DESIGNS: [(&str, Design); 4] = [
     ("static partition", Design::StaticPartition),
     ("dynamic partition", Design::DynamicPartition),
 ];
-/// Stations of each switch.
-const STATIONS: u16 = 1000;
-/// As many requests in a batch as keep a worker's memory in its cache; fixed, so that a batch's cost is known.
-const BATCH: usize = 400;
-/// Measurements of each, of which the median counts.
-const ROUNDS: usize = 3;
-/// Workers that the model has.
-const MODELLED: [usize; 5] = [1, 2, 4, 6, 8];
 
 struct Asked {
     seconds: f64,
-    switches: usize,
+    /// Measurements of each, of which the median counts.
+    rounds: usize,
+    switches: Vec<usize>,
+    apps: Vec<String>,
+    /// The most workers that are told of.
+    most: usize,
 }
 
 fn main() {
-    let mut asked = Asked { seconds: 1.0, switches: 79 };
+    let mut asked = Asked {
+        seconds: 1.0,
+        rounds: 3,
+        switches: vec![79, 1347],
+        apps: ["learning-switch", "routing"].map(str::to_owned).into(),
+        most: 8,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let value = arguments.next().and_then(|value| value.parse::<f64>().ok());
-        match (argument.as_str(), value) {
-            ("--seconds", Some(seconds)) => asked.seconds = seconds,
-            ("--switches", Some(switches)) => asked.switches = switches as usize,
-            _ => {
-                eprintln!("controller_scaling [--seconds N] [--switches N]");
-                std::process::exit(2);
-            }
+        let value = arguments.next().unwrap_or_default();
+        let known = match argument.as_str() {
+            "--seconds" => set(&mut asked.seconds, &value),
+            "--rounds" => set(&mut asked.rounds, &value),
+            "--most" => set(&mut asked.most, &value),
+            "--switches" => all(&value).is_some_and(|all| set_to(&mut asked.switches, all)),
+            "--app" => all(&value).is_some_and(|all| set_to(&mut asked.apps, all)),
+            _ => false,
+        };
+        if !known {
+            eprintln!(
+                "controller_scaling [--seconds N] [--rounds N] [--switches N,N] [--app NAME,NAME] [--most N]"
+            );
+            std::process::exit(2);
         }
     }
-    for app in ["learning-switch", "routing"] {
-        tell(app, &asked);
+    for app in &asked.apps {
+        for switches in &asked.switches {
+            tell(app, *switches, &asked);
+        }
     }
 }
 
-fn tell(app: &str, asked: &Asked) {
+fn set<T: std::str::FromStr>(to: &mut T, value: &str) -> bool {
+    value.parse().is_ok_and(|value| set_to(to, value))
+}
+
+fn set_to<T>(to: &mut T, value: T) -> bool {
+    *to = value;
+    true
+}
+
+fn all<T: std::str::FromStr>(value: &str) -> Option<Vec<T>> {
+    value.split(',').map(|part| part.parse().ok()).collect()
+}
+
+fn tell(app: &str, switches: usize, asked: &Asked) {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let numbers: Vec<usize> = (1..=asked.most.min(processors)).collect();
     // In turn, so that all of them meet the machine's better and worse moments.
     let mut rounds: Vec<Vec<Measured>> = Vec::new();
-    for _ in 0..ROUNDS {
-        let fine = measure(app, asked, Design::RoundRobin, 1, BATCH / 10, 1 << 10);
-        let all = DESIGNS.iter().flat_map(|(_, design)| [(*design, 1), (*design, 2)]);
-        let all = all.map(|(design, workers)| measure(app, asked, design, workers, BATCH, 16 << 10));
+    for _ in 0..asked.rounds.max(1) {
+        let of = |design, workers, batch, read| {
+            measure(app, switches, asked.seconds, design, workers, batch, read)
+        };
+        let fine = of(Design::RoundRobin, 1, BATCH / 10, 1 << 10);
+        let all = DESIGNS.iter().flat_map(|(_, design)| numbers.iter().map(|number| (*design, *number)));
+        let all = all.map(|(design, workers)| of(design, workers, BATCH, 16 << 10));
         rounds.push(std::iter::once(fine).chain(all).collect());
     }
     let measured: Vec<Measured> = (0..rounds[0].len())
@@ -78,85 +107,27 @@ fn tell(app: &str, asked: &Asked) {
     // Two ways to cut the same work tell what a piece costs, and what a request.
     let (fine, coarse) = (&measured[0], &measured[1]);
     let costs = Costs::between(&coarse.counted, &fine.counted);
-    println!("{app}, {} switches from memory, batches of {BATCH}:\n", asked.switches);
+    println!("{app}, {switches} switches from memory, batches of {BATCH}:\n");
     println!("| stage | nanoseconds a piece | a request |\n| --- | ---: | ---: |");
     println!("| read, cut, parse; a piece is a visit | {:.0} | {:.0} |", costs.visit, costs.parse);
     println!("| control runtime and application; a batch | {:.0} | {:.0} |", costs.batch, costs.decide);
     println!("| output; a batch's part for a switch | {:.0} | {:.0} |", costs.output, costs.answer);
     println!();
-    let heads: Vec<String> = MODELLED.iter().map(|workers| format!("{workers}, model")).collect();
-    println!("| M/s by workers | 1 | 2 | {} | model's error at 1, 2 |", heads.join(" | "));
-    println!("| --- | ---: | ---: | {} ---: |", "---: | ".repeat(MODELLED.len()));
-    for ((name, design), both) in DESIGNS.into_iter().zip(measured[1..].chunks(2)) {
-        let (one, two) = (&both[0], &both[1]);
-        let cut = Cut { switches: asked.switches, visit: coarse.a_visit(), batch: BATCH };
+    let heads: Vec<String> = (1..=asked.most).map(|workers| workers.to_string()).collect();
+    println!("| M/s by workers | | {} |", heads.join(" | "));
+    println!("| --- | --- | {}", "---: | ".repeat(asked.most).trim_end());
+    for ((name, design), measured) in DESIGNS.into_iter().zip(measured[1..].chunks(numbers.len())) {
+        let cut = Cut { switches, visit: coarse.a_visit(), batch: BATCH };
         let modelled: Vec<f64> =
-            MODELLED.iter().map(|workers| model::throughput(design, *workers, &cut, &costs)).collect();
-        let shown: Vec<String> = modelled.iter().map(|rate| format!("{:.2}", rate / 1e6)).collect();
-        let off = |modelled: f64, measured: f64| (modelled / measured - 1.0) * 100.0;
-        println!(
-            "| {name} | {:.2} | {:.2} | {} | {:+.0} %, {:+.0} % |",
-            one.rate / 1e6,
-            two.rate / 1e6,
-            shown.join(" | "),
-            off(modelled[0], one.rate),
-            off(modelled[1], two.rate)
-        );
+            (1..=asked.most).map(|workers| model::throughput(design, workers, &cut, &costs)).collect();
+        let row = |what: &str, cells: Vec<String>| {
+            let rest = vec![String::new(); asked.most - cells.len()];
+            println!("| {name} | {what} | {} |", [cells, rest].concat().join(" | "));
+        };
+        row("measured", measured.iter().map(|of| format!("{:.2}", of.rate / 1e6)).collect());
+        row("`model`", modelled.iter().map(|rate| format!("{:.2}", rate / 1e6)).collect());
+        let off = |(model, of): (&f64, &Measured)| format!("{:+.0} %", (model / of.rate - 1.0) * 100.0);
+        row("model's error", modelled.iter().zip(measured).map(off).collect());
     }
     println!();
-}
-
-/// What was measured.
-#[derive(Clone, Copy)]
-struct Measured {
-    /// Requests a second.
-    rate: f64,
-    /// What workers counted meanwhile.
-    counted: Statistics,
-}
-
-impl Measured {
-    /// Requests of a visit.
-    fn a_visit(&self) -> usize {
-        (self.counted.requests as usize).div_ceil(self.counted.reads.max(1) as usize)
-    }
-}
-
-fn measure(app: &str, asked: &Asked, design: Design, workers: usize, batch: usize, read: usize) -> Measured {
-    let mut runtime = Runtime::new(Default::default());
-    let set = match app {
-        "routing" => routing(&Routing { instances: workers, ..Routing::new([7; 32]) }),
-        _ => learning_switch(&LearningSwitch { instances: workers, ..LearningSwitch::default() }),
-    };
-    set.add_to(&mut runtime, Duration::ZERO).expect("the applications are this project's own");
-    let batching = Batching::Static(batch);
-    let config = Config { design, workers, batching, read, ..Config::default() };
-    let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime).expect("a port is free");
-    for switch in 0..asked.switches {
-        let tape = Tape::new(switch as u16, STATIONS).expect("a packet-in is short");
-        assert!(controller.admit(Box::new(tape), "memory"), "there is room");
-    }
-    let total = || {
-        let mut total = Statistics::default();
-        controller.statistics().into_iter().for_each(|worker| total += worker);
-        total
-    };
-    // Until stations are known, which routing asks some rounds of probes for.
-    std::thread::sleep(Duration::from_secs(if app == "routing" { 6 } else { 1 }));
-    let (began, before) = (Instant::now(), total());
-    std::thread::sleep(Duration::from_secs_f64(asked.seconds));
-    let (took, after) = (began.elapsed(), total());
-    assert_eq!(controller.connections().0, asked.switches, "a switch was let go: {after:?}");
-    let counted = Statistics {
-        requests: after.requests - before.requests,
-        reads: after.reads - before.reads,
-        batches: after.batches - before.batches,
-        writes: after.writes - before.writes,
-        messages: after.messages - before.messages,
-        reading: after.reading - before.reading,
-        writing: after.writing - before.writing,
-        processing: after.processing - before.processing,
-        ..after
-    };
-    Measured { rate: counted.requests as f64 / took.as_secs_f64(), counted }
 }

@@ -37,6 +37,9 @@ pub struct LoadArguments {
     /// How long
     #[arg(long, default_value = "10s")]
     pub duration: TimeSpan,
+    /// How long connecting, the handshake and telling of stations may take together
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub warm_up: TimeSpan,
     /// Seconds at the beginning that shares leave out, since some get more until buffers are full
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub settle: u64,
@@ -80,6 +83,8 @@ pub enum VersionArgument {
 pub enum Shape {
     /// The same for each
     Uniform,
+    /// About the same for each: a tenth more or less
+    NearlyUniform,
     /// The rank-size law: the second has half of the first, the third a third
     Skewed,
     /// One in twenty has all of it

@@ -40,6 +40,7 @@ fn asked(arguments: &LoadArguments) -> Result<Load, Failure> {
         Some(total) => {
             let rates = match arguments.shape {
                 Shape::Uniform => rates::uniform(switches, total),
+                Shape::NearlyUniform => rates::nearly_uniform(switches, total, arguments.seed),
                 Shape::Skewed => rates::skewed(switches, total, 1.0, arguments.seed),
                 Shape::Few => rates::active(switches, total, 0.05, arguments.seed),
             };
@@ -63,6 +64,7 @@ fn asked(arguments: &LoadArguments) -> Result<Load, Failure> {
         probe: arguments.probe,
         schedule: arguments.at.iter().map(|text| change(text)).collect::<Result<_, _>>()?,
         duration: arguments.duration.into(),
+        warm_up: arguments.warm_up.into(),
         settle: arguments.settle,
         stations: arguments.stations,
         buffered: !arguments.unbuffered,
