@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Ended, Person, Running, Testbed, eventually, skip};
+use plait_interface_daemon::{Method, tell};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -488,7 +489,8 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
         (json!({ "role": "slave", "of": 3 }), "of"),
         (json!("master"), "invalid type"),
     ] {
-        let refused = plait_interface_daemon::post(&socket, "/v1/role", &wanted).unwrap_err().to_string();
+        let refused =
+            tell(&socket, Method::POST, "/v1/role", wanted.to_string().into()).unwrap_err().to_string();
         assert!(refused.contains(said), "{refused}");
     }
     let graph = person.plait(&["--json", "control", "--name", "loaded", "graph"]).json();
