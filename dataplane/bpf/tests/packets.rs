@@ -383,9 +383,7 @@ fn what_is_not_the_overlays_is_the_kernels() {
 /// Whatever is left of a packet, both say the same of it, for the same reason; and a whole one passes right behind it.
 #[test]
 fn a_packet_cut_at_any_byte_harms_nobody() {
-    for (driver, is_ipv6) in
-        [(driver::ETHERNET, false), (driver::ETHERNET, true), (driver::IP, false), (driver::IP, true)]
-    {
+    for (driver, is_ipv6) in [(driver::ETHERNET, false), (driver::IP, true)] {
         let Some(node) = Node::with(driver, encapsulation::OVSTACK, is_ipv6) else { return };
         let mut walk = node.walk();
         let (is_frame, inner) = (driver != driver::IP, inner_ipv4(64, 0));
