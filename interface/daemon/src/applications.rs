@@ -58,11 +58,10 @@ pub struct Component {
 }
 
 pub async fn list(State(api): State<Api>) -> Json<Value> {
-    let all = api.controller.look(|runtime| {
-        let dags: Vec<Dag> = runtime.dags().cloned().collect();
-        runtime.applications().cloned().map(|manifest| (manifest, dags.clone())).collect::<Vec<_>>()
-    });
-    let of = |(manifest, dags): (Manifest, Vec<Dag>)| {
+    let (manifests, dags): (Vec<Manifest>, Vec<Dag>) = api
+        .controller
+        .look(|runtime| (runtime.applications().cloned().collect(), runtime.dags().cloned().collect()));
+    let of = |manifest: &Manifest| {
         let runs = dags.iter().filter(|dag| dag.nodes.contains(&manifest.name));
         let dags: Vec<String> = runs.map(|dag| dag.name.to_string()).collect();
         json!({
@@ -70,7 +69,7 @@ pub async fn list(State(api): State<Api>) -> Json<Value> {
             "parallel": manifest.parallel, "dags": dags,
         })
     };
-    Json(all.into_iter().map(of).collect())
+    Json(manifests.iter().map(of).collect())
 }
 
 fn words(declared: &[plait_control_runtime::Declared]) -> Vec<String> {

@@ -3,6 +3,7 @@
 //! Choice: a list of pairs whose first part is a number or a text, which is how maps are written, becomes an object; a
 //! list of bytes becomes hexadecimal digits. Everything else is what one would expect.
 
+use crate::hexadecimal;
 use plait_control_runtime::{Mismatch, Name, Type, Value};
 use serde_json::{Map, Number, Value as Json, json};
 use std::sync::Arc;
@@ -192,12 +193,8 @@ pub fn value(of: &Type, from: &Json) -> Result<Value, Mismatch> {
 fn items(item: &Type, from: &Json) -> Option<Result<Arc<[Value]>, Mismatch>> {
     match (item, from) {
         (Type::U8, Json::String(digits)) => {
-            let digit = |digit: &u8| char::from(*digit).to_digit(16).map(|value| value as u8);
-            let pair = |pair: &[u8]| match pair {
-                [high, low] => Some(Value::U8(digit(high)? << 4 | digit(low)?)),
-                _ => None,
-            };
-            digits.as_bytes().chunks(2).map(pair).collect::<Option<_>>().map(Ok)
+            let bytes = hexadecimal::bytes(digits)?;
+            Some(Ok(bytes.into_iter().map(Value::U8).collect()))
         }
         (Type::Tuple(parts), Json::Object(pairs)) => {
             let [key, of] = parts.as_slice() else { return None };
