@@ -48,5 +48,5 @@ pub use route_flow::{Routing, routing};
 pub use routes::{Hop, Routes, routes};
 pub use sighting::{Sighting, Sightings, hosts};
 pub use stations::{Learned, Seen, Stations, Table};
-pub use topology::{Topology, TopologyHost, TopologyPort, TopologySwitch, topology};
+pub use topology::{Topology, TopologyHost, TopologyPort, TopologySwitch, Written, topology};
 pub use welcome::welcome;

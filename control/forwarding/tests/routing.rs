@@ -372,15 +372,17 @@ fn the_topology_is_there_to_be_read() {
     let mut net = circle();
     net.all_reach_all();
     net.pass(Duration::from_secs(1));
-    let topology = net.view::<Topology>().unwrap();
+    let state = net.view::<Topology>().unwrap();
+    let topology = state.written();
     assert_eq!((topology.switches.len(), topology.links.len(), topology.hosts.len()), (5, 10, 5));
-    let json = serde_json::to_value(&*topology).unwrap();
+    let json = serde_json::to_value(&topology).unwrap();
     assert_eq!(json["switches"][0]["datapath"], "0000000000000001");
     assert_eq!(json["hosts"][1]["addresses"][0], "10.0.0.2");
     assert_eq!(json["hosts"][1]["switch"], "0000000000000002");
     let from: BTreeSet<&str> =
         json["links"].as_array().unwrap().iter().map(|link| link["from"].as_str().unwrap()).collect();
     assert_eq!(from.len(), 5);
+    assert_eq!(Topology::from_value(&state.to_value()).unwrap().written(), topology);
 }
 
 #[test]
