@@ -1,6 +1,6 @@
 //! Where hosts are and which addresses they have: the state `hosts`.
 
-use crate::shards::Shards;
+use crate::shards::{Look, Shards};
 use crate::stations::number;
 use foldhash::fast::RandomState;
 use plait_control_openflow::Port;
@@ -38,7 +38,7 @@ const PARTS: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct Hosts {
     /// By hardware address. Choice: shards, in which each packet looks twice.
-    all: Shards<Option<Arc<Host>>>,
+    all: Shards<Known>,
     by_address: HashTrieMapSync<IpAddr, Mac, RandomState>,
     behind: RedBlackTreeMapSync<(u64, Port), RedBlackTreeMapSync<u64, Mac>>,
     seen: u64,
@@ -61,6 +61,40 @@ pub struct Host {
     moved: Option<u64>,
 }
 
+/// A host in the table: what packets ask of it lies in the table itself, so that nothing else is waited for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    at: (u64, u32),
+    /// Whether it has an address of IPv4, and of IPv6.
+    has: [bool; 2],
+    /// None in an empty place of the table alone.
+    host: Option<Arc<Host>>,
+}
+
+impl Known {
+    fn new(host: Host) -> Self {
+        let has = [true, false].map(|of_4| host.addresses.iter().any(|address| address.is_ipv4() == of_4));
+        Self { at: (host.switch, host.port.0), has, host: Some(Arc::new(host)) }
+    }
+
+    /// The switch that it is at, and the port that it is behind.
+    #[inline]
+    pub fn at(&self) -> (u64, Port) {
+        (self.at.0, Port(self.at.1))
+    }
+
+    /// Whether it has an address of the family of this one.
+    #[inline]
+    pub fn has_one_like(&self, address: IpAddr) -> bool {
+        self.has[usize::from(address.is_ipv6())]
+    }
+
+    /// Whether it has this address.
+    pub fn has(&self, address: IpAddr) -> bool {
+        self.host.as_ref().is_some_and(|host| host.addresses.contains(&address))
+    }
+}
+
 impl Default for Hosts {
     fn default() -> Self {
         Self {
@@ -80,7 +114,13 @@ impl Hosts {
 
     #[inline]
     fn shared(&self, mac: Mac) -> Option<&Arc<Host>> {
-        self.all.get(number(mac))?.as_ref()
+        self.all.get(number(mac))?.host.as_ref()
+    }
+
+    /// Begins to look for a host.
+    #[inline]
+    pub(crate) fn look(&self, mac: Mac) -> Look<'_, Known> {
+        self.all.look(number(mac))
     }
 
     /// The host that has an IP address.
@@ -95,7 +135,7 @@ impl Hosts {
 
     /// Every host, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Host> {
-        self.all.iter().filter_map(|(_, host)| host.as_deref())
+        self.all.iter().filter_map(|(_, known)| known.host.as_deref())
     }
 
     /// Sees a host in a round of probes. Gives where it was, if that was elsewhere.
@@ -141,7 +181,7 @@ impl Hosts {
         if let Some(address) = address {
             self.take(&mut host, address, bounds.addresses.max(1));
         }
-        self.all.insert(number(mac), Some(Arc::new(host)));
+        self.all.insert(number(mac), Known::new(host));
         before
     }
 
@@ -150,7 +190,7 @@ impl Hosts {
         if let Some(other) = self.with_address(address).filter(|other| other.mac != host.mac) {
             let mut other = other.clone();
             other.addresses.retain(|own| *own != address);
-            self.all.insert(number(other.mac), Some(Arc::new(other)));
+            self.all.insert(number(other.mac), Known::new(other));
         }
         host.addresses.retain(|own| *own != address);
         let family = |own: &&IpAddr| own.is_ipv4() == address.is_ipv4();

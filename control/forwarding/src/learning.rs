@@ -5,6 +5,7 @@ use crate::frame::{Parsed, is_attachment, is_station};
 use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
 use crate::shards::Look;
 use crate::stations::{Learned, Seen, Station, Stations, Table};
+use crate::together::AT_ONCE;
 use crate::{Set, welcome};
 use plait_control_openflow::{
     Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
@@ -219,10 +220,6 @@ impl Switching {
 
 /// Bytes of a flow as it is written here, about.
 const MESSAGE: usize = 104;
-
-/// How many packets are looked up before anything is done about them. Choice: 16, so that their look-ups, each of which
-/// waits for memory and for no other, overlap.
-const AT_ONCE: usize = 16;
 
 /// What is looked up of a packet. Of a frame that is none, the source is no station.
 #[derive(Clone, Copy, Default)]

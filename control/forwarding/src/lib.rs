@@ -34,6 +34,7 @@ mod routes;
 mod shards;
 mod sighting;
 mod stations;
+mod together;
 mod topology;
 mod welcome;
 

@@ -5,11 +5,12 @@ use crate::access::{AccessList, Verdict, access_lists};
 use crate::discovery::{Discovery, discovery};
 use crate::floods::{Floods, floods};
 use crate::frame::{Parsed, is_station};
-use crate::hosts::{Host, HostBounds, Hosts};
+use crate::hosts::{HostBounds, Hosts, Known};
 use crate::outgoing::{FORWARDING, add, release, send, send_bytes, some};
 use crate::proxy::{Question, proxy};
 use crate::routes::{Routes, routes};
 use crate::sighting::{hosts, neighbor};
+use crate::together::look_up;
 use crate::topology::topology;
 use crate::welcome;
 use foldhash::HashSet;
@@ -99,61 +100,58 @@ fn route_flow(
     let (mut commands, mut floods) = (Commands::default(), Floods::default());
     // Of a flow whose packets come in one batch the way is set up once.
     let mut done: HashSet<(u64, Fields)> = HashSet::default();
-    for (place, packet) in batch.iter().enumerate() {
-        let parsed = match Parsed::of(packet.frame) {
-            Ok(parsed) if Question::of(&parsed).is_some() => continue,
-            Ok(parsed) if is_station(parsed.source) && !parsed.is_for_bridges() => parsed,
-            _ => {
-                release(&packet, &mut commands);
-                continue;
+    look_up(
+        &batch,
+        hosts.as_deref(),
+        |parsed| parsed.destination,
+        |place, packet, parsed, host| {
+            let parsed = match parsed {
+                Some(parsed) if Question::of(&parsed).is_some() => return,
+                Some(parsed) if is_station(parsed.source) && !parsed.is_for_bridges() => parsed,
+                _ => return release(&packet, &mut commands),
+            };
+            let edge = routes.is_edge(packet.switch, packet.in_port);
+            let verdict = Verdict::of(access.as_deref(), &packet, &parsed);
+            if verdict == Verdict::Denied || !(edge || routes.is_link(packet.switch, packet.in_port)) {
+                return release(&packet, &mut commands);
             }
-        };
-        let edge = routes.is_edge(packet.switch, packet.in_port);
-        let verdict = Verdict::of(access.as_deref(), &packet, &parsed);
-        if verdict == Verdict::Denied || !(edge || routes.is_link(packet.switch, packet.in_port)) {
-            release(&packet, &mut commands);
-            continue;
-        }
-        let single = !parsed.destination.is_group();
-        let host = hosts.as_ref().filter(|_| single).and_then(|hosts| hosts.host(parsed.destination));
-        let Some(host) = host else {
-            // What comes over a link was sent to one who is no more; what is for all never comes by one.
-            if edge {
-                floods.push(&packet);
+            let single = !parsed.destination.is_group();
+            let Some(to) = host.filter(|_| single).map(Known::at) else {
+                // What comes over a link was sent to one who is no more; what is for all never comes by one.
+                if edge {
+                    floods.push(&packet);
+                }
+                return release(&packet, &mut commands);
+            };
+            // Choice: what resolves addresses is delivered where it belongs, without flows for one packet.
+            let resolves = parsed.ether_type == ether_type::ARP || neighbor(&parsed).is_some();
+            if resolves || verdict == Verdict::Once {
+                let whole = packet.frame.len() >= usize::from(packet.total_length);
+                let elsewhere = to != (packet.switch, packet.in_port);
+                if whole && elsewhere && routes.joined(packet.switch, to.0) {
+                    commands.push(to.0, send_bytes(packet.frame.to_vec(), Actions::output(to.1)));
+                }
+                return release(&packet, &mut commands);
             }
-            release(&packet, &mut commands);
-            continue;
-        };
-        // Choice: what resolves addresses is delivered where it belongs, without flows for one packet.
-        let resolves = parsed.ether_type == ether_type::ARP || neighbor(&parsed).is_some();
-        if resolves || verdict == Verdict::Once {
-            let whole = packet.frame.len() >= usize::from(packet.total_length);
-            let elsewhere = (host.switch, host.port) != (packet.switch, packet.in_port);
-            if whole && elsewhere && routes.joined(packet.switch, host.switch) {
-                commands.push(host.switch, send_bytes(packet.frame.to_vec(), Actions::output(host.port)));
+            let Some(way) = way(&routes, &parsed, &packet, to) else {
+                return release(&packet, &mut commands);
+            };
+            let priority = if let Verdict::Permitted(priority) = verdict { priority } else { FORWARDING };
+            if done.insert((packet.switch, parsed.exactly(packet.in_port, Version::V13))) {
+                // From the last switch to the first, so that the packet meets flows wherever it comes (thesis §4.2.1).
+                for (switch, in_port, out) in way.iter().rev() {
+                    let info = switches.known.get(switch).filter(|info| info.connected);
+                    let Some(version) = info.and_then(|info| Version::of(info.version)) else { continue };
+                    let flow = Flow::add(priority, parsed.exactly(*in_port, version), Actions::output(*out));
+                    let (cookie, idle_timeout) = (routes.epoch, idle_timeout);
+                    add(*switch, version, Flow { cookie, idle_timeout, ..flow }, &mut commands);
+                }
             }
-            release(&packet, &mut commands);
-            continue;
-        }
-        let Some(way) = way(&routes, &parsed, &packet, host) else {
-            release(&packet, &mut commands);
-            continue;
-        };
-        let priority = if let Verdict::Permitted(priority) = verdict { priority } else { FORWARDING };
-        if done.insert((packet.switch, parsed.exactly(packet.in_port, Version::V13))) {
-            // From the last switch to the first, so that the packet meets flows wherever it comes (thesis §4.2.1).
-            for (switch, in_port, out) in way.iter().rev() {
-                let info = switches.known.get(switch).filter(|info| info.connected);
-                let Some(version) = info.and_then(|info| Version::of(info.version)) else { continue };
-                let flow = Flow::add(priority, parsed.exactly(*in_port, version), Actions::output(*out));
-                let (cookie, idle_timeout) = (routes.epoch, idle_timeout);
-                add(*switch, version, Flow { cookie, idle_timeout, ..flow }, &mut commands);
+            if let Some((_, _, out)) = way.first() {
+                send(&batch, place, &packet, *out, &mut commands);
             }
-        }
-        if let Some((_, _, out)) = way.first() {
-            send(&batch, place, &packet, *out, &mut commands);
-        }
-    }
+        },
+    );
     Ok((some(commands), floods.some()))
 }
 
@@ -164,23 +162,23 @@ fn way(
     routes: &Routes,
     parsed: &Parsed<'_>,
     packet: &PacketIn<'_>,
-    host: &Host,
+    to: (u64, Port),
 ) -> Option<Vec<(u64, Port, Port)>> {
     let hash = |at| FixedState::with_seed(at).hash_one(parsed.exactly(Port::ANY, Version::V13));
     let (mut at, mut in_port) = (packet.switch, packet.in_port);
     let mut way = Vec::with_capacity(6);
     // A packet leaves by the port that it came by only if it is said so.
     let back = |in_port, out| if in_port == out { Port::IN_PORT } else { out };
-    while at != host.switch {
-        let count = routes.hops(at, host.switch).count() as u64;
+    while at != to.0 {
+        let count = routes.hops(at, to.0).count() as u64;
         let choice = hash(at).checked_rem(count)?;
-        let hop = routes.hops(at, host.switch).nth(choice as usize)?;
+        let hop = routes.hops(at, to.0).nth(choice as usize)?;
         way.push((at, in_port, back(in_port, hop.out)));
         (at, in_port) = (hop.to, hop.in_port);
     }
-    if way.is_empty() && host.port == in_port {
+    if way.is_empty() && to.1 == in_port {
         return None;
     }
-    way.push((at, in_port, back(in_port, host.port)));
+    way.push((at, in_port, back(in_port, to.1)));
     Some(way)
 }

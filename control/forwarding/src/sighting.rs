@@ -2,11 +2,12 @@
 
 use crate::Set;
 use crate::frame::{Parsed, is_station};
-use crate::hosts::{Host, HostBounds, Hosts, Seen};
+use crate::hosts::{HostBounds, Hosts, Known, Seen};
 use crate::links::Probing;
 use crate::outgoing::{delete_leaving, some};
 use crate::route_flow::many;
 use crate::routes::Routes;
+use crate::together::look_up;
 use foldhash::HashSet;
 use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, View, native, wit};
@@ -88,29 +89,37 @@ fn sight(
     hosts: Option<Arc<Hosts>>,
 ) -> Result<(Perhaps<Sightings>,), Failure> {
     let (mut sightings, mut known) = (Sightings::default(), HashSet::default());
-    for packet in batch.iter() {
-        let at = (packet.switch, packet.in_port);
-        let Ok(parsed) = Parsed::of(packet.frame) else { continue };
-        if !is_station(parsed.source) || parsed.is_for_bridges() || !routes.is_edge(at.0, at.1) {
-            continue;
-        }
-        let host = hosts.as_ref().and_then(|hosts| hosts.host(parsed.source));
-        let address = claimed(&parsed, host, hosts.as_deref());
-        let here = host.is_some_and(|host| (host.switch, host.port) == at);
-        let has = |address| host.is_some_and(|host| host.addresses.contains(&address));
-        if here && address.is_none_or(has) {
-            continue;
-        }
-        let (ipv4, ipv6) = match address {
-            Some(IpAddr::V4(address)) => (Some(address), None),
-            Some(IpAddr::V6(address)) => (None, Some(address)),
-            None => (None, None),
-        };
-        let sighting = Sighting { mac: parsed.source.0, switch: at.0, port: at.1, ipv4, ipv6 };
-        if known.insert(sighting.clone()) {
-            sightings.list.push(sighting);
-        }
-    }
+    let hosts = hosts.as_deref();
+    look_up(
+        &batch,
+        hosts,
+        |parsed| parsed.source,
+        |_, packet, parsed, host| {
+            let at = (packet.switch, packet.in_port);
+            let Some(parsed) = parsed.filter(|parsed| is_station(parsed.source) && !parsed.is_for_bridges())
+            else {
+                return;
+            };
+            if !routes.is_edge(at.0, at.1) {
+                return;
+            }
+            let address = claimed(&parsed, host, hosts);
+            let is_known =
+                host.is_some_and(|host| host.at() == at && address.is_none_or(|own| host.has(own)));
+            if is_known {
+                return;
+            }
+            let (ipv4, ipv6) = match address {
+                Some(IpAddr::V4(address)) => (Some(address), None),
+                Some(IpAddr::V6(address)) => (None, Some(address)),
+                None => (None, None),
+            };
+            let sighting = Sighting { mac: parsed.source.0, switch: at.0, port: at.1, ipv4, ipv6 };
+            if known.insert(sighting.clone()) {
+                sightings.list.push(sighting);
+            }
+        },
+    );
     Ok((Perhaps((!sightings.list.is_empty()).then_some(sightings)),))
 }
 
@@ -118,7 +127,7 @@ fn sight(
 ///
 /// Choice: ARP and neighbour discovery count always. The source of another packet counts if nobody has that address and
 /// the sender none of the family, since routers send packets of many others.
-fn claimed(parsed: &Parsed<'_>, host: Option<&Host>, hosts: Option<&Hosts>) -> Option<IpAddr> {
+fn claimed(parsed: &Parsed<'_>, host: Option<&Known>, hosts: Option<&Hosts>) -> Option<IpAddr> {
     let usable =
         |address: &IpAddr| !address.is_unspecified() && !address.is_multicast() && !address.is_loopback();
     if parsed.ether_type == ether_type::ARP {
@@ -135,9 +144,10 @@ fn claimed(parsed: &Parsed<'_>, host: Option<&Host>, hosts: Option<&Hosts>) -> O
         }
         _ => {}
     }
-    let has_one = host.is_some_and(|host| host.addresses.iter().any(|own| own.is_ipv4() == source.is_ipv4()));
-    let taken = hosts.is_some_and(|hosts| hosts.with_address(source).is_some());
-    Some(source).filter(|source| usable(source) && !has_one && !taken)
+    // Whoever has an address is asked for last: of a host that is known, nobody need be.
+    let has_one = || host.is_some_and(|host| host.has_one_like(source));
+    let taken = || hosts.is_some_and(|hosts| hosts.with_address(source).is_some());
+    (usable(&source) && !has_one() && !taken()).then_some(source)
 }
 
 /// What a packet says about neighbours of IPv6, if it is whole and does.

@@ -128,7 +128,8 @@ pub fn topology() -> Set {
 
 impl Written {
     fn of(switches: &Switches, links: Option<&Links>, hosts: Option<&Hosts>) -> Self {
-        let port = |port: &PortInfo| TopologyPort { number: port.number.0, name: port.name.clone(), up: port.up };
+        let port =
+            |port: &PortInfo| TopologyPort { number: port.number.0, name: port.name.clone(), up: port.up };
         let mut found: Vec<TopologySwitch> = switches
             .known
             .iter()
