@@ -65,10 +65,11 @@ bench-control: ## Say what the control runtime costs beside what it runs
 
 bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'"; CHURN=learning-switch,routing; ONLY=churn or connections; SMALL=1)
 	@setup/install build test bench
-	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars
+	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars --example null_over_io_uring
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
 		$(if $(CHURN),--churn $(CHURN)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(RIVALS),--cbench $(RIVALS)/cbench --libfluid "$(RIVALS)/libfluid-raw cbench") \
+		--controller "null over io_uring=$(RELEASE)/examples/null_over_io_uring 127.0.0.1:{port}" \
 		--controller "os-ken=osken-manager --ofp-listen-host 127.0.0.1 --ofp-tcp-listen-port {port} studies/maestro/os_ken_switch.py" \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 

@@ -2,7 +2,7 @@
 //! fixed flow-mod that has the packet's buffer; it parses no packet and keeps no table.
 
 use plait_model_wire::openflow::v13::{GroupId, Instruction};
-use plait_model_wire::openflow::{Hello, TooLong, chop, v10, v13};
+use plait_model_wire::openflow::{Frame, Hello, TooLong, chop, v10, v13};
 use rustix::event::{Timespec, epoll};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -78,8 +78,8 @@ impl Drop for NullResponder {
 }
 
 /// What it says, made once.
-#[derive(Clone)]
-struct Replies {
+#[derive(Debug, Clone)]
+pub struct Replies {
     flow10: Vec<u8>,
     flow13: Vec<u8>,
     greeting10: Vec<u8>,
@@ -87,7 +87,11 @@ struct Replies {
 }
 
 impl Replies {
-    fn new() -> Result<Self, TooLong> {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// Never for messages of these lengths.
+    pub fn new() -> Result<Self, TooLong> {
         let output = v10::Action::Output { port: v10::PortNumber(1), max_length: 0 };
         let flow = v10::FlowMod::add(v10::Match::ANY, 1, vec![output]);
         let flow10 = v10::Message { xid: 0, body: v10::Body::FlowMod(flow) }.emit()?;
@@ -212,8 +216,9 @@ impl Member {
 }
 
 impl Replies {
+    /// Writes what a message is answered with behind what `output` holds; nothing, if it needs no answer.
     #[inline]
-    fn answer(&self, frame: &plait_model_wire::openflow::Frame<'_>, output: &mut Vec<u8>) {
+    pub fn answer(&self, frame: &Frame<'_>, output: &mut Vec<u8>) {
         let is_old = frame.version() == v10::VERSION;
         match frame.kind() {
             PACKET_IN => {
