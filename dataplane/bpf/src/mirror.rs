@@ -8,7 +8,7 @@ use crate::programs::{Error, Program, Programs, Ran, xdp_verdict};
 use crate::table::names;
 use libbpf_rs::{Object, ProgramInput, ProgramMut};
 use libbpf_sys::{BPF_F_TEST_XDP_LIVE_FRAMES, xdp_md};
-use plait_dataplane_reference::tables::size;
+use plait_dataplane_reference::tables::{Sighting, size};
 use std::time::Duration;
 
 /// The compiled programs.
@@ -17,8 +17,10 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mirror.bpf.o"))
 /// Bytes of a packet that a relay writes: Ethernet, IPv4, UDP and ovstack.
 pub const RELAYED: usize = size::RELAYED as usize;
 
+const NOTHING: Sighting = Sighting { first: 0, last: 0, packets: 0 };
+
 /// Programs for measurements: one sends a packet back by the device that it came by, one takes what comes, puts it as it was,
-/// and lets go of it, both by XDP; of packets that a device has made, one lets go, and one forwards them to another device.
+/// and lets go of it, both by XDP; of packets that a device has made, one lets go, one notes when they came, and one forwards them to another device.
 pub struct Mirror {
     object: Object,
 }
@@ -96,6 +98,46 @@ impl Mirror {
     /// The kernel's refusal.
     pub fn swallowed(&self) -> Result<u64, Error> {
         Ok(object::table(&self.object, &names::SWALLOWED)?.get(&0)?.unwrap_or_default())
+    }
+
+    /// Has packets of UDP in IPv4 end that come in by a device, and notes when they do.
+    ///
+    /// # Errors
+    /// No such device; the kernel's refusal.
+    pub fn sight_on(&self, interface: u32) -> Result<Attachment, Error> {
+        put_first(&object::program(&self.object, "sight")?, Side::Incoming, interface)
+    }
+
+    /// Notes a packet, by no device.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn sight(&self, packet: &[u8]) -> Result<Ran, Error> {
+        object::run(&object::program(&self.object, "sight")?, packet, object::verdict)
+    }
+
+    /// What was noted of packets since they were forgotten: of those for the UDP port of the original, and of all others. Of
+    /// each those for an address whose last five bytes are one even number, for one whose are one odd number, and for any
+    /// other.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn sightings(&self) -> Result<[[Sighting; 3]; 2], Error> {
+        let table = object::table(&self.object, &names::SIGHTINGS)?;
+        let mut all = [[NOTHING; 3]; 2];
+        for (kind, sighting) in (0..).zip(all.iter_mut().flatten()) {
+            *sighting = table.get(&kind)?.unwrap_or(NOTHING);
+        }
+        Ok(all)
+    }
+
+    /// Forgets what was noted.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn forget_sightings(&self) -> Result<(), Error> {
+        let table = object::table(&self.object, &names::SIGHTINGS)?;
+        (0..size::SIGHTINGS).try_for_each(|kind| table.set(&kind, &NOTHING))
     }
 
     /// Lets go of a packet, by no device.

@@ -73,6 +73,8 @@ pub mod names {
         pub const FORWARDED_TO: u32 => u64 = "forwarded_to";
         /// Packets that a mirror let go of.
         pub const SWALLOWED: u32 => u64 = "swallowed";
+        /// When packets came, by their kind.
+        pub const SIGHTINGS: u32 => Sighting = "sightings";
         /// Whose a locator is.
         pub const LOCATORS: LocatorKey => u32 = "locators";
     }

@@ -27,7 +27,9 @@ pub mod protocol;
 pub mod trace;
 
 pub use client::Client;
-pub use compile::{Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Room, Underlay, Write};
+pub use compile::{
+    Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Rerouted, Room, Underlay, Write,
+};
 pub use config::{
     ApplicationConfig, BadConfig, BitField, Carries, Control, ControlKind, DeviceConfig, Evpn, Miss,
 };

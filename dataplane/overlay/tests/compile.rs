@@ -1,7 +1,7 @@
 //! What the compiler writes, read by the reference walk: packets go where LIB and RIB say, and after each single write
 //! where they went before or where they go now.
 
-use plait_dataplane_overlay::{Compiler, Encapsulation, Kind, Neighbour, Room, Underlay, Write};
+use plait_dataplane_overlay::{Compiler, Encapsulation, Kind, Neighbour, Rerouted, Room, Underlay, Write};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Outcome, Walk};
 use plait_model_overlay::{Application as Number, Event, NodeId, Operation, Overlay, Weight};
@@ -9,6 +9,7 @@ use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::ether_type;
 use plait_model_wire::{ipv4, push};
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -291,9 +292,61 @@ fn a_route_of_the_underlay_that_changes_is_followed() {
     assert_eq!(node.way(2), BTreeSet::from([at(1, 2, 254)]));
     node.underlay.gateway = address(0, 5);
     node.now += Duration::from_secs(1);
-    let (writes, _) = node.compiler.rerouted(&node.overlay, &node.underlay, node.now);
+    let (writes, _) = node.compiler.rerouted(&node.overlay, &Rerouted::all(), &node.underlay, node.now);
     writes.into_iter().for_each(|write| apply(&mut node.walk, write));
     assert_eq!(node.way(2), BTreeSet::from([at(1, 2, 5)]));
+}
+
+/// Counts what is asked of locators.
+struct Counting<'a>(&'a Links, Cell<usize>);
+
+impl Underlay for Counting<'_> {
+    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+        self.1.set(self.1.get() + 1);
+        self.0.neighbour(from, to)
+    }
+}
+
+#[test]
+fn of_a_route_that_changes_only_locators_that_it_covers_are_asked() {
+    const NODES: u32 = 10_000;
+    let room = 2 * NODES;
+    let mut node = Node::with(Room {
+        nodes: room,
+        hops: 2 * room,
+        groups: 32,
+        wires: room,
+        neighbours: 32,
+        neighbour_slots: 64,
+    });
+    let locator = |number: u32| Ipv4Addr::from_bits(u32::from_be_bytes([10, 10, 0, 0]) + number);
+    for number in 2..2 + NODES {
+        let (application, id) = (APPLICATION, NodeId(number));
+        let locator = locator(number).into();
+        node.apply(&Operation::NodeAdd { application, node: id, locator, weight: Weight::default() });
+        node.apply(&Operation::RouteAdd { application, destination: id, next_hop: id });
+    }
+    // All have another way from now on; of some the kernel says so.
+    node.underlay.gateway = address(0, 5);
+    let mut changed = Rerouted::default();
+    changed.add("10.10.1.0/24".parse().unwrap());
+    node.now += Duration::from_secs(1);
+    let counting = Counting(&node.underlay, Cell::default());
+    let (writes, full) = node.compiler.rerouted(&node.overlay, &changed, &counting, node.now);
+    full.unwrap();
+    assert_eq!(counting.1.get(), 256);
+    // A wire for each of them, and the neighbour that they leave by.
+    assert_eq!(writes.iter().filter(|write| matches!(write, Write::Wire(..))).count(), 256);
+    writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+    for (number, mac) in [(255, 254), (256, 5), (511, 5), (512, 254)] {
+        assert_eq!(node.way(number), BTreeSet::from([(locator(number), Mac([2, 0, 0, 0, 7, mac]))]));
+    }
+    // A prefix that covers nobody asks nothing.
+    let counting = Counting(&node.underlay, Cell::default());
+    let mut elsewhere = Rerouted::default();
+    elsewhere.add("10.99.0.0/16".parse().unwrap());
+    let (writes, _) = node.compiler.rerouted(&node.overlay, &elsewhere, &counting, node.now);
+    assert_eq!((counting.1.get(), writes.len()), (0, 0));
 }
 
 #[test]

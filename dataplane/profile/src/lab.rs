@@ -2,21 +2,25 @@
 
 use crate::Error;
 use crate::tunnel::{Tunnel, to_vxlan};
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use plait_dataplane_bpf::Sizes;
 use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_netlink::Netlink;
-use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places};
+use plait_dataplane_overlay::agent::{Agent, AgentOptions, LAYOUT, Places};
 use plait_dataplane_overlay::protocol::Request;
 use plait_dataplane_overlay::{ApplicationConfig, Carries, Client, DeviceConfig, Encapsulation, Identifier};
 use plait_model_overlay::{Application, NodeId, Operation, Weight};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -120,6 +124,11 @@ impl Host {
 
     /// Starts its agent.
     fn start(&mut self, lab: &mut Lab) -> Result<()> {
+        self.start_for(lab, Sizes::default().identifiers).map(drop)
+    }
+
+    /// Starts its agent, with room for so many identifiers. Where it keeps its tables.
+    pub(crate) fn start_for(&mut self, lab: &mut Lab, identifiers: u32) -> Result<PathBuf> {
         let name = format!("plait-lab-{}-{}", std::process::id(), lab.places.len());
         let places =
             Places { run: Path::new("/run").join(&name), pins: Path::new("/sys/fs/bpf").join(&name) };
@@ -127,7 +136,7 @@ impl Host {
         let (namespace, started) = (self.namespace.clone(), places.clone());
         std::thread::spawn(move || {
             let served = namespace.run(|| {
-                Agent::start(AgentOptions::new(started))
+                Agent::start(AgentOptions { identifiers, ..AgentOptions::new(started) })
                     .and_then(Agent::serve)
                     .map_err(|error| error.to_string())
             });
@@ -143,20 +152,20 @@ impl Host {
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
         };
-        Ok(())
+        Ok(places.pins.join(format!("layout-{LAYOUT}")))
     }
 
-    fn ask(&mut self, request: Request) -> Result<()> {
+    pub(crate) fn ask(&mut self, request: Request) -> Result<()> {
         self.client.as_mut().ok_or(Error::NoAgent)?.ask(request)?;
         Ok(())
     }
 
-    fn operate(&mut self, operation: Operation) -> Result<()> {
+    pub(crate) fn operate(&mut self, operation: Operation) -> Result<()> {
         self.ask(Request::Operation(operation))
     }
 
     /// Says how an application travels, and who this node is in it.
-    fn apply(
+    pub(crate) fn apply(
         &mut self,
         application: Application,
         config: &ApplicationConfig,
@@ -172,7 +181,12 @@ impl Host {
     }
 
     /// Adds another node, and that packets for it go straight to it.
-    fn know(&mut self, application: Application, node: NodeId, locators: &[Ipv4Addr]) -> Result<()> {
+    pub(crate) fn know(
+        &mut self,
+        application: Application,
+        node: NodeId,
+        locators: &[Ipv4Addr],
+    ) -> Result<()> {
         for locator in locators {
             let (locator, weight) = (IpAddr::V4(*locator), Weight::default());
             self.operate(Operation::NodeAdd { application, node, locator, weight })?;
@@ -181,7 +195,7 @@ impl Host {
     }
 
     /// Adds a device with an address.
-    fn device(&mut self, name: &str, application: Application, third: u8) -> Result<()> {
+    pub(crate) fn device(&mut self, name: &str, application: Application, third: u8) -> Result<()> {
         self.device_as(DeviceConfig::new(name, application, 0), third)
     }
 
@@ -192,7 +206,7 @@ impl Host {
     }
 }
 
-pub(crate) fn address(third: u8, last: u8) -> Ipv4Addr {
+pub(crate) const fn address(third: u8, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 200, third, last)
 }
 
@@ -255,17 +269,23 @@ pub(crate) fn set(namespace: &Namespace, device: &str, attribute: LinkAttribute)
 
 /// A route to a network by a gateway.
 pub(crate) fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::Result<()> {
+    route_to(namespace, (address(third, 0), 24), vec![RouteAttribute::Gateway(RouteAddress::Inet(gateway))])
+}
+
+/// A route to a prefix.
+pub(crate) fn route_to(
+    namespace: &Namespace,
+    (network, length): (Ipv4Addr, u8),
+    by: Vec<RouteAttribute>,
+) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = netlink_packet_route::AddressFamily::Inet;
-    message.header.destination_prefix_length = 24;
+    message.header.destination_prefix_length = length;
     message.header.table = 254;
     message.header.protocol = RouteProtocol::Static;
     message.header.scope = RouteScope::Universe;
     message.header.kind = RouteType::Unicast;
-    message.attributes = vec![
-        RouteAttribute::Destination(RouteAddress::Inet(address(third, 0))),
-        RouteAttribute::Gateway(RouteAddress::Inet(gateway)),
-    ];
+    message.attributes = [vec![RouteAttribute::Destination(RouteAddress::Inet(network))], by].concat();
     namespace.run(|| Netlink::open()?.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE))?
 }
 
@@ -479,19 +499,21 @@ fn station(namespace: &Namespace, name: &str) -> Result<[u8; 6]> {
 /// # Errors
 /// No such device.
 pub fn neighbour(namespace: &Namespace, device: &str, inet: Ipv4Addr, mac: [u8; 6]) -> Result<()> {
-    use netlink_packet_route::neighbour::{
-        NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
-    };
+    let request = permanent(index(namespace, device)?, inet, mac);
+    Ok(namespace.run(|| Netlink::open()?.request(request, NLM_F_CREATE | NLM_F_REPLACE))??)
+}
+
+/// That a device's neighbour has a hardware address for good.
+pub(crate) fn permanent(device: u32, inet: Ipv4Addr, mac: [u8; 6]) -> RouteNetlinkMessage {
     let mut message = NeighbourMessage::default();
-    message.header.ifindex = index(namespace, device)?;
+    message.header.ifindex = device;
     message.header.family = netlink_packet_route::AddressFamily::Inet;
     message.header.state = NeighbourState::Permanent;
     message.attributes = vec![
         NeighbourAttribute::Destination(NeighbourAddress::Inet(inet)),
         NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
     ];
-    Ok(namespace
-        .run(|| Netlink::open()?.request(RouteNetlinkMessage::NewNeighbour(message), NLM_F_CREATE))??)
+    RouteNetlinkMessage::NewNeighbour(message)
 }
 
 impl Drop for Lab {

@@ -58,6 +58,16 @@ tables! {
         pub stamps: [Stamp; size::STAMPS as usize],
     }
 
+    /// When packets of a kind came.
+    pub struct Sighting as "sighting" {
+        /// The first, in nanoseconds on the monotonic clock; nought if none did.
+        pub first: u64,
+        /// The last.
+        pub last: u64,
+        /// How many.
+        pub packets: u64,
+    }
+
     /// Whose packets get stamps.
     pub struct Traced as "traced" {
         /// The device of the PID namespace that the thread's number is of.
@@ -373,6 +383,8 @@ numbers! {
     pub mod size as "SIZE" {
         /// Stamps of a packet: the most that a tunnel in a tunnel has, each twice.
         pub const STAMPS = 32;
+        /// Kinds of packets that are sighted: for two addresses and for any other, twice.
+        pub const SIGHTINGS = 6;
         /// Bytes of the longest identifier: an IPv6 address.
         pub const IDENTIFIER = 16;
         /// Bytes of the longest outer header: Ethernet, IPv6, UDP, and 34 for what comes next.

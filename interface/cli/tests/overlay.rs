@@ -892,6 +892,11 @@ fn the_underlay_is_followed() {
     // Another hardware address of the neighbour; a smaller MTU; a link that goes down and up.
     b.sh("ip link set eth0 down && ip link set eth0 address 02:00:00:00:00:99 && ip link set eth0 up");
     assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
+    // A route that is more special than the one that leads there, and then is no more.
+    a.sh("ip neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev eth0 && ip route add 192.0.2.2/32 via 192.0.2.77");
+    assert!(eventually(|| !a.reaches(b)), "{}", a.overlay("stats"));
+    a.sh("ip route del 192.0.2.2/32");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
     a.sh("ip link set eth0 mtu 1400");
     assert!(
         eventually(|| a.sh("ip -o link show ov0").contains("mtu 1338")),

@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{Host, Person, Pinged, eventually};
+use common::{Host, Person, Pinged, eventually, installed};
 use plait_dataplane_bpf::{Attachment, Program, Programs, Sizes, names};
 use plait_dataplane_reference::mapped;
 use plait_dataplane_reference::tables::{Device, Drop, EndpointKey, driver};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
@@ -87,6 +88,101 @@ fn no_packet_crosses_from_one_application_to_another() {
     b.overlay(&format!("node del 10.0.0.1 {} --app 7", a.locator()));
     assert_eq!((pings(7, "1"), pings(8, "3")), (0, 3), "{}", stats());
     assert!(b.dropped("unknown-locator") > before, "{}", stats());
+}
+
+/// Two overlays of the same three hosts, of which the first and the last reach each other's locators of one by the kernel of the
+/// middle one, and of the other not at all.
+///
+/// ```text
+/// a ──192.0.0.0── b ──192.0.1.0── c    application 7, mesh: straight, b's kernel forwards
+///   ─198.51.100.0─  ─198.51.101.0─     application 8, delay: by b's overlay
+/// ```
+#[test]
+fn mesh_and_delay_run_side_by_side_and_carry_tcp_both_ways_at_once() {
+    let Some(person) = Person::root() else { return };
+    if !installed("iperf3") {
+        return;
+    }
+    let hosts = Host::in_a_row(&person, [1, 2, 3]);
+    let [a, b, c] = &hosts;
+    a.sh("ip addr add 198.51.100.1/24 dev right && ip route add 192.0.1.0/24 via 192.0.0.2");
+    b.sh("ip addr add 198.51.100.2/24 dev left && ip addr add 198.51.101.1/24 dev right && echo 1 > /proc/sys/net/ipv4/ip_forward");
+    c.sh("ip addr add 198.51.101.2/24 dev left && ip route add 192.0.0.0/24 via 192.0.1.1");
+    let locators: [[&[&str]; 2]; 3] = [
+        [&["192.0.0.1"], &["198.51.100.1"]],
+        [&["192.0.0.2", "192.0.1.1"], &["198.51.100.2", "198.51.101.1"]],
+        [&["192.0.1.2"], &["198.51.101.2"]],
+    ];
+    for (host, locators) in hosts.iter().zip(locators) {
+        host.sh("umask 077 && echo a key that all nodes share > /run/key");
+        for ((application, plane, seeds), locators) in
+            [(7, "mesh", ["192.0.0.2", "192.0.1.1"]), (8, "delay", ["198.51.100.2", "198.51.101.1"])]
+                .into_iter()
+                .zip(locators)
+        {
+            host.overlay(&format!("config application {application} --group 224.0.0.1"));
+            host.overlay(&format!("id set {} --app {application}", host.id()));
+            for locator in locators {
+                host.overlay(&format!("locator add {locator} --app {application}"));
+            }
+            host.overlay(&format!("config device ov{application} --app {application} --vni 1"));
+            host.sh(&format!("ip addr add 10.{application}.0.{}/24 dev ov{application}", host.number));
+            let seed = seeds[usize::from(host.number == 3)];
+            host.overlay(&format!(
+                "config control {plane} --app {application} --key /run/key --seed {seed} --interval 200"
+            ));
+        }
+    }
+    let way = |host: &Host<'_>, application: u8, to: &Host<'_>| {
+        host.json(&format!("route show --app {application}"))[to.id()].clone()
+    };
+    let is_straight = || way(a, 7, c) == json!([c.id()]) && way(c, 7, a) == json!([a.id()]);
+    let is_relayed = || way(a, 8, c) == json!([b.id()]) && way(c, 8, a) == json!([b.id()]);
+    let shown = |application: u8| a.overlay(&format!("route show --app {application}"));
+    assert!(eventually(is_straight) && eventually(is_relayed), "{}{}", shown(7), shown(8));
+    for application in [7, 8] {
+        let answers =
+            || a.exec(&["ping", "-c", "1", "-W", "1", &format!("10.{application}.0.3")]).code() == Some(0);
+        assert!(eventually(answers), "{}", a.overlay("stats"));
+    }
+
+    // Four ways at once. What is relayed is counted at the relay, and of the other overlay there is nothing to relay.
+    let servers = [7, 8].map(|application| {
+        let (address, port) = (format!("10.{application}.0.3"), format!("520{application}"));
+        let server = c.start(&["iperf3", "-s", "-1", "-B", &address, "-p", &port]);
+        assert!(eventually(|| c.sh("ss -Htln").contains(&format!(":{port} "))));
+        server
+    });
+    let clients = [7, 8].map(|application| {
+        let (address, port) = (format!("10.{application}.0.3"), format!("520{application}"));
+        a.start(&["iperf3", "-c", &address, "-p", &port, "--bidir", "-t", "2", "-J"])
+    });
+    for client in clients {
+        let report = client.wait().json();
+        for sum in ["sum_received", "sum_received_bidir_reverse"] {
+            let bytes = report["end"][sum]["bytes"].as_u64().unwrap_or_default();
+            assert!(bytes > 1_000_000, "{sum}: {report:#}");
+        }
+    }
+    servers.into_iter().for_each(|server| drop(server.wait().fine()));
+    let stats = b.json("stats");
+    let passed = |application: u8, to: &Host<'_>| {
+        let of = |row: &&Value| row["application"] == application && row["node"] == to.id();
+        let row = stats["nodes"].as_array().unwrap().iter().find(of);
+        row.map_or((0, 0), |row| (row["bytes"].as_u64().unwrap(), row["packets"].as_u64().unwrap()))
+    };
+    for to in [a, c] {
+        assert!(passed(8, to).0 > 1_000_000 && passed(7, to).0 < 1_000_000, "{stats:#}");
+    }
+    // A superpacket is one packet, as in the counters of the kernel's devices.
+    let (bytes, packets) = passed(8, c);
+    assert!(bytes > 1500 * packets, "{stats:#}");
+
+    // Who leaves one stays in the other.
+    c.overlay("config control none --app 7");
+    assert!(eventually(|| way(a, 7, c).is_null()), "{}", shown(7));
+    assert!(is_relayed(), "{}", shown(8));
+    assert_eq!(a.exec(&["ping", "-c", "3", "-i", "0.1", "-W", "1", "10.8.0.3"]).code(), Some(0));
 }
 
 /// A program of somebody else's on a device: it drops and counts what comes to one UDP port of an address, and leaves the rest to

@@ -1,7 +1,8 @@
 //! The same bytes as another encoder's: scapy's.
 
+use plait_model_wire::geneve::Options;
 use plait_model_wire::icmp::TooBig;
-use plait_model_wire::nsh::Metadata;
+use plait_model_wire::nsh::{Items, Metadata};
 use plait_model_wire::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// As scapy 2.5 knows neither GUE nor ovstack, these are left to tests against a kernel and to our own.
-const KINDS: usize = 13;
+const KINDS: usize = 15;
 
 #[test]
 fn scapy_writes_the_same_bytes() {
@@ -92,6 +93,28 @@ fn put_before(packet: &mut Vec<u8>, kind: &str, said: &Value) {
         "geneve" => {
             push(packet, &geneve::Repr { vni: word("vni"), protocol: short("protocol"), options: &[] });
         }
+        "geneve_options" => {
+            let bytes = hex(said, "bytes");
+            let options = geneve::Packet::parse(&bytes).unwrap().options();
+            let read = Options(options).map(|option| option.map(|of| (of.class, of.kind, of.value.to_vec())));
+            assert_eq!(read.collect::<Result<Vec<_>, _>>().unwrap(), items(said), "{said}");
+            push(packet, &geneve::Repr { vni: word("vni"), protocol: short("protocol"), options });
+        }
+        "nsh_items" => {
+            let bytes = hex(said, "bytes");
+            let metadata = nsh::Packet::parse(&bytes).unwrap().metadata();
+            let Metadata::List(list) = metadata else { panic!("metadata of type 2 in {said}") };
+            let read = Items(list).map(|item| item.map(|of| (of.class, of.kind, of.value.to_vec())));
+            assert_eq!(read.collect::<Result<Vec<_>, _>>().unwrap(), items(said), "{said}");
+            let repr = nsh::Repr {
+                service_path: word("service_path"),
+                service_index: byte("service_index"),
+                ttl: byte("ttl"),
+                next_protocol: byte("next_protocol"),
+                metadata,
+            };
+            push(packet, &repr);
+        }
         "nsh" => {
             let fixed: [u8; 16] = hex(said, "fixed").try_into().unwrap();
             let repr = nsh::Repr {
@@ -120,6 +143,13 @@ fn put_before(packet: &mut Vec<u8>, kind: &str, said: &Value) {
         }
         kind => panic!("{kind} is new"),
     }
+}
+
+/// Options of Geneve, or items of a network service header: class, type and value.
+fn items(said: &Value) -> Vec<(u16, u8, Vec<u8>)> {
+    let number = |item: &Value, key: &str| item[key].as_u64().unwrap();
+    let item = |item: &Value| (number(item, "class") as u16, number(item, "kind") as u8, hex(item, "value"));
+    said["items"].as_array().unwrap().iter().map(item).collect()
 }
 
 fn hex(said: &Value, key: &str) -> Vec<u8> {

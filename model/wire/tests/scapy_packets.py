@@ -7,9 +7,9 @@ import sys
 
 logging.getLogger("scapy").setLevel(logging.ERROR)
 from scapy.compat import raw  # noqa: E402
-from scapy.contrib.geneve import GENEVE  # noqa: E402
+from scapy.contrib.geneve import GENEVE, GeneveOptions  # noqa: E402
 from scapy.contrib.mpls import MPLS  # noqa: E402
-from scapy.contrib.nsh import NSH  # noqa: E402
+from scapy.contrib.nsh import NSH, NSHTLV  # noqa: E402
 from scapy.layers.inet import ICMP, IP, UDP  # noqa: E402
 from scapy.layers.inet6 import ICMPv6PacketTooBig, IPv6  # noqa: E402
 from scapy.layers.l2 import GRE, Ether  # noqa: E402
@@ -79,11 +79,32 @@ for _ in range(40):
     say("vxlan_gpe", VXLAN(flags=12, NextProtocol=4, vni=vni) / data, payload, vni=vni, next_protocol=4)
     say("geneve", GENEVE(vni=vni, proto=0x6558) / data, payload, vni=vni, protocol=0x6558)
 
+    # Scapy's own count of their words loses a bit, and it leaves the flag of those that must be understood to the user.
+    written = [{"class": number(16), "kind": number(8), "value": draw.randbytes(4 * draw.randrange(6)).hex()}
+               for _ in range(draw.randrange(1, 11))]
+    options = [GeneveOptions(classid=one["class"], type=one["kind"], data=bytes.fromhex(one["value"])) for one in written]
+    geneve = GENEVE(vni=vni, proto=0x6558, options=options, optionlen=sum(len(raw(one)) for one in options) // 4,
+                    critical=int(any(one["kind"] & 0x80 for one in written)))
+    say("geneve_options", geneve / data, payload, vni=vni, protocol=0x6558, items=written)
+
     said = {"service_path": number(24), "service_index": number(8), "ttl": number(6), "next_protocol": 3,
             "fixed": draw.randbytes(16).hex()}
     nsh = NSH(mdtype=1, nextproto=3, ttl=said["ttl"], spi=said["service_path"], si=said["service_index"],
               context_header=bytes.fromhex(said["fixed"]))
     say("nsh", nsh / data, payload, **said)
+
+    # Scapy counts an item's words where RFC 8300 counts its bytes, without those that fill the last word.
+    said = {"service_path": number(24), "service_index": number(8), "ttl": number(6), "next_protocol": 3}
+    written = [{"class": number(16), "kind": number(8), "value": draw.randbytes(draw.randrange(20)).hex()}
+               for _ in range(draw.randrange(8))]
+    items = []
+    for one in written:
+        value = bytes.fromhex(one["value"])
+        padded = Raw(value.ljust(-(-len(value) // 4) * 4, b"\0"))
+        items.append(NSHTLV(class_=one["class"], type=one["kind"], length=len(value), metadata=[padded]))
+    nsh = NSH(mdtype=2, nextproto=3, ttl=said["ttl"], spi=said["service_path"], si=said["service_index"], vlch=items,
+              length=2 + sum(len(raw(one)) for one in items) // 4)
+    say("nsh_items", nsh / data, payload, items=written, **said)
 
     said = {"label": number(20), "traffic_class": number(3), "is_bottom": bool(number(1)), "ttl": number(8)}
     mpls = MPLS(label=said["label"], cos=said["traffic_class"], s=int(said["is_bottom"]), ttl=said["ttl"])

@@ -15,6 +15,7 @@ mod members;
 mod places;
 mod recording;
 mod report;
+mod routes;
 mod serve;
 mod start;
 mod tables;
@@ -372,10 +373,11 @@ impl Agent {
                 Err(error) => written = written.and(Err(error)),
             }
         }
-        if changes.routes || changes.links {
+        if !changes.routes.is_empty() {
             self.listen();
             // Only what leaves another way than before is written.
-            let (writes, full) = self.compiler.rerouted(&self.overlay, &self.underlay, now());
+            let (writes, full) =
+                self.compiler.rerouted(&self.overlay, &changes.routes, &self.underlay, now());
             let rerouted = self.write(&writes).map(drop).and(self.look_at(full).map_err(AgentError::from));
             written = written.and(rerouted);
         }

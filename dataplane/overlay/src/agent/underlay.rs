@@ -1,6 +1,8 @@
 //! The underlay as the kernel tells it: routes, neighbours, links.
 
-use crate::Neighbour;
+use super::routes::Routes;
+use crate::{Neighbour, Rerouted};
+use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
 use netlink_packet_route::neighbour::{
@@ -15,7 +17,7 @@ use plait_dataplane_reference::tables::Adjacency;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A device of the underlay, or one of the overlay's own.
@@ -39,8 +41,8 @@ impl Link {
 /// What changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Routes or addresses, or whatever routes depend on.
-    pub routes: bool,
+    /// Whom a route may lead to that came, changed or went; everyone, where it is not known.
+    pub routes: Rerouted,
     /// Neighbours whose adjacency may be another.
     pub neighbours: BTreeSet<Neighbour>,
     /// Links that came, went, or can be used now or no more.
@@ -59,7 +61,7 @@ pub(super) struct Underlay {
     known: HashMap<Neighbour, [u8; 6]>,
     /// Neighbours that the kernel was asked to keep.
     kept: BTreeSet<Neighbour>,
-    routes: RefCell<HashMap<(IpAddr, IpAddr), Option<Neighbour>>>,
+    routes: Routes,
     /// All that the main table has, once it was asked for.
     table: RefCell<Option<Vec<Way>>>,
 }
@@ -82,7 +84,7 @@ impl Underlay {
             links: BTreeMap::new(),
             known: HashMap::new(),
             kept: BTreeSet::new(),
-            routes: RefCell::default(),
+            routes: Routes::default(),
             table: RefCell::default(),
         };
         underlay.look(&mut Changes::default())?;
@@ -105,8 +107,7 @@ impl Underlay {
                 self.hear(message, changes);
             }
         }
-        self.forget_routes();
-        (changes.routes, changes.links) = (true, true);
+        changes.links = true;
         Ok(())
     }
 
@@ -124,15 +125,15 @@ impl Underlay {
                 Heard::TooMuch => self.look(&mut changes)?,
             }
         }
-        if changes.routes || changes.links {
-            self.forget_routes();
+        if changes.links {
+            // Of a device that goes down the kernel takes the routes away without a word.
+            changes.routes = Rerouted::all();
+        }
+        if !changes.routes.is_empty() {
+            self.routes.forget(&changes.routes);
+            *self.table.borrow_mut() = None;
         }
         Ok(changes)
-    }
-
-    fn forget_routes(&self) {
-        self.routes.borrow_mut().clear();
-        *self.table.borrow_mut() = None;
     }
 
     fn hear(&mut self, message: RouteNetlinkMessage, changes: &mut Changes) {
@@ -173,10 +174,16 @@ impl Underlay {
                     changes.neighbours.insert(neighbour);
                 }
             }
-            RouteNetlinkMessage::NewRoute(_)
-            | RouteNetlinkMessage::DelRoute(_)
-            | RouteNetlinkMessage::NewAddress(_)
-            | RouteNetlinkMessage::DelAddress(_) => changes.routes = true,
+            RouteNetlinkMessage::NewRoute(route) | RouteNetlinkMessage::DelRoute(route) => {
+                match destination_of(&route) {
+                    Some(prefix) => changes.routes.add(prefix),
+                    None => changes.routes = Rerouted::all(),
+                }
+            }
+            // So of an address those that say it is their source.
+            RouteNetlinkMessage::NewAddress(_) | RouteNetlinkMessage::DelAddress(_) => {
+                changes.routes = Rerouted::all();
+            }
             _ => {}
         }
     }
@@ -223,12 +230,7 @@ impl Underlay {
 
 impl crate::Underlay for Underlay {
     fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
-        if let Some(known) = self.routes.borrow().get(&(from, to)) {
-            return *known;
-        }
-        let found = self.route(from, to);
-        self.routes.borrow_mut().insert((from, to), found);
-        found
+        self.routes.neighbour(from, to, || self.route(from, to))
     }
 }
 
@@ -365,6 +367,25 @@ fn link_of(message: LinkMessage) -> Link {
         }
     }
     link
+}
+
+/// What a route leads to; nothing of one whose destination is written in a way that is not understood.
+fn destination_of(route: &RouteMessage) -> Option<IpNet> {
+    let any = match route.header.address_family {
+        AddressFamily::Inet => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        AddressFamily::Inet6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        _ => return None,
+    };
+    let length = route.header.destination_prefix_length;
+    let written = route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Destination(RouteAddress::Inet(address)) => Some(IpAddr::V4(*address)),
+        RouteAttribute::Destination(RouteAddress::Inet6(address)) => Some(IpAddr::V6(*address)),
+        _ => None,
+    });
+    match written {
+        Some(address) => IpNet::new(address, length).ok(),
+        None => IpNet::new(any, length).ok().filter(|_| length == 0),
+    }
 }
 
 /// A neighbour, and its hardware address as far as that can be used.

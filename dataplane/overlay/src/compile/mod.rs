@@ -5,10 +5,12 @@
 
 mod encapsulation;
 mod peers;
+mod rerouted;
 mod slots;
 mod wires;
 
 pub use encapsulation::{Encapsulation, NoEncapsulation};
+pub use rerouted::Rerouted;
 pub use slots::Full;
 pub(crate) use slots::QUIET;
 
@@ -282,10 +284,12 @@ impl Compiler {
         self.done(now)
     }
 
-    /// Follows a change of routes in the underlay.
+    /// Follows a change of routes in the underlay. Of locators that it does not cover nothing is asked, unless another of the
+    /// same node is covered.
     pub fn rerouted(
         &mut self,
         overlay: &Overlay,
+        changed: &Rerouted,
         underlay: &dyn Underlay,
         now: Duration,
     ) -> (Vec<Write>, Result<(), Full>) {
@@ -293,8 +297,10 @@ impl Compiler {
             if !self.kinds.contains_key(&application) {
                 continue;
             }
-            for node in tables.nodes.keys() {
-                self.hop(application, *node, tables, underlay, now);
+            for (node, locators) in &tables.nodes {
+                if locators.keys().any(|locator| changed.covers(*locator)) {
+                    self.hop(application, *node, tables, underlay, now);
+                }
             }
         }
         self.lead_stale(overlay, now);

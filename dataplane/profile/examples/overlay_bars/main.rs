@@ -11,6 +11,7 @@
 
 mod card;
 mod driver;
+mod gateway;
 mod measure;
 mod node;
 mod ratio;
@@ -35,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     sizes::into_a_sink(rounds.min(5))?;
     sizes::through_a_host(rounds.min(5), small)?;
     card::rates(rounds.min(5))?;
-    drivers(rounds, small)
+    drivers(rounds, small)?;
+    gateway::changes(if small { 20 } else { 100 })
 }
 
 /// The way whose packets come in by the device below.
