@@ -244,7 +244,7 @@ traffic:
     let refused = plait(folder.path(), &["validate", "net.yaml", "--world", "simulated"]);
     assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
     let told = error(&refused);
-    let named: Vec<(&str, &str)> = vec![
+    let named = [
         ("net.yaml:3", "a route of `a` by 203.0.113.7"),
         ("net.yaml:15", "`members` of the device `x`"),
         ("net.yaml:16", "the device `y` beside the first of the overlay `one`"),
