@@ -153,7 +153,7 @@ plait pack results/bufferbloat-1 --output bufferbloat.tar.zst"
     Report(ReportArguments),
     /// Build a network, run its experiment, write results and a report, and tear everything down
     #[command(
-        after_help = "Examples:\n  plait run examples/quickstart.yaml\n  plait run net.yaml --world simulated      in virtual time"
+        after_help = "Examples:\n  plait run examples/quickstart.yaml\n  plait run net.yaml --world simulated      in virtual time\n  plait run net.yaml --world simulated --threads 4 --capture a:eth0"
     )]
     Run(RunArguments),
     /// Print the JSON Schema of network files, for editors

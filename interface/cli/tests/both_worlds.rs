@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Person, as_root_and_as_user};
+use common::{Person, as_root_and_as_user, in_tries};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -53,6 +53,97 @@ fn the_same_flows_meet_the_same_loss_in_both_worlds() {
         assert!(got < all && expected < all);
         let compared = person.plait(&["compare", "testbed", "simulated"]);
         compared.fine();
+    });
+}
+
+/// A link that the engine makes and one that the kernel's token bucket makes. Each has half as much again to carry as it can,
+/// and later, when it is empty, four times as much at once as its queue holds. Before, a few datagrams let a kernel ask its
+/// neighbour for its address, which takes a round trip.
+const FULL: &str = "plait: 1
+name: full
+nodes: {a: host, b: host, r: router}
+links:
+  - {endpoints: [a, r], via: engine, rate: 2Mbit, delay: 20ms, queue: 100ms, loss: 3%}
+  - {endpoints: [b, r], via: kernel, rate: 2Mbit, queue: 100ms}
+duration: 2s
+collect: {links: 50ms, tcp: off, interfaces: off}
+traffic:
+  - {name: first, from: a, to: r, rate: 100kbit, size: 500B, stop: 100ms}
+  - {name: engine, from: a, to: r, rate: 3Mbit, size: 500B, start: 200ms, stop: 1400ms}
+  - {name: kernel, from: b, to: r, rate: 3Mbit, size: 500B, start: 200ms, stop: 1400ms}
+  - {name: engine_burst, from: a, to: r, rate: 40Mbit, size: 500B, start: 1700ms, stop: 1720ms}
+  - {name: kernel_burst, from: b, to: r, rate: 40Mbit, size: 500B, start: 1700ms, stop: 1720ms}
+";
+
+/// What a run of [`FULL`] tells of its links.
+#[derive(Debug)]
+struct Full {
+    /// Of each traffic, datagrams sent and received.
+    flows: Vec<(i64, i64)>,
+    /// What the engine's link lost by chance.
+    lost: f64,
+    /// Bits a second that left it while it was full.
+    rate: f64,
+    /// Milliseconds that what waits on it takes to leave, on average while it was full.
+    queueing: f64,
+}
+
+impl Full {
+    fn read(folder: &Path) -> Self {
+        let read = |name: &str| fs::read_to_string(folder.join("samples").join(name)).unwrap();
+        let flows =
+            flows(&read("flows.csv")).into_iter().map(|(_, sent, received)| (sent, received)).collect();
+        // Instant, bytes, lost, bytes in the queue; the kernel tells nothing of its own links.
+        let row = |line: &str| -> [f64; 4] {
+            let cells: Vec<&str> = line.split(',').collect();
+            [0, 4, 5, 9].map(|at| cells[at].parse().unwrap())
+        };
+        let links = read("links.csv");
+        let rows: Vec<_> = links.lines().filter(|line| line.contains(",a-r,forward,")).map(row).collect();
+        let busy: Vec<_> = rows.iter().filter(|row| (0.6..1.35).contains(&row[0])).collect();
+        let (first, last) = (busy[0], busy[busy.len() - 1]);
+        let waiting = busy.iter().map(|row| row[3]).sum::<f64>() / busy.len() as f64;
+        Self {
+            flows,
+            lost: rows[rows.len() - 1][2],
+            rate: (last[1] - first[1]) * 8.0 / (last[0] - first[0]),
+            queueing: waiting * 8.0 / 2e6 * 1e3,
+        }
+    }
+}
+
+/// Datagrams of [`FULL`] that the kernel's token bucket may hold beside its queue: three frames (`tbf_burst` in
+/// `model/link`), and one that is on the wire.
+const BUCKET: i64 = 3 * 1514 / 542 + 1;
+
+/// How often real links are looked at before they are believed to be other than simulated ones. Choice: a processor that is
+/// taken away for a tenth of a second lets a queue run empty.
+const TRIES: usize = 3;
+
+#[test]
+fn a_full_link_carries_loses_and_queues_the_same_as_the_engines_and_the_kernels() {
+    let Some(person) = Person::root() else { return };
+    person.file("net.yaml", FULL);
+    person.plait(&["run", "net.yaml", "--world", "simulated", "--output", "simulated"]).fine();
+    let known = Full::read(&person.work().join("simulated"));
+    assert!((known.rate / 2e6 - 1.0).abs() < 0.02, "{known:?}");
+    assert!((90.0..=100.0).contains(&known.queueing), "{known:?}");
+    let mut number = 0;
+    in_tries(TRIES, || {
+        number += 1;
+        let place = format!("testbed{number}");
+        person.plait(&["run", "net.yaml", "--output", &place]).fine();
+        let real = Full::read(&person.work().join(place));
+        for (at, ((sent, received), (asked, came))) in real.flows.iter().zip(&known.flows).enumerate() {
+            assert!((sent - asked).abs() <= 1, "traffic {at}: {real:?}, {known:?}");
+            // A fiftieth of what a link carries when it is full, and of a burst what its queue holds.
+            let most = BUCKET + came / 50;
+            assert!((received - came).abs() <= most, "traffic {at}: {real:?}, {known:?}");
+        }
+        assert!((real.rate / known.rate - 1.0).abs() < 0.03, "{real:?}, {known:?}");
+        assert!((real.queueing / known.queueing - 1.0).abs() < 0.1, "{real:?}, {known:?}");
+        // The engine's n-th packet meets the chance of the simulated one's.
+        assert!((real.lost - known.lost).abs() <= 1.0, "{real:?}, {known:?}");
     });
 }
 

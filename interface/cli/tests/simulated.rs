@@ -27,7 +27,7 @@ metrics:
 ";
 
 const REAL: &str = "  - {at: 1s, on: a, exec: date}
-collect: {capture: ['a:eth0'], tcp: 1s}
+collect: {interfaces: 1s, tcp: 1s}
 ";
 
 fn plait(folder: &Path, words: &[&str]) -> Output {
@@ -208,4 +208,120 @@ traffic:
     for said in ["net.yaml:7", "`to` of the overlay `ov0`", "net.yaml:8", "`stations` of the overlay `ov0`"] {
         assert!(error(&refused).contains(said), "{said}: {}", error(&refused));
     }
+}
+
+#[test]
+fn keys_that_virtual_time_would_ignore_are_named_and_the_rest_runs_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "plait: 1
+nodes:
+  a: {routes: [{to: 198.51.100.0/24, via: 203.0.113.7}]}
+  b: host
+  c: {uplink: false}
+links: [a-b, b-c]
+duration: 1s
+overlays:
+  one:
+    members: [a, b]
+    ttl: 3
+    ageing: 10s
+    miss: drop
+    devices:
+      x: {vni: 5, mtu: 1200B, members: [a]}
+      y: {vni: 6}
+  two: {members: {c: , b: }, encapsulation: nvgre}
+collect: {capture: ['a:eth0', 'a:x']}
+metrics:
+  round: {tcp: srtt_ms}
+  lost: {link: a-b, column: lost, take: last}
+assert:
+  - 'round < 10ms'
+  - 'lost == 0'
+traffic:
+  - {name: load, from: a, to: b, rate: 1Mbit, stop: 900ms}
+";
+    fs::write(folder.path().join("net.yaml"), text).unwrap();
+    let refused = plait(folder.path(), &["validate", "net.yaml", "--world", "simulated"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+    let told = error(&refused);
+    let named = [
+        ("net.yaml:3", "a route of `a` by 203.0.113.7"),
+        ("net.yaml:15", "`members` of the device `x`"),
+        ("net.yaml:16", "the device `y` beside the first of the overlay `one`"),
+        ("net.yaml:17", "`b` as a member of `two`, as it is one of `one`"),
+        ("net.yaml:17", "`encapsulation` of the overlay `two`"),
+        ("net.yaml:18", "a capture of `a:x`"),
+        ("net.yaml:20", "the metric `round`"),
+        ("net.yaml:23", "what is asserted of a metric"),
+    ];
+    for (line, what) in &named {
+        assert!(told.contains(line) && told.contains(what), "{line}: {what}: {told}");
+    }
+    assert_eq!(told.matches("cannot run in the simulator").count(), named.len(), "{told}");
+
+    let words = ["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", "rest"];
+    let ran = plait(folder.path(), &words);
+    assert!(ran.status.success(), "{}", error(&ran));
+    let results = results(&folder.path().join("rest"));
+    assert_eq!(results["world"]["left_out"].as_array().unwrap().len(), named.len(), "{results:#}");
+    assert_eq!(results["assertions"].as_array().unwrap().len(), 1, "{results:#}");
+    let captured: Vec<_> = fs::read_dir(folder.path().join("rest/captures")).unwrap().collect();
+    assert_eq!(captured.len(), 1, "{captured:?}");
+}
+
+#[test]
+fn packets_of_links_ends_are_captured_and_are_the_same_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = PORTABLE.replace("collect: {links: 100ms}", "collect: {links: 100ms, capture: ['b:eth0']}");
+    fs::write(folder.join("net.yaml"), text).unwrap();
+    let run = |place: &str, more: &[&str]| {
+        let words = ["run", "net.yaml", "--world", "simulated", "--capture", "a:eth0", "--output", place];
+        plait(folder, &[&words, more].concat())
+    };
+    for (place, threads) in [("one", "1"), ("two", "2"), ("three", "3")] {
+        let ran = run(place, &["--threads", threads]);
+        assert!(ran.status.success(), "{}", error(&ran));
+    }
+    let names =
+        ["captures/a-eth0.pcapng", "captures/b-eth0.pcapng", "samples/links.csv", "samples/flows.csv"];
+    for name in names {
+        let read = |place: &str| fs::read(folder.join(place).join(name)).unwrap();
+        assert!(read("one").len() > 300, "{name}");
+        assert!(read("one") == read("two") && read("one") == read("three"), "{name}");
+    }
+    let results = results(&folder.join("one"));
+    assert!(results["samples"]["packets"]["kept"].as_u64().unwrap_or_default() > 1000, "{results:#}");
+
+    for (words, remedy) in [
+        (&["--capture", "a:eth7"][..], "`a` has no interface `eth7`"),
+        (&["--capture", "a"], "write `a:eth0`"),
+        (&["--capture", "a:vnet"], "name an end of a link"),
+    ] {
+        let refused = run("refused", words);
+        assert_eq!(refused.status.code(), Some(2), "{}", error(&refused));
+        assert!(error(&refused).contains(remedy), "{}", error(&refused));
+    }
+    let refused = plait(folder, &["run", "net.yaml", "--threads", "2", "--output", "refused"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", error(&refused));
+    assert!(error(&refused).contains("add `--world simulated`"), "{}", error(&refused));
+    assert!(!folder.join("refused").exists());
+
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("skipped: tshark is not installed");
+        return;
+    }
+    let fields =
+        ["-e", "frame.interface_name", "-e", "udp.srcport", "-e", "udp.dstport", "-e", "_ws.malformed"];
+    let file = folder.join("one/captures/b-eth0.pcapng");
+    let read =
+        Command::new("tshark").args(["-n", "-r"]).arg(file).args(["-T", "fields"]).args(fields).output();
+    let read = read.unwrap();
+    assert!(read.status.success(), "{}", error(&read));
+    let text = String::from_utf8(read.stdout).unwrap();
+    // What the file's first traffic brought to b is what the capture has of it.
+    let rows = fs::read_to_string(folder.join("one/samples/flows.csv")).unwrap();
+    let load: Vec<&str> = rows.lines().find(|row| row.starts_with("load,")).unwrap().split(',').collect();
+    let of_load = format!("b:eth0\t{}\t{}\t", load[3], load[4]);
+    assert_eq!(text.lines().filter(|line| **line == of_load).count().to_string(), load[6], "{}", text.len());
 }

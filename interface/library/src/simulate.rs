@@ -35,20 +35,27 @@ impl Checked {
         Ok(None)
     }
 
-    /// Runs a script in virtual time. What cannot run there is left out, and the results list it.
+    /// Runs a script in virtual time. What cannot run there is left out, and the results list it. So many threads work on it,
+    /// on which no result depends.
     ///
     /// # Errors
     /// Addresses that clash or run out, results that cannot be written.
-    pub fn simulate(&self, course: Course<'_>, progress: &mut dyn Progress) -> Result<RunOutcome, Error> {
+    pub fn simulate(
+        &self,
+        course: Course<'_>,
+        threads: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<RunOutcome, Error> {
         let Course { mut script, traces, place, stop } = course;
         let left_out = self.unportable().map(|faults| {
             let told = faults.iter().map(|fault| format!("{}: {}", fault.place, fault.message));
             told.collect::<Vec<_>>()
         });
-        script.keep_portable();
+        script.keep_portable(self.network());
         let control: Result<_, String> = self.deciding()?.iter().map(loaded).collect();
         let control = control.map_err(Error::Misused)?;
-        let world = SimulatedNetwork::build(self.network(), control, traces, left_out.unwrap_or_default())
+        let left_out = left_out.unwrap_or_default();
+        let world = SimulatedNetwork::build(self.network(), control, traces, threads, left_out)
             .map_err(|faults| self.faulty(faults))?;
         let named = self.named();
         Ok(run(&world, &self.input(&named), &script, place, stop, progress)?)

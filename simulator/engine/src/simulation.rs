@@ -8,7 +8,7 @@ pub use read::LinkState;
 pub use reroute::RouteError;
 
 use crate::address::NOBODY;
-use crate::capture::CaptureIndex;
+use crate::capture::{CaptureIndex, Captured};
 use crate::encapsulation::{MOST_RELAYS, Stack, StackIndex};
 use crate::fabric::{Fabric, LinkIndex, NodeIndex, Place, ends};
 use crate::flow::{FlowIndex, FlowPlace, FlowSpec, Relays, Sink};
@@ -378,5 +378,20 @@ impl Simulation {
         self.captures.push((node, interface));
         self.fabric.captures = true;
         index
+    }
+
+    /// Ends a capture, and gives its packets in the order in which they passed; none of one that ended before.
+    pub fn end_capture(&mut self, capture: CaptureIndex) -> Vec<Captured> {
+        let mut ended = Vec::new();
+        for part in &mut self.partitions {
+            part.log.wanted.retain(|_, wanted| *wanted != capture);
+            // All are of one partition, the capture's node's.
+            let packets = std::mem::take(&mut part.log.packets);
+            let (own, others) = packets.into_iter().partition(|packet| packet.capture == capture);
+            part.log.packets = others;
+            ended.extend::<Vec<Captured>>(own);
+        }
+        self.fabric.captures = self.partitions.iter().any(|part| !part.log.wanted.is_empty());
+        ended
     }
 }

@@ -9,7 +9,7 @@ use crate::replay::Recording;
 use crate::world::{World, WorldError};
 use plait_control_overlay::record::Entry;
 use plait_control_overlay::{Config, Key, Plane};
-use plait_dataplane_overlay::Encapsulation;
+use plait_dataplane_overlay::{ApplicationConfig, DeviceConfig, Encapsulation, Miss};
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::random::SplitMix64;
 use plait_model_wire::number::port;
@@ -46,7 +46,7 @@ pub struct MemberSpec {
     pub node: String,
     /// Its identity; its place among the members, from 1, if not said.
     pub id: Option<NodeId>,
-    /// Where it is reached; all its IPv4 addresses if not said.
+    /// Where it is reached; all its addresses if not said.
     pub locators: Option<Vec<IpAddr>>,
 }
 
@@ -57,6 +57,31 @@ pub struct DataPlane {
     pub vni: u32,
     /// The outer headers.
     pub encapsulation: Encapsulation,
+    /// Overlay hops of a frame.
+    pub ttl: u8,
+    /// Bytes of the largest packet that the device takes; all that fits the way if not said.
+    pub mtu: Option<u32>,
+    /// Seconds after which a silent station is forgotten.
+    pub ageing: u32,
+    /// Whether frames for stations that nobody knows go to the group.
+    pub floods: bool,
+}
+
+impl DataPlane {
+    /// One with a virtual network and an encapsulation, and else as a testbed has it where a file says nothing.
+    pub fn new(vni: u32, encapsulation: Encapsulation) -> Self {
+        let application = ApplicationConfig { encapsulation, ..ApplicationConfig::default() };
+        Self::of(&application, &DeviceConfig::new("", Application::ETHERNET, vni))
+    }
+
+    /// That of a testbed's device. The usual encapsulation stands in for one that is not simulated.
+    pub fn of(application: &ApplicationConfig, device: &DeviceConfig) -> Self {
+        let &ApplicationConfig { ttl, miss, encapsulation, .. } = application;
+        let &DeviceConfig { vni, mtu, ageing, .. } = device;
+        let is_simulated = forwarding::port_of(encapsulation).is_ok();
+        let encapsulation = if is_simulated { encapsulation } else { Encapsulation::default() };
+        Self { vni, encapsulation, ttl, mtu, ageing, floods: miss == Miss::Group }
+    }
 }
 
 impl OverlaySpec {
@@ -100,7 +125,7 @@ impl World {
         let mut configs = Vec::with_capacity(spec.members.len());
         for (place, member) in spec.members.iter().enumerate() {
             let node = self.node(&member.node)?;
-            let all = || self.assignment.all(node.0 as usize).map(|net| net.addr()).filter(IpAddr::is_ipv4);
+            let all = || self.assignment.all(node.0 as usize).map(|net| net.addr());
             let locators: Locators = match &member.locators {
                 Some(given) => given.iter().map(|locator| (*locator, Weight::default())).collect(),
                 None => all().map(|locator| (locator, Weight::default())).collect(),

@@ -1,17 +1,21 @@
 //! What of a network file runs in both worlds.
 
+mod overlays;
+
 use plait_model_topology::Network;
+use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::{Entry, Map, Scalar, Span, Value};
-use plait_model_topology::network::Routing;
+use plait_model_topology::network::{Port, Routing};
 
 /// What a network file asks for that has no meaning in a simulation, each with its place, in the order of the file.
 /// `document` is the whole file as it was parsed.
 ///
 /// Portable are nodes, links and LANs with their conditions, addresses, static routes and those by hand, overlays that
-/// decide for themselves, paths by lists of the file, `traffic:`, in `run:` all that happens to links and nodes, and
-/// figures of links. Commands, files, kernel parameters, daemons and what is learnt from them, Open vSwitch, guests and
-/// captures of kernels are a testbed's.
+/// decide for themselves, paths by lists of the file, `traffic:`, in `run:` all that happens to links and nodes, figures of
+/// links and the packets of their ends. Commands, files, kernel parameters, daemons and what is learnt from them, Open
+/// vSwitch and guests are a testbed's. What says how a real machine is to do something asks for nothing here: `via`,
+/// `dynamic`, `verify`, `limits`, `processors`.
 pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut name = |span: Span, what: &str, instead: &str| {
@@ -49,10 +53,35 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
         for parameter in node.sysctls.values() {
             name(parameter.span, "a kernel parameter", "there is no kernel that would read it");
         }
-        for extra in node.extra.entries.iter().filter(|extra| !HARMLESS.contains(&extra.key.as_str())) {
+        for extra in node
+            .extra
+            .entries
+            .iter()
+            .filter(|extra| !HARMLESS.contains(&extra.key.as_str()) && !is_nothing(&extra.value))
+        {
             name(extra.key_span, &format!("`{}` of `{}`", extra.key, node.name), "it is a testbed's alone");
         }
     }
+    // Whoever gives addresses has told before what is wrong with them.
+    let by_hand = network.nodes.iter().any(|node| !node.routes.is_empty());
+    if let Some(assignment) = by_hand.then(|| assign(network, None).ok()).flatten() {
+        for (place, node) in network.nodes.iter().enumerate() {
+            let reached = |via| {
+                (0..node.interfaces.len()).any(|interface| {
+                    let own = assignment.addresses(Port { node: place, interface });
+                    own.iter().any(|net| net.contains(via))
+                })
+            };
+            for route in node.routes.iter().filter(|route| !reached(&route.value.via)) {
+                let what = format!(
+                    "a route of `{}` by {}, which is on none of its links,",
+                    node.name, route.value.via
+                );
+                name(route.span, &what, "name the address of a neighbour on a link or LAN");
+            }
+        }
+    }
+    let mut gone: Vec<&str> = Vec::new();
     for section in &network.sections.entries {
         match (section.key.as_str(), &section.value) {
             ("run", Value::List(events, _)) => {
@@ -67,20 +96,35 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
             }
             ("collect", Value::Map(collect)) => {
                 let asked = |wanted: &&Entry| {
-                    !["links", "control"].contains(&&*wanted.key) && !is_nothing(&wanted.value)
+                    !["links", "control", "capture"].contains(&&*wanted.key) && !is_nothing(&wanted.value)
                 };
                 for wanted in collect.entries.iter().filter(asked) {
                     name(
                         wanted.key_span,
                         &format!("`collect: {}`", wanted.key),
-                        "only `links` and `control` are kept there",
+                        "only `links`, `capture` and `control` are kept there",
                     );
+                }
+                let captures = match entry(collect, "capture").map(|capture| &capture.value) {
+                    Some(Value::List(captures, _)) => &captures[..],
+                    _ => &[],
+                };
+                for capture in captures {
+                    let Value::Scalar(Scalar::Text(port), span) = capture else { continue };
+                    if !is_port(network, port) {
+                        name(
+                            *span,
+                            &format!("a capture of `{port}`"),
+                            "name an end of a link, or leave it out",
+                        );
+                    }
                 }
             }
             ("metrics", Value::Map(metrics)) => {
                 for metric in &metrics.entries {
                     let Value::Map(map) = &metric.value else { continue };
                     if entry(map, "link").is_none() {
+                        gone.push(&metric.key);
                         name(
                             metric.key_span,
                             &format!("the metric `{}`", metric.key),
@@ -89,31 +133,7 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                     }
                 }
             }
-            ("overlays", Value::Map(overlays)) => {
-                for overlay in &overlays.entries {
-                    let Value::Map(map) = &overlay.value else { continue };
-                    for said in overrides(map) {
-                        name(
-                            said.key_span,
-                            &format!("`{}` of the overlay `{}`", said.key, overlay.key),
-                            "leave it out: members send in one encapsulation there, and learn stations",
-                        );
-                    }
-                    for (key, known) in [
-                        ("control", &["mesh", "delay"][..]),
-                        ("carries", &["ethernet"]),
-                        ("encapsulation", &["ovstack", "vxlan", "geneve"]),
-                    ] {
-                        if let Some(said) = entry(map, key).filter(|said| !is_one_of(&said.value, known)) {
-                            name(
-                                said.key_span,
-                                &format!("`{key}` of the overlay `{}`", overlay.key),
-                                &format!("write `{}`", known.join("` or `")),
-                            );
-                        }
-                    }
-                }
-            }
+            ("overlays", Value::Map(written)) => overlays::unportable(written, &mut name),
             ("paths", Value::Map(paths)) => {
                 let learn = entry(paths, "learn");
                 let instead = "with `routing: static` they follow from the file; hosts go by `lists` alone when this is left out";
@@ -135,6 +155,15 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
             _ => {}
         }
     }
+    let asserted = network.sections.get("assert");
+    if let Some(Value::List(asserted, _)) = asserted {
+        for assertion in asserted {
+            let Value::Scalar(Scalar::Text(text), span) = assertion else { continue };
+            if text.split_whitespace().next().is_some_and(|metric| gone.contains(&metric)) {
+                name(*span, "what is asserted of a metric that is not there", "assert something of a `link`");
+            }
+        }
+    }
     found.sort_by_key(|diagnostic| diagnostic.span);
     found
 }
@@ -152,19 +181,12 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// What an overlay says of encapsulations of its own to some members, and of stations.
-fn overrides(overlay: &Map) -> impl Iterator<Item = &Entry> {
-    let inner = |key: &str, wanted: &'static str| {
-        let all = entry(overlay, key).and_then(|all| match &all.value {
-            Value::Map(all) => Some(&all.entries[..]),
-            _ => None,
-        });
-        all.unwrap_or_default().iter().filter_map(move |one| match &one.value {
-            Value::Map(one) => entry(one, wanted),
-            _ => None,
-        })
-    };
-    inner("members", "to").chain(inner("devices", "stations")).chain(entry(overlay, "stations"))
+/// Whether a node has an interface on a link or LAN, as `node:interface`.
+fn is_port(network: &Network, port: &str) -> bool {
+    port.split_once(':').is_some_and(|(node, interface)| {
+        let node = network.node(node).map(|node| &network.nodes[node]);
+        node.is_some_and(|node| node.interfaces.iter().any(|known| known.name == interface))
+    })
 }
 
 fn is_one_of(value: &Value, known: &[&str]) -> bool {

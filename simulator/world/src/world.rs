@@ -157,6 +157,18 @@ impl World {
         })
     }
 
+    /// The address by which a node sends to another: its first of that IP version.
+    ///
+    /// # Errors
+    /// There is no such node, or it has none.
+    pub fn address_to(&self, name: &str, to: IpAddr) -> Result<IpAddr, WorldError> {
+        let node = self.node(name)?;
+        let mut all = self.assignment.all(node.0 as usize).map(|net| net.addr());
+        all.find(|own| own.is_ipv4() == to.is_ipv4()).ok_or_else(|| {
+            WorldError::new(format!("`{name}` has no address of {to}'s IP version: give both nodes one"))
+        })
+    }
+
     /// Adds traffic among hosts, in the order given, from an instant until another. It is drawn from a seed.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 
 use plait_control_overlay::Plane;
 use plait_dataplane_overlay::Encapsulation;
+use plait_dataplane_reference::tables::Drop;
 use plait_model_overlay::NodeId;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
@@ -35,7 +36,7 @@ fn network() -> Network {
 
 fn world(plane: Plane, threads: usize) -> (World, OverlayIndex) {
     let mut world = World::build(&network(), Options { threads, multipath: false }).unwrap();
-    let data_plane = Some(DataPlane { vni: 1, encapsulation: Encapsulation::Ovstack });
+    let data_plane = Some(DataPlane::new(1, Encapsulation::Ovstack));
     let spec = OverlaySpec { data_plane, ..OverlaySpec::new(["a", "b", "c"], plane) };
     let overlay = world.add_overlay(&spec).unwrap();
     (world, overlay)
@@ -122,6 +123,92 @@ fn frames_for_all_reach_every_member_once_on_any_number_of_threads() {
         };
         assert_eq!(run(1), run(2), "{plane:?}");
     }
+}
+
+/// The same network with one data plane or another, after all members know each other.
+fn joined(text: &str, plane: Plane, change: impl FnOnce(&mut DataPlane)) -> (World, OverlayIndex) {
+    let source = Source::new("three.yaml", text.to_owned());
+    let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
+    let mut world = World::build(&network, Options::default()).unwrap();
+    let mut data_plane = DataPlane::new(1, Encapsulation::Ovstack);
+    change(&mut data_plane);
+    let spec = OverlaySpec { data_plane: Some(data_plane), ..OverlaySpec::new(["a", "b", "c"], plane) };
+    let overlay = world.add_overlay(&spec).unwrap();
+    world.run_until(Duration::from_secs(10));
+    (world, overlay)
+}
+
+/// Sends a frame from a member's device, and gives it a second to arrive.
+fn send(world: &mut World, overlay: OverlayIndex, from: usize, frame: Vec<u8>) {
+    world.with_member(overlay, from, |member| member.send(frame)).unwrap();
+    world.run_until(world.now() + Duration::from_secs(1));
+}
+
+fn dropped(world: &World, overlay: OverlayIndex, place: usize, reason: Drop) -> u64 {
+    let counts = world.member(overlay, place).unwrap().counts().unwrap();
+    counts.drops.get(&reason).copied().unwrap_or(0)
+}
+
+#[test]
+fn members_that_have_ipv6_alone_are_reached_as_those_of_ipv4_are() {
+    let text = FILE.replace("plait: 1\n", "plait: 1\ndefaults: {ipv4: off, ipv6: on}\n");
+    for (text, family) in [(&text[..], "IPv6"), (FILE, "IPv4")] {
+        let (mut world, overlay) = joined(text, Plane::Mesh, |_| {});
+        assert_eq!(world.address("a").unwrap().is_ipv6(), family == "IPv6");
+        for place in 0..3 {
+            send(&mut world, overlay, place, frame(place as u8));
+        }
+        assert_eq!(received(&world, overlay), [2, 2, 2], "{family}");
+        assert!(world.totals().is_conserved());
+    }
+}
+
+#[test]
+fn a_frame_ends_where_its_overlay_hops_do() {
+    // Each member that a frame for all comes to takes one, as it passes it on.
+    for (ttl, expected, ends) in [(3, [0, 1, 1], [0, 0]), (2, [0, 1, 0], [0, 1]), (1, [0, 0, 0], [1, 0])] {
+        let (mut world, overlay) = joined(FILE, Plane::Delay, |plane| plane.ttl = ttl);
+        assert_eq!(next_hop(&world, overlay, 0, 3), Some(2), "c is behind b");
+        send(&mut world, overlay, 0, frame(0));
+        assert_eq!(received(&world, overlay), expected, "{ttl} hops");
+        let dropped = [1, 2].map(|place| dropped(&world, overlay, place, Drop::Expired));
+        assert_eq!(dropped, ends, "{ttl} hops");
+    }
+}
+
+#[test]
+fn a_device_takes_no_frame_that_is_longer_than_its_mtu() {
+    // A frame of 100 bytes carries 86.
+    for (mtu, expected) in [(86, [0, 1, 1]), (85, [0, 0, 0])] {
+        let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.mtu = Some(mtu));
+        send(&mut world, overlay, 0, frame(0));
+        assert_eq!(received(&world, overlay), expected, "an MTU of {mtu}");
+        assert_eq!(dropped(&world, overlay, 0, Drop::TooBig), 1 - expected[1]);
+    }
+}
+
+#[test]
+fn a_station_that_was_silent_for_long_is_forgotten_and_nobody_unknown_is_sought_where_that_was_asked() {
+    let missed = |world: &World, overlay| {
+        let counts = world.member(overlay, 0).unwrap().counts().unwrap();
+        counts.tenants.values().map(|of| of.missed.packets).sum::<u64>()
+    };
+    // For c's station, from a's.
+    let to_c = || [&[2, 0, 0, 0, 0, 2][..], &frame(0)[6..]].concat();
+    let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.ageing = 30);
+    send(&mut world, overlay, 2, frame(2));
+    for (wait, expected) in [(20, 0), (30, 1)] {
+        let later = world.now() + Duration::from_secs(wait);
+        world.run_until(later);
+        send(&mut world, overlay, 0, to_c());
+        assert_eq!(missed(&world, overlay), expected, "{wait} s later");
+    }
+    assert_eq!(received(&world, overlay), [1, 2, 2], "what nobody knew went to all");
+
+    let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.floods = false);
+    send(&mut world, overlay, 0, to_c());
+    assert_eq!((missed(&world, overlay), received(&world, overlay)), (1, vec![0, 0, 0]));
+    assert_eq!(dropped(&world, overlay, 0, Drop::UnknownIdentifier), 1);
 }
 
 /// A star of routers with hosts behind each, on links that differ in their delays.

@@ -3,6 +3,7 @@
 //! The run's thread is the only one that moves time on: [`World::wait_until`] lets everything happen that is due before
 //! an instant, stopping where samples are taken. Nothing waits for real time, so an hour may take a second.
 
+mod captures;
 mod flows;
 mod samples;
 
@@ -11,6 +12,7 @@ use crate::world::{
     Deliver, Description, Direction, Fates, FlowLogger, Launch, Logger, Running, Sampling, Stop, Verdict,
     Verification, World, WorldError,
 };
+use captures::Capturing;
 use flows::Flows;
 use plait_control_routing::Applications;
 use plait_model_link::ConditionsSpec;
@@ -26,7 +28,7 @@ use plait_testbed_runtime::paths;
 use plait_testbed_runtime::section::{Overlays, Paths};
 use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::net::IpAddr;
@@ -50,7 +52,8 @@ struct State {
 
 impl SimulatedNetwork {
     /// Builds a network, its overlays and the paths that its hosts choose, has `control` decide its routes if that is any,
-    /// and takes the traces that events name. `left_out` is what of the file cannot run here, in words: the results keep it.
+    /// and takes the traces that events name. So many `threads` work on it, on which nothing depends. `left_out` is what of
+    /// the file cannot run here, in words: the results keep it.
     ///
     /// # Errors
     /// Addresses that clash or run out, overlays that cannot be, applications that the control runtime refuses.
@@ -58,16 +61,24 @@ impl SimulatedNetwork {
         network: &Network,
         control: Applications,
         traces: Traces,
+        threads: usize,
         left_out: Vec<String>,
     ) -> Result<Self, Vec<Diagnostic>> {
+        let options = Options { threads, ..Options::default() };
         let mut world = match paths_of(network)? {
-            Some(paths) => Simulated::build_with_paths(network, &paths, Options::default())?,
-            None => Simulated::build(network, Options::default())?,
+            Some(paths) => Simulated::build_with_paths(network, &paths, options)?,
+            None => Simulated::build(network, options)?,
         };
         let is_recorded = Script::of(network)?.collect.control;
         let written: Option<Overlays> =
             section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
-        for overlay in written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default() {
+        let mut taken = BTreeSet::new();
+        let overlays = written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default();
+        for mut overlay in overlays {
+            // Who was left out, since it is a member of another one.
+            if overlay.plane.is_some() {
+                overlay.members.retain(|member| taken.insert(member.node));
+            }
             let Some(mut spec) = spec_of(&overlay, network) else { continue };
             spec.is_recorded = is_recorded;
             let span = overlay.members.first().map(|member| member.span).unwrap_or_default();
@@ -105,7 +116,7 @@ fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
 }
 
 /// An overlay whose members decide; one whose tables a file gives has nothing to decide, and its tables are no part of
-/// a simulation yet.
+/// a simulation yet. Of its devices it has the first, and the usual encapsulation in place of one that was left out.
 fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
     let plane = overlay.plane.as_ref()?;
     let member = |member: &plait_testbed_runtime::overlay::Member| MemberSpec {
@@ -121,7 +132,7 @@ fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
         neighbours: plane.neighbours,
         group: overlay.config.group,
         is_recorded: false,
-        data_plane: Some(DataPlane { vni: overlay.config.vni, encapsulation: overlay.config.encapsulation }),
+        data_plane: Some(DataPlane::of(&overlay.config, &overlay.devices.first()?.config)),
     })
 }
 
@@ -196,10 +207,9 @@ impl World for SimulatedNetwork {
         Ok(Box::new(Samplers(Arc::clone(&self.state))))
     }
 
-    fn capture(&self, node: &str, interface: &str, _: &Path) -> Result<Box<dyn Logger>, WorldError> {
-        Err(error(format!(
-            "{node}:{interface} is no kernel's interface in the simulator: leave the capture out"
-        )))
+    fn capture(&self, node: &str, interface: &str, into: &Path) -> Result<Box<dyn Logger>, WorldError> {
+        let capture = self.state().world.add_capture(node, interface).map_err(error)?;
+        Ok(Box::new(Capturing::new(Arc::clone(&self.state), capture, format!("{node}:{interface}"), into)))
     }
 
     fn collect(&self, node: &str, paths: &[String], _: &Path) -> Result<(), WorldError> {

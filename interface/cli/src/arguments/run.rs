@@ -13,6 +13,13 @@ pub struct RunArguments {
     /// In virtual time, leave out what cannot run there instead of refusing the file; the report lists it
     #[arg(long)]
     pub leave_out: bool,
+    /// In virtual time, how many threads work on a run; its results are the same with any number
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Keep the packets of an interface in `captures/` of the results, as `collect: {capture: …}` of the file does;
+    /// may be given several times
+    #[arg(long, value_name = "NODE:INTERFACE")]
+    pub capture: Vec<String>,
     /// Where the results go; `results/NAME-NUMBER` when not given
     #[arg(long, short)]
     pub output: Option<PathBuf>,

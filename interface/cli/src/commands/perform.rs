@@ -175,6 +175,12 @@ pub fn child(
     if arguments.leave_out {
         command.arg("--leave-out");
     }
+    if let Some(threads) = arguments.threads {
+        command.args(["--threads", &threads.to_string()]);
+    }
+    for port in &arguments.capture {
+        command.args(["--capture", port]);
+    }
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
     if place.exists() {
         return Ok(());

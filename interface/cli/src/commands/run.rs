@@ -5,10 +5,11 @@ use crate::commands::sweep::{short, sweep};
 use crate::commands::twice::twice;
 use crate::load::{load, portable, testbed};
 use crate::output::{Failure, Output, Progress as Line, counted, write_file};
-use plait::{Course, Moment, Results, VerdictWord, next_place, report as make_report};
+use plait::{Checked, Course, Moment, Results, VerdictWord, next_place, report as make_report};
 use plait_testbed_experiment::report::junit_of_run;
 use plait_testbed_experiment::results::EventKind;
 use plait_testbed_experiment::runner::Progress;
+use plait_testbed_experiment::section::Script;
 use plait_testbed_runtime::kernel::process::die_with_parent;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -34,6 +35,12 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         let text = "`--leave-out` leaves out what cannot run in virtual time: add `--world simulated`";
         return Err(Failure::usage(text));
     }
+    if arguments.threads.is_some() && !simulated {
+        let text = "`--threads` are those of virtual time: add `--world simulated`, or leave them out";
+        return Err(Failure::usage(text));
+    }
+    // Before anything is made.
+    added_captures(&loaded, &arguments)?;
     match (loaded.experiment(), arguments.cell) {
         (Some(_), None) => return sweep(&arguments, &loaded, output),
         (Some(_), Some(cell)) => {
@@ -64,7 +71,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     if arguments.twice {
         return twice(&arguments, &loaded, output);
     }
-    let script = loaded.script()?;
+    let script = added_captures(&loaded, &arguments)?;
     let traces = loaded.traces(&script)?;
     // A testbed that cannot be leaves no folder behind.
     let ready = match simulated {
@@ -103,7 +110,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     let mut measuring = |link: &str| output.note(&format!("measuring link {link}"));
     let outcome = match testbed {
         Some(testbed) => loaded.carry_out(testbed, course, &mut measuring, &mut told)?,
-        None => loaded.simulate(course, &mut told)?,
+        None => loaded.simulate(course, arguments.threads.unwrap_or(1), &mut told)?,
     };
     drop(told);
     let results = &outcome.results;
@@ -116,6 +123,25 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
         "verdict": results.verdict, "accuracy": results.world.accuracy, "left_out": results.world.left_out });
     output.result(&value, || summary(results, &report))?;
     Ok(if results.succeeded() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The script of a file, with the captures that were asked for beside it.
+fn added_captures(loaded: &Checked, arguments: &RunArguments) -> Result<Script, Failure> {
+    let mut script = loaded.script()?;
+    for port in &arguments.capture {
+        script.add_capture(port, loaded.network()).map_err(Failure::usage)?;
+    }
+    if arguments.world == WorldArgument::Simulated {
+        let mut portable = script.clone();
+        portable.keep_portable(loaded.network());
+        let kept: Vec<String> = portable.collect.captures.iter().map(ToString::to_string).collect();
+        if let Some(port) = arguments.capture.iter().find(|port| !kept.contains(port)) {
+            return Err(Failure::usage(format!(
+                "nobody has `{port}` in virtual time: name an end of a link"
+            )));
+        }
+    }
+    Ok(script)
 }
 
 fn summary(results: &Results, report: &Path) -> String {

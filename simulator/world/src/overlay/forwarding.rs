@@ -4,12 +4,12 @@ use super::DataPlane;
 use crate::world::WorldError;
 use plait_control_overlay::Config;
 use plait_dataplane_overlay::{Compiler, Encapsulation, Kind, Neighbour, Room, Underlay, Write};
-use plait_dataplane_reference::tables::{Adjacency, Device, Tenant, VniKey, driver};
+use plait_dataplane_reference::tables::{Adjacency, Device, Drop, Tenant, VniKey, driver, size};
 use plait_dataplane_reference::{Counts, Outcome, Sent, Table, Walk};
 use plait_model_overlay::{Application, Event, NodeId, Overlay};
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, port, protocol};
-use plait_model_wire::{ipv4, push, udp};
+use plait_model_wire::{ipv4, ipv6, push, udp};
 use plait_simulator_engine::{Datagram, StackIndex, Transmit};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -24,11 +24,16 @@ use std::time::Duration;
 pub(super) struct Forwarding {
     application: Application,
     group: Option<NodeId>,
-    vni: u32,
+    plane: DataPlane,
     port: u16,
     compiler: Compiler,
     walk: Walk,
+    /// The second at which silent stations are forgotten next.
+    sweeps: u32,
 }
+
+/// Seconds from one look for silent stations to the next, as an agent has it.
+const SWEEP: u32 = 10;
 
 /// The one tenant of a node, and its device.
 const TENANT: u32 = 1;
@@ -68,25 +73,27 @@ impl Forwarding {
             nodes: most,
             hops: 2 * most,
             groups: 32,
-            wires: 2 * most * config.locators.len() as u32,
+            wires: 2 * most * size::CHOICES,
             neighbours: 4,
             neighbour_slots: 8,
         };
         let mut compiler = Compiler::new(room);
         let mut kind = Kind::of(driver::ETHERNET);
+        kind.ttl = plane.ttl;
         kind.encapsulation = plane.encapsulation;
         kind.accepts.insert(plane.encapsulation);
         kind.vni = plane.vni;
         compiler.set_kind(config.application, kind);
         let port = port_of(plane.encapsulation).unwrap_or(port::OVSTACK);
-        let (application, group, vni) = (config.application, config.group, plane.vni);
-        let mut forwarding = Self { application, group, vni, port, compiler, walk: Walk::default() };
+        let (application, group) = (config.application, config.group.filter(|_| plane.floods));
+        let walk = Walk::default();
+        let mut forwarding = Self { application, group, plane, port, compiler, walk, sweeps: SWEEP };
         let adjacency =
             Adjacency { interface: UNDERLAY_INTERFACE, mtu: 1500, destination: mac(1), source: mac(0) };
         let gateway = Neighbour { interface: UNDERLAY_INTERFACE, address: GATEWAY };
         let (writes, _) = forwarding.compiler.neighbour(gateway, Some(adjacency), Duration::ZERO);
         writes.into_iter().for_each(|write| forwarding.write(write));
-        let key = VniKey { application: application.0.into(), vni };
+        let key = VniKey { application: application.0.into(), vni: plane.vni };
         forwarding.walk.vnis.insert(key, TENANT);
         forwarding
     }
@@ -99,7 +106,7 @@ impl Forwarding {
         let group = self.group.unwrap_or(NodeId(0));
         let tenant = Tenant {
             application: self.application.0.into(),
-            vni: self.vni,
+            vni: self.plane.vni,
             interface: TENANT_INTERFACE,
             driver: driver::ETHERNET,
             unknown_node: group.0,
@@ -115,33 +122,53 @@ impl Forwarding {
 
     /// A tenant's frame leaves its device. None is a frame that comes up.
     pub fn transmit(&mut self, frame: &[u8], second: u32) -> Vec<Option<Transmit>> {
+        self.sweep(second);
+        if self.plane.mtu.is_some_and(|mtu| frame.len() > mtu as usize + ethernet::Header::LENGTH) {
+            *self.walk.counts.drops.entry(Drop::TooBig).or_default() += 1;
+            return Vec::new();
+        }
         let outcome = self.walk.transmit(&DEVICE, frame, 0, second);
         self.sent(outcome)
     }
 
     /// A packet comes in by the underlay. None is a frame that comes up.
     pub fn receive(&mut self, datagram: &Datagram<'_>, second: u32) -> Vec<Option<Transmit>> {
-        let (IpAddr::V4(source), IpAddr::V4(destination)) = (datagram.source.ip(), datagram.destination.ip())
-        else {
-            return Vec::new();
-        };
+        self.sweep(second);
         let mut frame = datagram.payload.to_vec();
         let (from, to) = (datagram.source.port(), datagram.destination.port());
         push(&mut frame, &udp::Repr { source: from, destination: to, checked: None });
-        let outer = ipv4::Repr {
-            source,
-            destination,
-            protocol: protocol::UDP,
-            ttl: 64,
-            tos: if datagram.is_marked { 3 } else { 0 },
-            dont_fragment: true,
-            identification: 0,
+        let (protocol, hops, marks) = (protocol::UDP, 64, if datagram.is_marked { 3 } else { 0 });
+        let ether_type = match (datagram.source.ip(), datagram.destination.ip()) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                let (dont_fragment, identification) = (true, 0);
+                let (ttl, tos) = (hops, marks);
+                let outer =
+                    ipv4::Repr { source, destination, protocol, ttl, tos, dont_fragment, identification };
+                push(&mut frame, &outer);
+                ether_type::IPV4
+            }
+            (IpAddr::V6(source), IpAddr::V6(destination)) => {
+                let (next_header, hop_limit, traffic_class, flow_label) = (protocol, hops, marks, 0);
+                let outer =
+                    ipv6::Repr { source, destination, next_header, hop_limit, traffic_class, flow_label };
+                push(&mut frame, &outer);
+                ether_type::IPV6
+            }
+            _ => return Vec::new(),
         };
-        push(&mut frame, &outer);
-        let ether_type = ether_type::IPV4;
         push(&mut frame, &ethernet::Repr { destination: Mac(mac(0)), source: Mac(mac(1)), ether_type });
         let outcome = self.walk.receive(&frame, second);
         self.sent(outcome)
+    }
+
+    /// Forgets stations that were silent for long. Choice: as the next packet passes, which is the first that can tell.
+    fn sweep(&mut self, second: u32) {
+        if second < self.sweeps {
+            return;
+        }
+        self.sweeps = second - second % SWEEP + SWEEP;
+        let age = self.plane.ageing;
+        self.walk.fib.retain(|_, entry| entry.heard == 0 || second.saturating_sub(entry.heard) <= age);
     }
 
     pub fn counts(&self) -> &Counts {
@@ -158,12 +185,21 @@ impl Forwarding {
     /// What a frame that leaves is in the simulated network.
     fn below(&self, sent: &Sent) -> Option<Transmit> {
         let frame = ethernet::Frame::parse(&sent.frame).ok()?;
-        let packet = ipv4::Packet::parse(frame.payload()).ok()?;
-        let datagram = udp::Datagram::parse(packet.payload()).ok()?;
+        let (source, destination, payload): (IpAddr, IpAddr, _) = match frame.ether_type() {
+            ether_type::IPV6 => {
+                let packet = ipv6::Packet::parse(frame.payload()).ok()?;
+                (packet.source().into(), packet.destination().into(), packet.payload())
+            }
+            _ => {
+                let packet = ipv4::Packet::parse(frame.payload()).ok()?;
+                (packet.source().into(), packet.destination().into(), packet.payload())
+            }
+        };
+        let datagram = udp::Datagram::parse(payload).ok()?;
         Some(Transmit {
-            source: Some(packet.source().into()),
+            source: Some(source),
             port: Some(datagram.source()),
-            destination: SocketAddr::new(packet.destination().into(), self.port),
+            destination: SocketAddr::new(destination, self.port),
             payload: datagram.payload().to_vec(),
             relays: StackIndex::NONE,
         })

@@ -58,6 +58,12 @@ pub struct Capture {
     pub interface: String,
 }
 
+impl fmt::Display for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.node, self.interface)
+    }
+}
+
 impl Default for Collect {
     /// Choice: 100 ms shows a connection's sawtooth at the round-trip times of the Internet and costs little; interface
     /// counters, which only cross-check, once a second.
@@ -208,6 +214,10 @@ pub(super) fn resolve(file: &CollectFile, network: &Network) -> Result<Collect, 
     let mut captures = Vec::new();
     for written in &file.capture {
         match capture(written, network) {
+            Ok(capture) if captures.contains(&capture) => {
+                let what = format!("the packets of `{}` are written down already", written.value);
+                faults.push(Diagnostic::new(written.span, what).help("remove one"));
+            }
             Ok(capture) => captures.push(capture),
             Err(fault) => faults.push(fault),
         }
@@ -252,7 +262,7 @@ fn ping(written: &Spanned<PingFile>, network: &Network) -> Result<Ping, Vec<Diag
     if faults.is_empty() { Ok(ping) } else { Err(faults) }
 }
 
-fn capture(written: &Spanned<String>, network: &Network) -> Result<Capture, Diagnostic> {
+pub(super) fn capture(written: &Spanned<String>, network: &Network) -> Result<Capture, Diagnostic> {
     let Some((node, interface)) = written.split_once(':') else {
         return Err(Diagnostic::new(written.span, format!("`{}` names no interface", written.value))
             .help(format!("write `{}:eth0`", written.value)));

@@ -117,16 +117,36 @@ impl Script {
         })
     }
 
-    /// Leaves out what only a testbed can do: commands and waits, all samples but those of links, captures and files, and
-    /// the figures and assertions that rest on them.
-    pub fn keep_portable(&mut self) {
+    /// Has the packets of an interface written down, too: `a:eth0`.
+    ///
+    /// # Errors
+    /// There is no such interface, in words.
+    pub fn add_capture(&mut self, port: &str, network: &Network) -> Result<(), String> {
+        let capture = collect::capture(&Spanned::new(port.to_owned(), Default::default()), network);
+        let capture = capture.map_err(|fault| match fault.help {
+            Some(help) => format!("{}: {help}", fault.message),
+            None => fault.message,
+        })?;
+        if !self.collect.captures.contains(&capture) {
+            self.collect.captures.push(capture);
+        }
+        Ok(())
+    }
+
+    /// Leaves out what only a testbed can do: commands and waits, all samples but those of links, captures but those of
+    /// links' ends, files, and the figures and assertions that rest on them.
+    pub fn keep_portable(&mut self, network: &Network) {
         self.events.retain(|event| !matches!(event.action, Action::Start(_) | Action::Wait(_)));
+        let is_link_end = |capture: &Capture| {
+            let node = network.node(&capture.node).map(|node| &network.nodes[node]);
+            node.is_some_and(|node| node.interfaces.iter().any(|known| known.name == capture.interface))
+        };
         self.collect = Collect {
             tcp: None,
             links: self.collect.links,
             interfaces: None,
             files: Vec::new(),
-            captures: Vec::new(),
+            captures: std::mem::take(&mut self.collect.captures).into_iter().filter(is_link_end).collect(),
             pings: Vec::new(),
             json: Vec::new(),
             control: self.collect.control,

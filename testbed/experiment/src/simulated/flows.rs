@@ -24,8 +24,9 @@ impl Flows {
         for traffic in traffic {
             for flow in &traffic.flows {
                 let names = [flow.from, flow.to].map(|end| traffic.hosts[end].as_str());
-                let address = |name: &str| world.address(name).map_err(super::error);
-                let ends = [address(names[0])?, address(names[1])?];
+                let to = world.address(names[1]).map_err(super::error)?;
+                let from = world.address_to(names[0], to).map_err(super::error)?;
+                let ends = [from, to];
                 let ports = [flow.source_port, flow.destination_port];
                 let spec = FlowSpec {
                     // A payload's length was checked where the file was read.
