@@ -48,11 +48,11 @@ bench-experiment: build ## Say what experiments cost beyond their commands' own 
 	@setup/install demo test bench
 	@studies/experiment-cost/run
 
-bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forwarding (root; SMALL=1)
+bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forwarding (root; SMALL=1, ONLY=gateway)
 	@setup/install build
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example overlay_bars
 	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
-		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small)
+		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small) $(if $(ONLY),--only $(ONLY))
 
 bench-control: ## Say what the control runtime costs beside what it runs
 	@setup/install build test

@@ -31,13 +31,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cpus = std::thread::available_parallelism()?;
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?;
     println!("# Linux {}, {cpus} processors, {rounds} rounds, TCP by {}", kernel.trim(), congestion.trim());
-    endpoints(rounds, small)?;
-    relays(rounds, small)?;
-    sizes::into_a_sink(rounds.min(5))?;
-    sizes::through_a_host(rounds.min(5), small)?;
-    card::rates(rounds.min(5))?;
-    drivers(rounds, small)?;
-    gateway::changes(if small { 20 } else { 100 })
+    let only = arguments.iter().skip_while(|argument| *argument != "--only").nth(1);
+    let parts: [(&str, &dyn Fn() -> Result<(), Box<dyn Error>>); 7] = [
+        ("endpoints", &|| endpoints(rounds, small)),
+        ("relays", &|| relays(rounds, small)),
+        ("sink", &|| sizes::into_a_sink(rounds)),
+        ("sizes", &|| sizes::through_a_host(rounds, small)),
+        ("card", &|| card::rates(rounds)),
+        ("drivers", &|| drivers(rounds, small)),
+        ("gateway", &|| gateway::changes(if small { 20 } else { 100 })),
+    ];
+    if let Some(only) = only.filter(|only| !parts.iter().any(|(name, _)| name == only)) {
+        return Err(format!(
+            "--only takes one of {}, and not {only}",
+            parts.map(|(name, _)| name).join(", ")
+        )
+        .into());
+    }
+    let asked = |name: &str| only.is_none_or(|only| only == name);
+    parts.iter().filter(|(name, _)| asked(name)).try_for_each(|(_, part)| part())
 }
 
 /// The way whose packets come in by the device below.

@@ -38,13 +38,13 @@ impl Rounds {
         &self.figures[&(what.to_owned(), way.to_owned())]
     }
 
-    /// Medians of all ways, with those of the first as 1.
+    /// Medians of all ways, with those of the first as 1, and of what they are to it the interval.
     pub fn table(&self, what: &str, unit: &str) {
-        let first = median(self.of(what, &self.order[0]));
         println!("# {what}, {unit}");
         for way in &self.order {
             let middle = median(self.of(what, way));
-            println!("#   {way:24} {middle:12.3}  {:.3}", middle / first);
+            let Ratio { value, interval: (low, high) } = self.ratio(what, way, &self.order[0]);
+            println!("#   {way:24} {middle:12.3}  {value:.3}  ({low:.3} to {high:.3})");
         }
     }
 
