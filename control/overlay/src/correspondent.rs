@@ -30,7 +30,7 @@ pub struct Correspondent {
 struct Heard {
     session: Session,
     allowance: Allowance,
-    /// The address that it spoke from when it showed itself.
+    /// The address that it spoke from last.
     from: Option<IpAddr>,
 }
 
@@ -77,14 +77,20 @@ impl Correspondent {
                 }
             }
             Message::Inquiry(direction, inquiry) => match heard.session.hear(incarnation, sequence) {
-                Word::New if heard.allowance.take(now) => match inquiry.step(direction, own, sender) {
-                    Some(Step::Arrived) if self.inquiries.len() < MOST_WAITING => {
-                        self.inquiries.push_back((direction, inquiry));
+                Word::New => {
+                    heard.from = Some(from);
+                    if !heard.allowance.take(now) {
+                        return Ok(());
                     }
-                    Some(Step::HandOn(next)) => drop(self.hand_on(next, direction, inquiry, tables)),
-                    Some(Step::Arrived) | None => {}
-                },
-                Word::New | Word::Old => {}
+                    match inquiry.step(direction, own, sender) {
+                        Some(Step::Arrived) if self.inquiries.len() < MOST_WAITING => {
+                            self.inquiries.push_back((direction, inquiry));
+                        }
+                        Some(Step::HandOn(next)) => drop(self.hand_on(next, direction, inquiry, tables)),
+                        Some(Step::Arrived) | None => {}
+                    }
+                }
+                Word::Old => {}
                 Word::Stranger => self.question(now, own, sender, incarnation, from),
             },
             // Of a member of a control plane, who finds nobody here.
@@ -117,9 +123,12 @@ impl Correspondent {
         self.inquiries.pop_front()
     }
 
-    /// Sends an inquiry to the next on its way: at its first locator, or where it spoke from if it has none here.
+    /// Sends an inquiry to the next on its way: at its first locator of a family that this node has a locator of, or where it
+    /// spoke from if it has none here.
     fn hand_on(&mut self, next: NodeId, direction: Direction, inquiry: Inquiry, tables: &Tables) -> bool {
-        let locator = tables.nodes.get(&next).and_then(|locators| locators.keys().next().copied());
+        let reaches =
+            |locator: &&IpAddr| tables.locators.keys().any(|own| own.is_ipv4() == locator.is_ipv4());
+        let locator = tables.nodes.get(&next).and_then(|locators| locators.keys().find(reaches)).copied();
         let to = locator.or_else(|| self.heard.get(&next)?.from);
         let (Some(to), Some(own)) = (to, tables.own) else { return false };
         self.send(own, to, Message::Inquiry(direction, inquiry));

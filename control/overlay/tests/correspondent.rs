@@ -3,7 +3,7 @@
 use plait_control_overlay::{Correspondent, Direction, Inquiry, Key};
 use plait_model_overlay::{Application, Locators, NodeId, Tables, Weight};
 use std::collections::{BTreeSet, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 const KEY: &[u8] = b"a key that all share";
@@ -15,8 +15,11 @@ fn id(node: usize) -> NodeId {
 }
 
 fn address(node: usize) -> IpAddr {
-    [192, 0, 2, node as u8 + 1].into()
+    [0x2001, 0xdb8, 0, 0, 0, 0, 0, node as u16 + 1].into()
 }
+
+/// A locator that nobody here could send to.
+const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// Nodes in a row, each with its neighbours in its tables and nobody else.
 struct Row {
@@ -36,10 +39,12 @@ impl Row {
                 drawn
             };
             let key = Key::new(keys[node]).unwrap();
-            let mut tables = Tables { own: Some(id(node)), ..Tables::default() };
+            let locators = Locators::from([(address(node), Weight::default())]);
+            let mut tables = Tables { own: Some(id(node)), locators, ..Tables::default() };
             let neighbours = [node.checked_sub(1), Some(node + 1).filter(|next| *next < keys.len())];
             for neighbour in neighbours.into_iter().flatten() {
-                tables.nodes.insert(id(neighbour), Locators::from([(address(neighbour), Weight::default())]));
+                let locators = [OTHER, address(neighbour)].map(|locator| (locator, Weight::default()));
+                tables.nodes.insert(id(neighbour), Locators::from(locators));
             }
             (Correspondent::new(Application::ETHERNET, key, draw), tables)
         });

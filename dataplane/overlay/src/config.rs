@@ -366,7 +366,9 @@ pub enum BadConfig {
     )]
     NoVxlan,
     /// What only those who find each other need.
-    #[error("`static` probes nobody: leave out `--seed` and `--neighbours`, or choose `mesh` or `delay`")]
+    #[error(
+        "`static` probes nobody: leave out `--seed`, `--interval` and `--neighbours`, or choose `mesh` or `delay`"
+    )]
     NothingProbed,
     /// An interval of nought.
     #[error("an interval of {0} ms cannot be: it is between 10 ms and an hour")]
@@ -468,7 +470,8 @@ impl Control {
     /// # Errors
     /// The first fault.
     pub fn check(&self) -> Result<(), BadConfig> {
-        if self.plane.plane().is_none() && !(self.seeds.is_empty() && self.neighbours.is_none()) {
+        let probes = !self.seeds.is_empty() || self.interval != interval() || self.neighbours.is_some();
+        if self.plane.plane().is_none() && probes {
             return Err(BadConfig::NothingProbed);
         }
         match self.interval {

@@ -122,6 +122,8 @@ fn frrs_evpn_drives_the_overlay_beside_a_vtep_of_the_kernels() {
         host.start_agent();
         host.overlay("config application ethernet --encapsulation vxlan");
         host.identify(&host.locator());
+        // As others know it: else it answers no traces.
+        host.overlay(&format!("id set {}", host.locator()));
         host.device(&format!("--vni {VNI}"));
         host.overlay("config evpn --neighbor 192.0.2.3 --as 65000 --hold 3");
     }

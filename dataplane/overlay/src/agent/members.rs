@@ -10,7 +10,7 @@ use plait_model_wire::number::port::OVERLAY_CONTROL;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -226,13 +226,29 @@ impl Members {
 /// Sends what there is to send.
 fn send(mut next: impl FnMut() -> Option<(IpAddr, Vec<u8>)>, sockets: &BTreeMap<IpAddr, UdpSocket>) {
     while let Some((to, bytes)) = next() {
-        let socket = sockets.iter().find(|(own, _)| own.is_ipv4() == to.is_ipv4());
-        if let Some((_, socket)) = socket
+        if let Some(socket) = towards(to, sockets)
             && let Err(error) = socket.send_to(&bytes, SocketAddr::new(to, OVERLAY_CONTROL))
         {
             tracing::debug!(%to, %error, "a datagram was not sent");
         }
     }
+}
+
+/// The socket to send to a locator by. Of several the one at the address that the kernel would send from: the networks of the
+/// others may not reach the answer back.
+fn towards(to: IpAddr, sockets: &BTreeMap<IpAddr, UdpSocket>) -> Option<&UdpSocket> {
+    let mut of_family = sockets.iter().filter(|(own, _)| own.is_ipv4() == to.is_ipv4());
+    let (first, is_only) = (of_family.next(), of_family.next().is_none());
+    let nearest = if is_only { None } else { source(to).ok().and_then(|source| sockets.get(&source)) };
+    nearest.or(first.map(|(_, socket)| socket))
+}
+
+/// The address that the kernel sends from to another.
+fn source(to: IpAddr) -> io::Result<IpAddr> {
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect((to, OVERLAY_CONTROL))?;
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Writes down what a member was told and did.
