@@ -14,6 +14,9 @@ pub(crate) const LONGEST: usize = 61;
 /// Choice: questions and answers of one node a second, and at once. A trace over eight hops needs 64 of the first.
 const RATE: u32 = 64;
 
+/// Inquiries that wait for the driver. Choice: more than it leaves, if it looks at all.
+pub(crate) const MOST_WAITING: usize = 1024;
+
 /// A question or an answer on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +50,15 @@ impl Inquiry {
             && distinct.len() == self.way.len()
             && !distinct.contains(&NodeId(0))
             && self.body.len() <= Self::MOST
+    }
+
+    /// Whom `own` hands it to, if a question's way begins there, or an answer's ends there.
+    pub(crate) fn first_step(&self, direction: Direction, own: NodeId) -> Option<NodeId> {
+        match direction {
+            Direction::Question => self.way.get(1).filter(|_| self.way.first() == Some(&own)),
+            Direction::Answer => self.way.iter().rev().nth(1).filter(|_| self.way.last() == Some(&own)),
+        }
+        .copied()
     }
 
     /// What `own` does with what `sender` handed it: nothing, if it is not on the way, or not next to the sender.

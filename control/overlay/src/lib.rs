@@ -18,6 +18,7 @@
 //! 3. [`Member`] – a node that takes part: joins by seeds, measures, reports, notices who is gone, and keeps LIB and RIB
 //!    as its [`Plane`] wants them. The plane can be changed at any time.
 //! 4. [`Inquiry`] – what one node asks another by those between them, where both cannot reach each other straight.
+//!    [`Correspondent`] – a node that does so without a control plane.
 //! 5. [`record`] – what went into a member and what came of it, written down, and the same again.
 //! 6. [`evpn`] – tables that an existing control plane fills: a speaker of BGP EVPN.
 //!
@@ -27,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+mod correspondent;
 pub mod evpn;
 mod inquiry;
 mod matrix;
@@ -37,6 +39,7 @@ pub mod record;
 mod routes;
 mod session;
 
+pub use correspondent::Correspondent;
 pub use inquiry::{Direction, Inquiry};
 pub use matrix::DelayMatrix;
 pub use member::{Config, Member, Plane};

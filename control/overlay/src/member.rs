@@ -5,7 +5,7 @@ mod hear;
 mod known;
 mod round;
 
-use crate::session::Word;
+use crate::session::{Draws, Word};
 use crate::{DelayMatrix, Direction, Inquiry, Key, Message, Refused, Routes, Sealed};
 use known::Known;
 use plait_model_overlay::{Application, Locators, NodeId, Operation};
@@ -89,15 +89,6 @@ pub struct Member {
     inquiries: VecDeque<(Direction, Inquiry)>,
 }
 
-/// Random numbers that nobody can guess, given from outside.
-struct Draws(Box<dyn FnMut() -> u64 + Send>);
-
-impl std::fmt::Debug for Draws {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Draws")
-    }
-}
-
 impl Member {
     /// A member that begins to join. `draw` gives random numbers that nobody can guess.
     pub fn new(config: Config, now: Duration, mut draw: impl FnMut() -> u64 + Send + 'static) -> Self {
@@ -121,7 +112,7 @@ impl Member {
             lingering: BTreeMap::new(),
             rib: Routes::new(),
             settles: None,
-            draws: Draws(Box::new(draw)),
+            draws: Draws::new(draw),
             transmits: VecDeque::new(),
             operations: VecDeque::new(),
             inquiries: VecDeque::new(),
@@ -228,12 +219,8 @@ impl Member {
     /// Asks the last node of a way that begins here, or answers the first of one that ends here. Neither is sure to arrive.
     /// Whether it was sent: not along a way that cannot be, nor to a neighbour that is not known.
     pub fn inquire(&mut self, direction: Direction, inquiry: Inquiry) -> bool {
-        let own = Some(&self.config.own);
-        let next = match direction {
-            Direction::Question => inquiry.way.get(1).filter(|_| inquiry.way.first() == own),
-            Direction::Answer => inquiry.way.iter().rev().nth(1).filter(|_| inquiry.way.last() == own),
-        };
-        match next.copied().filter(|_| inquiry.is_possible()) {
+        let next = inquiry.first_step(direction, self.config.own);
+        match next.filter(|_| inquiry.is_possible()) {
             Some(next) => self.hand_on(next, direction, inquiry),
             None => false,
         }
@@ -294,7 +281,7 @@ impl Member {
         if known.session.incarnation() == Some(incarnation) {
             return;
         }
-        if let Some(number) = known.session.challenge(now, &mut self.draws.0) {
+        if let Some(number) = known.session.challenge(now, self.draws.by_ref()) {
             self.send(at, Message::Challenge(number));
         }
     }

@@ -4,7 +4,32 @@
 //! it does not know asks it to answer with a number drawn for the purpose; only what it says in that life counts from
 //! then on, each sequence number once. No clock is involved, so none that jumps can lock a node out.
 
+use std::fmt;
 use std::time::Duration;
+
+/// Random numbers that nobody can guess, given from outside.
+pub(crate) struct Draws(Box<dyn FnMut() -> u64 + Send>);
+
+impl Draws {
+    pub fn new(draw: impl FnMut() -> u64 + Send + 'static) -> Self {
+        Self(Box::new(draw))
+    }
+
+    pub fn next(&mut self) -> u64 {
+        (self.0)()
+    }
+
+    /// For who takes them one by one.
+    pub fn by_ref(&mut self) -> &mut dyn FnMut() -> u64 {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for Draws {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Draws")
+    }
+}
 
 /// Choice: one challenge a second and node, so that recordings played to a node make it send little.
 const PATIENCE: Duration = Duration::from_secs(1);

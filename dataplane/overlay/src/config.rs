@@ -179,11 +179,11 @@ impl DeviceConfig {
     }
 }
 
-/// Who fills LIB and RIB beside those who write by hand.
+/// Who fills LIB and RIB beside those who write by hand, and by what key nodes know each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
-    /// How routes are decided.
+    /// How routes are decided, if they are.
     pub plane: ControlKind,
     /// Locators of nodes to join by.
     #[serde(default)]
@@ -206,13 +206,17 @@ pub enum ControlKind {
     Mesh,
     /// By paths of least delay (vRON).
     Delay,
+    /// Not at all: entries by hand, or an existing control plane, say it. Nodes that share the key answer each other's traces.
+    Static,
 }
 
-impl From<ControlKind> for Plane {
-    fn from(kind: ControlKind) -> Self {
-        match kind {
-            ControlKind::Mesh => Self::Mesh,
-            ControlKind::Delay => Self::Delay,
+impl ControlKind {
+    /// The control plane, if there is one.
+    pub fn plane(self) -> Option<Plane> {
+        match self {
+            Self::Mesh => Some(Plane::Mesh),
+            Self::Delay => Some(Plane::Delay),
+            Self::Static => None,
         }
     }
 }
@@ -223,6 +227,12 @@ fn interval() -> u64 {
 }
 
 impl Control {
+    /// One that decides nothing.
+    pub fn key(key: impl Into<PathBuf>) -> Self {
+        let (seeds, key) = (Vec::new(), key.into());
+        Self { plane: ControlKind::Static, seeds, key, interval: interval(), neighbours: None }
+    }
+
     /// From one probe to the next.
     pub fn interval(&self) -> Duration {
         Duration::from_millis(self.interval)
@@ -355,6 +365,11 @@ pub enum BadConfig {
          vxlan`, or take it away with `plait overlay config evpn --delete`"
     )]
     NoVxlan,
+    /// What only those who find each other need.
+    #[error(
+        "`static` probes nobody: leave out `--seed`, `--interval` and `--neighbours`, or choose `mesh` or `delay`"
+    )]
+    NothingProbed,
     /// An interval of nought.
     #[error("an interval of {0} ms cannot be: it is between 10 ms and an hour")]
     Interval(u64),
@@ -455,6 +470,10 @@ impl Control {
     /// # Errors
     /// The first fault.
     pub fn check(&self) -> Result<(), BadConfig> {
+        let probes = !self.seeds.is_empty() || self.interval != interval() || self.neighbours.is_some();
+        if self.plane.plane().is_none() && probes {
+            return Err(BadConfig::NothingProbed);
+        }
         match self.interval {
             10..=3_600_000 => Ok(()),
             other => Err(BadConfig::Interval(other)),

@@ -122,6 +122,8 @@ fn frrs_evpn_drives_the_overlay_beside_a_vtep_of_the_kernels() {
         host.start_agent();
         host.overlay("config application ethernet --encapsulation vxlan");
         host.identify(&host.locator());
+        // As others know it: else it answers no traces.
+        host.overlay(&format!("id set {}", host.locator()));
         host.device(&format!("--vni {VNI}"));
         host.overlay("config evpn --neighbor 192.0.2.3 --as 65000 --hold 3");
     }
@@ -152,6 +154,23 @@ fn frrs_evpn_drives_the_overlay_beside_a_vtep_of_the_kernels() {
     assert!(eventually(|| place(&a, &of_h).as_deref() == Some("192.0.2.4")), "{}", shown());
     assert!(eventually(|| place(&a, &of_b).as_deref() == Some("192.0.2.2")));
     assert!(eventually(|| said(&k, &of_a).contains("192.0.2.1")), "{}", said(&k, &of_a));
+
+    // A trace goes along what the feed told: to ours, who answers, and to the kernel's VTEP, which has nobody to do so.
+    for host in [&a, &b] {
+        host.sh("umask 077 && echo a key that both agents share > /run/key");
+        host.overlay("config control static --key /run/key");
+    }
+    let traced = |to: &str| -> Value {
+        let ended = a.try_overlay(&format!("--json trace ov0 {to} --seconds 0"));
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+    };
+    let way = traced(&of_b);
+    assert_eq!(way["hops"][1]["node"], "192.0.2.2", "{way:#}");
+    assert!(way["delivered"] == true && way["hops"][1]["delivered"] == "ov0", "{way:#}");
+    let way = traced(&of_h);
+    assert_eq!(way["hops"][0]["sent"][0]["outer"]["locators"][1], "192.0.2.4", "{way:#}");
+    assert!(way["delivered"] == false && way["hops"][1]["ends"] == "no answer", "{way:#}");
+    a.try_overlay("config control mesh --key /run/key").fails_saying(1, &["config evpn --delete"]);
 
     // What is withdrawn is no more: a station, and who wants what is for all.
     b.overlay("config device ov0 --delete");

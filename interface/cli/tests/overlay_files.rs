@@ -200,6 +200,12 @@ fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
     let stations = asked(&testbed, "a", "fib show row");
     let told = stations.as_array().unwrap().iter().find(|of| of["identifier"] == "02:00:00:00:00:77");
     assert_eq!(told.unwrap()["node"], "0.0.0.3", "{stations:#}");
+    // Its members answer traces, though nobody decides routes.
+    let traced = asked(&testbed, "a", "trace row 02:00:00:00:00:77 --seconds 0");
+    let nodes: Vec<&str> =
+        traced["hops"].as_array().unwrap().iter().map(|hop| hop["node"].as_str().unwrap()).collect();
+    assert_eq!(nodes, ["0.0.0.1", "0.0.0.2", "0.0.0.3"], "{traced:#}");
+    assert_eq!(traced["hops"][2]["delivered"], "row", "{traced:#}");
 
     // Straight, once the file says so.
     testbed.apply(

@@ -136,6 +136,68 @@ fn a_trace_names_each_hop_its_header_and_where_and_why_packets_are_lost() {
     }
 }
 
+/// Entries by hand, at a host, a relay that opens nothing, and a host: no control plane, but a key.
+#[test]
+fn entries_by_hand_are_traced_where_nodes_share_a_key() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::in_a_row(&person, [1, 2, 3]);
+    for (place, host) in hosts.iter().enumerate() {
+        host.sh("echo 0 > /proc/sys/net/ipv4/ip_forward");
+        host.sh("umask 077 && echo a key that all nodes share > /run/key && echo a key of nobody else > /run/other");
+        host.overlay("config application ethernet");
+        host.overlay(&format!("id set {}", host.id()));
+        for (neighbour, own, theirs) in
+            [(place.checked_sub(1), 2, 1), (Some(place + 1).filter(|next| *next < 3), 1, 2)]
+        {
+            let Some(neighbour) = neighbour else { continue };
+            let (net, node) = (neighbour.min(place), hosts[neighbour].id());
+            host.overlay(&format!("locator add 192.0.{net}.{own}"));
+            host.overlay(&format!("node add {node} 192.0.{net}.{theirs}"));
+            host.overlay(&format!("route add {node} --via {node}"));
+        }
+    }
+    let [a, b, c] = &hosts;
+    for (host, other) in [(a, c), (c, a)] {
+        host.overlay(&format!("route add {} --via {}", other.id(), b.id()));
+        host.device("--vni 1");
+        host.sh(&format!("ip link set ov0 address 02:00:00:00:00:0{}", host.number));
+        host.overlay(&format!("fib add ov0 02:00:00:00:00:0{} {}", other.number, other.id()));
+        host.sh(&format!(
+            "ip neigh replace {0} lladdr 02:00:00:00:00:0{1} dev ov0",
+            other.inner(),
+            other.number
+        ));
+    }
+    assert!(eventually(|| a.reaches(c)), "{}", b.overlay("stats"));
+    a.try_overlay("config control static").fails_saying(2, &["--key"]);
+    a.try_overlay("config control static --key /run/key --seed 192.0.0.2").fails_saying(1, &["--seed"]);
+    for host in &hosts {
+        host.overlay("config control static --key /run/key");
+    }
+    let line = format!("ov0 {} --seconds 0", c.inner());
+    let (said, arrives) = trace(a, &line);
+    assert!(arrives, "{said:#}");
+    assert_eq!(nodes(&said), hosts.each_ref().map(Host::id), "{said:#}");
+    assert_eq!(
+        (&said["hops"][2]["delivered"], &said["hops"][1]["sent"][0]["next_hop"]),
+        (&"ov0".into(), &c.id().into())
+    );
+    // The relay's entry is gone, and then the last node has a key of its own, which a successor of its agent keeps.
+    b.overlay("route del 10.0.0.3 --via 10.0.0.3");
+    let (said, _) = trace(a, &line);
+    assert_eq!(said["hops"][1]["dropped"], serde_json::json!(["no-route"]), "{said:#}");
+    b.overlay("route add 10.0.0.3 --via 10.0.0.3");
+    c.overlay("config control static --key /run/other");
+    hosts[2].kill_agent();
+    hosts[2].start_agent();
+    let [a, _, c] = &hosts;
+    let (said, arrives) = trace(a, &line);
+    assert!(!arrives && said["hops"][2]["ends"] == "no answer", "{said:#}");
+    c.overlay("config control static --key /run/key");
+    let (said, arrives) = trace(a, &line);
+    assert!(arrives, "{said:#}");
+}
+
 #[test]
 fn a_trace_tells_which_locators_a_flow_keeps_to() {
     let Some(person) = Person::root() else { return };
@@ -199,7 +261,10 @@ fn a_trace_tells_which_locators_a_flow_keeps_to() {
         .map(|flow| {
             let (said, arrives) = trace(a, &format!("ov1 10.2.0.2 --flow {flow} --seconds 0"));
             assert!(!arrives, "without a control plane nobody is asked: {said:#}");
-            assert!(said["hops"][1]["ends"].as_str().unwrap().contains("control plane"), "{said:#}");
+            assert!(
+                said["hops"][1]["ends"].as_str().unwrap().contains("config control static --key"),
+                "{said:#}"
+            );
             let copy = sent(&said);
             let to = copy["outer"]["locators"][1].as_str().unwrap().to_owned();
             (to, copy["weight"].as_u64().unwrap() * 8 / copy["weights"].as_u64().unwrap())

@@ -127,7 +127,7 @@ fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
     Some(OverlaySpec {
         application: overlay.application,
         members: overlay.members.iter().map(member).collect(),
-        plane: plane.kind.into(),
+        plane: plane.kind.plane()?,
         interval: Duration::from_millis(plane.interval),
         neighbours: plane.neighbours,
         group: overlay.config.group,

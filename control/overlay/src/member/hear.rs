@@ -3,14 +3,11 @@
 use super::Member;
 use super::known::Known;
 use crate::Message;
-use crate::inquiry::Step;
+use crate::inquiry::{MOST_WAITING, Step};
 use crate::message::{Introduced, Report};
 use plait_model_overlay::NodeId;
 use std::net::IpAddr;
 use std::time::Duration;
-
-/// Inquiries that wait for the driver. Choice: more than it leaves, if it looks at all.
-const MOST_WAITING: usize = 1024;
 
 impl Member {
     /// A message of a life that is known.

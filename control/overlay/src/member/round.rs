@@ -59,7 +59,7 @@ impl Member {
         if self.config.neighbours.is_none_or(|most| most >= self.known.len()) {
             return;
         }
-        let place = (self.draws.0)() % self.known.len() as u64;
+        let place = self.draws.next() % self.known.len() as u64;
         if let Some(to) = self.known.values().nth(place as usize).and_then(Known::address) {
             let digest = self.digest();
             self.send(to, Message::Probe { token: UNMEASURED, digest });
@@ -81,7 +81,7 @@ impl Member {
     pub(super) fn probe(&mut self, now: Duration, node: NodeId) {
         let digest = self.digest();
         let Some(known) = self.known.get_mut(&node) else { return };
-        let token = (self.draws.0)();
+        let token = self.draws.next();
         if let Some(to) = known.probed(now, token) {
             self.send(to, Message::Probe { token, digest });
         }

@@ -1,16 +1,16 @@
-//! Control planes, driven: sockets and time for `control/overlay`.
+//! Control planes, and nodes that only ask and answer, driven: sockets and time for `control/overlay`.
 
 use super::AgentError;
 use super::recording::Recording;
 use crate::config::Control;
 use plait_control_overlay::record::Recorded;
-use plait_control_overlay::{Config, Direction, Inquiry, Key, Routes, Sealed};
-use plait_model_overlay::{Application, Locators, NodeId, Operation, Tables};
+use plait_control_overlay::{Config, Correspondent, Direction, Inquiry, Key, Routes, Sealed};
+use plait_model_overlay::{Application, Locators, NodeId, Operation, Overlay, Tables};
 use plait_model_wire::number::port::OVERLAY_CONTROL;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -21,6 +21,8 @@ const MOST_AT_ONCE: usize = 256;
 /// The control planes of a node.
 pub(super) struct Members {
     members: BTreeMap<Application, Driven>,
+    /// Of applications without a control plane.
+    correspondents: BTreeMap<Application, Correspondent>,
     /// What they are told and do, if that is written down.
     recording: Option<Recording>,
     /// A socket for each own locator.
@@ -35,10 +37,11 @@ struct Driven {
 impl Members {
     /// None yet.
     pub fn new(recording: Option<Recording>) -> Self {
-        Self { members: BTreeMap::new(), recording, sockets: BTreeMap::new() }
+        let (members, correspondents) = (BTreeMap::new(), BTreeMap::new());
+        Self { members, correspondents, recording, sockets: BTreeMap::new() }
     }
 
-    /// Starts, changes or ends the control plane of an application, whose tables are as given.
+    /// Starts, changes or ends the control plane of an application, whose tables are as given; or has it only ask and answer.
     pub fn set(
         &mut self,
         application: Application,
@@ -47,19 +50,28 @@ impl Members {
         tables: &Tables,
         now: Duration,
     ) -> Result<(), AgentError> {
-        let Some(control) = control else {
+        let Some((control, plane)) = control.and_then(|control| Some((control, control.plane.plane()?)))
+        else {
+            let correspondent = control.map(|control| -> Result<_, AgentError> {
+                Ok(Correspondent::new(application, read_key(&control.key)?, random()?))
+            });
+            let correspondent = correspondent.transpose()?;
             if let Some(mut driven) = self.members.remove(&application) {
                 driven.member.leave();
-                send(&mut driven.member, &self.sockets);
+                send(|| driven.member.poll_transmit(), &self.sockets);
                 note(&mut self.recording, &mut driven.member);
             }
+            match correspondent {
+                Some(correspondent) => self.correspondents.insert(application, correspondent),
+                None => self.correspondents.remove(&application),
+            };
             return Ok(());
         };
         if let Some(driven) = self.members.get_mut(&application) {
             // Only the plane: it changes under traffic.
             let rest = Control { plane: driven.control.plane, ..control.clone() };
             if rest == driven.control {
-                driven.member.set_plane(now, control.plane.into());
+                driven.member.set_plane(now, plane);
                 driven.control = control.clone();
                 return Ok(());
             }
@@ -72,7 +84,7 @@ impl Members {
             group,
             key: read_key(&control.key)?,
             seeds: control.seeds.iter().copied().filter(|seed| !tables.locators.contains_key(seed)).collect(),
-            plane: control.plane.into(),
+            plane,
             interval: control.interval(),
             neighbours: control.neighbours,
         };
@@ -81,6 +93,7 @@ impl Members {
             let routes: Routes = tables.routes.clone();
             member.adopt(now, tables.nodes.clone(), routes);
         }
+        self.correspondents.remove(&application);
         if let Some(mut former) =
             self.members.insert(application, Driven { control: control.clone(), member })
         {
@@ -98,7 +111,8 @@ impl Members {
 
     /// Opens sockets at own locators, and closes those at others. Until an address is there, there is none at it.
     pub fn listen(&mut self, locators: impl Iterator<Item = IpAddr>) {
-        let wanted: Vec<IpAddr> = if self.members.is_empty() { Vec::new() } else { locators.collect() };
+        let is_silent = self.members.is_empty() && self.correspondents.is_empty();
+        let wanted: Vec<IpAddr> = if is_silent { Vec::new() } else { locators.collect() };
         self.sockets.retain(|address, _| wanted.contains(address));
         for address in wanted {
             if self.sockets.contains_key(&address) {
@@ -116,16 +130,24 @@ impl Members {
     }
 
     /// Takes what came in.
-    pub fn receive(&mut self, now: Duration) {
+    pub fn receive(&mut self, now: Duration, overlay: &Overlay) {
         let mut buffer = [0; 2048];
         for socket in self.sockets.values() {
             // Whoever sends more keeps nobody else waiting.
             for _ in 0..MOST_AT_ONCE {
                 let Ok((length, from)) = socket.recv_from(&mut buffer) else { break };
                 let bytes = &buffer[..length];
-                let application = Sealed::application_of(bytes);
-                let Some(driven) = application.and_then(|of| self.members.get_mut(&of)) else { continue };
-                if let Err(error) = driven.member.handle_datagram(now, from.ip(), bytes) {
+                let Some(application) = Sealed::application_of(bytes) else { continue };
+                let driven = self.members.get_mut(&application);
+                let correspondent = self.correspondents.get_mut(&application);
+                let taken = match (driven, correspondent, overlay.tables(application)) {
+                    (Some(driven), ..) => driven.member.handle_datagram(now, from.ip(), bytes),
+                    (None, Some(correspondent), Some(tables)) => {
+                        correspondent.handle_datagram(now, from.ip(), bytes, tables)
+                    }
+                    _ => continue,
+                };
+                if let Err(error) = taken {
                     tracing::debug!(%from, %error, "a datagram that no node of the overlay sent");
                 }
             }
@@ -146,31 +168,52 @@ impl Members {
         operations
     }
 
-    /// Whether an application has a control plane.
-    pub fn is_driven(&self, application: Application) -> bool {
-        self.members.contains_key(&application)
+    /// Whether nodes of an application can ask each other.
+    pub fn speak(&self, application: Application) -> bool {
+        self.members.contains_key(&application) || self.correspondents.contains_key(&application)
     }
 
     /// Asks another node, or answers one; whether it was sent.
-    pub fn inquire(&mut self, application: Application, direction: Direction, inquiry: Inquiry) -> bool {
-        let driven = self.members.get_mut(&application);
-        driven.is_some_and(|driven| driven.member.inquire(direction, inquiry))
+    pub fn inquire(
+        &mut self,
+        application: Application,
+        direction: Direction,
+        inquiry: Inquiry,
+        overlay: &Overlay,
+    ) -> bool {
+        if let Some(driven) = self.members.get_mut(&application) {
+            return driven.member.inquire(direction, inquiry);
+        }
+        let (correspondent, tables) =
+            (self.correspondents.get_mut(&application), overlay.tables(application));
+        let both = correspondent.zip(tables);
+        both.is_some_and(|(correspondent, tables)| correspondent.inquire(direction, inquiry, tables))
     }
 
     /// What others ask, and what they answer.
     pub fn inquiries(&mut self) -> Vec<(Application, Direction, Inquiry)> {
-        let all = self.members.iter_mut().flat_map(|(application, driven)| {
-            std::iter::from_fn(|| driven.member.poll_inquiry())
-                .map(|(direction, inquiry)| (*application, direction, inquiry))
-        });
-        all.collect()
+        let mut all = Vec::new();
+        for (application, driven) in &mut self.members {
+            while let Some((direction, inquiry)) = driven.member.poll_inquiry() {
+                all.push((*application, direction, inquiry));
+            }
+        }
+        for (application, correspondent) in &mut self.correspondents {
+            while let Some((direction, inquiry)) = correspondent.poll_inquiry() {
+                all.push((*application, direction, inquiry));
+            }
+        }
+        all
     }
 
     /// Sends what is to be sent.
     pub fn transmit(&mut self) {
         for driven in self.members.values_mut() {
-            send(&mut driven.member, &self.sockets);
+            send(|| driven.member.poll_transmit(), &self.sockets);
             note(&mut self.recording, &mut driven.member);
+        }
+        for correspondent in self.correspondents.values_mut() {
+            send(|| correspondent.poll_transmit(), &self.sockets);
         }
     }
 
@@ -180,16 +223,32 @@ impl Members {
     }
 }
 
-/// Sends what a member has to send.
-fn send(member: &mut Recorded, sockets: &BTreeMap<IpAddr, UdpSocket>) {
-    while let Some((to, bytes)) = member.poll_transmit() {
-        let socket = sockets.iter().find(|(own, _)| own.is_ipv4() == to.is_ipv4());
-        if let Some((_, socket)) = socket
+/// Sends what there is to send.
+fn send(mut next: impl FnMut() -> Option<(IpAddr, Vec<u8>)>, sockets: &BTreeMap<IpAddr, UdpSocket>) {
+    while let Some((to, bytes)) = next() {
+        if let Some(socket) = towards(to, sockets)
             && let Err(error) = socket.send_to(&bytes, SocketAddr::new(to, OVERLAY_CONTROL))
         {
             tracing::debug!(%to, %error, "a datagram was not sent");
         }
     }
+}
+
+/// The socket to send to a locator by. Of several the one at the address that the kernel would send from: the networks of the
+/// others may not reach the answer back.
+fn towards(to: IpAddr, sockets: &BTreeMap<IpAddr, UdpSocket>) -> Option<&UdpSocket> {
+    let mut of_family = sockets.iter().filter(|(own, _)| own.is_ipv4() == to.is_ipv4());
+    let (first, is_only) = (of_family.next(), of_family.next().is_none());
+    let nearest = if is_only { None } else { source(to).ok().and_then(|source| sockets.get(&source)) };
+    nearest.or(first.map(|(_, socket)| socket))
+}
+
+/// The address that the kernel sends from to another.
+fn source(to: IpAddr) -> io::Result<IpAddr> {
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect((to, OVERLAY_CONTROL))?;
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Writes down what a member was told and did.

@@ -124,7 +124,7 @@ impl Agent {
                 let changed = self.config.controls.get(&application) != control.as_ref();
                 if changed {
                     if let Some(control) = &control {
-                        if self.config.evpn.contains_key(&application) {
+                        if self.config.evpn.contains_key(&application) && control.plane.plane().is_some() {
                             return Err(AgentError::Driven(application));
                         }
                         control.check()?;
@@ -344,7 +344,8 @@ impl Agent {
             return Ok(Reply::Done { changed: false, writes: 0 });
         }
         if let Some(evpn) = &evpn {
-            if self.config.controls.contains_key(&application) {
+            let control = self.config.controls.get(&application);
+            if control.is_some_and(|control| control.plane.plane().is_some()) {
                 return Err(AgentError::Driven(application));
             }
             evpn.check(self.application(application)?)?;
@@ -396,7 +397,7 @@ impl Agent {
 
     /// Drives the control planes, and forgets stations that were silent for long.
     fn tick(&mut self) -> Result<(), AgentError> {
-        self.members.receive(now());
+        self.members.receive(now(), &self.overlay);
         for operation in self.members.run(now()) {
             match self.overlay.apply(&operation) {
                 Ok((_, Some(event))) => {

@@ -231,16 +231,17 @@ plait overlay config application ethernet --to 10.0.0.2=vxlan")]
     /// Who fills LIB and RIB beside you
     #[command(
         after_help = "Examples:\n  plait overlay config control mesh --key overlay.key --seed 192.0.2.1\n  \
-plait overlay config control delay --key overlay.key --seed 192.0.2.1\n  plait overlay config control none"
+plait overlay config control delay --key overlay.key --seed 192.0.2.1\n  \
+plait overlay config control static --key overlay.key\n  plait overlay config control none"
     )]
     Control {
-        /// How routes are decided; `none` leaves the tables as they are
+        /// How routes are decided; `static` and `none` leave the tables as they are
         #[arg(value_enum)]
         plane: PlaneArgument,
         #[command(flatten)]
         app: App,
         /// The file of the key that all nodes share, at least 16 bytes, readable by its owner only
-        #[arg(long, required_if_eq_any([("plane", "mesh"), ("plane", "delay")]))]
+        #[arg(long, required_if_eq_any([("plane", "mesh"), ("plane", "delay"), ("plane", "static")]))]
         key: Option<PathBuf>,
         /// Locators of nodes to join by
         #[arg(long)]
@@ -331,6 +332,8 @@ pub enum PlaneArgument {
     Mesh,
     /// By paths of least delay
     Delay,
+    /// Nobody; nodes that share the key answer each other's traces
+    Static,
     /// Nobody
     None,
 }
@@ -340,6 +343,7 @@ impl PlaneArgument {
         match self {
             Self::Mesh => Some(ControlKind::Mesh),
             Self::Delay => Some(ControlKind::Delay),
+            Self::Static => Some(ControlKind::Static),
             Self::None => None,
         }
     }

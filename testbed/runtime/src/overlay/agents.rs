@@ -157,10 +157,8 @@ impl Builder {
             return Ok(());
         }
         let mut keys = Vec::new();
-        for (overlay, of) in wanted {
-            if of.control.is_some() {
-                keys.push((key_file(overlay), self.overlays.key(overlay)?));
-            }
+        for overlay in wanted.keys() {
+            keys.push((key_file(overlay), self.overlays.key(overlay)?));
         }
         self.converse(node, |conversation| {
             keys.iter().try_for_each(|(path, key)| {
@@ -182,12 +180,12 @@ impl Builder {
         let changed: Vec<_> = wanted
             .iter()
             .filter(|(overlay, of)| known.get(*overlay).is_none_or(|before| before.control != of.control))
-            .filter(|(_, of)| of.control.is_some())
             .collect();
         if changed.is_empty() {
             return Ok(false);
         }
-        let is_new = changed.iter().any(|(overlay, _)| !known.contains_key(*overlay));
+        let is_new =
+            changed.iter().any(|(overlay, of)| of.control.is_some() && !known.contains_key(*overlay));
         self.converse(node, |conversation| {
             changed.iter().try_for_each(|(overlay, of)| {
                 conversation.drive(of, &key_file(overlay)).doing(|| format!("overlay {overlay}"))

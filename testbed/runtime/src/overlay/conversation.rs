@@ -51,12 +51,14 @@ impl Conversation {
         Ok(())
     }
 
-    /// Tells who decides routes.
+    /// Tells who decides routes, or that nobody does; and the key by which nodes know each other in any case.
     pub fn drive(&mut self, wanted: &OverlayState, key: &Path) -> io::Result<()> {
-        let Some(OverlayControl { plane, seeds, interval, neighbours }) = wanted.control.clone() else {
-            return Ok(());
+        let control = match wanted.control.clone() {
+            Some(OverlayControl { plane, seeds, interval, neighbours }) => {
+                Control { plane, seeds, key: key.to_owned(), interval, neighbours }
+            }
+            None => Control::key(key),
         };
-        let control = Control { plane, seeds, key: key.to_owned(), interval, neighbours };
         let application = wanted.application;
         self.client.ask(Request::SetControl { application, control: Some(control) }).map(drop)
     }

@@ -166,8 +166,10 @@ impl Agent {
                     Some("a loop: it was here before, and goes round until its hops are used up".to_owned());
                 continue;
             }
-            if !self.members.is_driven(tracing.application) {
-                *ends = Some("not asked: without a control plane nodes have nothing to speak by".to_owned());
+            if !self.members.speak(tracing.application) {
+                let why = "not asked: nodes need a control plane to speak by, or a key that they share: `plait overlay config \
+                           control static --key FILE`";
+                *ends = Some(why.to_owned());
                 continue;
             }
             let Some(question) = said::question(&frame) else {
@@ -191,7 +193,7 @@ impl Agent {
         }
         let now = now();
         for tracing in &mut self.traces {
-            let (members, hops) = (&mut self.members, &mut tracing.trace.hops);
+            let (members, overlay, hops) = (&mut self.members, &self.overlay, &mut tracing.trace.hops);
             tracing.open.retain_mut(|open| {
                 if now < open.due {
                     return true;
@@ -202,7 +204,8 @@ impl Agent {
                 }
                 let (token, way, body) = (open.token, open.way.clone(), open.question.clone());
                 // Whether it could be sent or not: who is not known yet may be, by the next time.
-                members.inquire(tracing.application, Direction::Question, Inquiry { token, way, body });
+                let question = Inquiry { token, way, body };
+                members.inquire(tracing.application, Direction::Question, question, overlay);
                 open.tries += 1;
                 open.due = now + PATIENCE;
                 true
@@ -229,7 +232,8 @@ impl Agent {
         match self.arrive(application, &frame) {
             Ok(step) => {
                 let body = said::answer(&step);
-                self.members.inquire(application, Direction::Answer, Inquiry { body, ..inquiry });
+                let answer = Inquiry { body, ..inquiry };
+                self.members.inquire(application, Direction::Answer, answer, &self.overlay);
             }
             Err(error) => tracing::debug!(%error, "a trace was not answered"),
         }
