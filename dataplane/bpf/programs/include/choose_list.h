@@ -41,6 +41,17 @@ inline __u32 hash_of(const struct flow_key *flow, __u32 family)
 
 _Static_assert((PATHS_LISTS & (PATHS_LISTS - 1)) == 0, "masks below");
 
+/* Whether a flow was silent for so long that what comes now is another one. Of one that is held, nothing is heard. */
+inline bool is_over(const struct flow *known)
+{
+	__u64 now;
+
+	if (!steering.idle)
+		return false;
+	now = bpf_ktime_get_ns();
+	return now - known->heard > steering.idle && now - known->holds > steering.idle;
+}
+
 /* The list that a hash names, by weight. */
 inline __u32 by_hash(const struct list_set *set, __u32 hash)
 {
