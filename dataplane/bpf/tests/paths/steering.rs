@@ -9,6 +9,7 @@ use plait_dataplane_reference::paths::{
 use plait_dataplane_reference::tables::encapsulation;
 use plait_model_wire::number::protocol;
 use plait_model_wire::{checksum, icmp, ipv4, ipv6, push};
+use rustix::time::{ClockId, clock_gettime};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use zerocopy::FromZeros;
 
@@ -338,14 +339,17 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
     assert_eq!(programs.drops().unwrap(), steer.drops);
 }
 
-/// A minute, in nanoseconds: longer than a test takes, and shorter than a machine has been up.
-const MINUTE: u64 = 60_000_000_000;
+/// A minute, which is longer than a test takes, or half of what this machine has been up, in nanoseconds: what came when it
+/// started was that long ago.
+fn idle() -> u64 {
+    let up = clock_gettime(ClockId::Monotonic);
+    (up.tv_sec as u64 * 500_000_000).min(60_000_000_000)
+}
 
 #[test]
 fn a_flow_that_was_silent_for_longer_than_flows_are_known_is_another_one() {
-    let Some(programs) = programs_as(Steering { mtu: MTU, idle: MINUTE, ..Steering::new_zeroed() }) else {
-        return;
-    };
+    let idle = idle();
+    let Some(programs) = programs_as(Steering { mtu: MTU, idle, ..Steering::new_zeroed() }) else { return };
     let flows = programs.table(&path_names::FLOWS).unwrap();
     let moves = programs.table(&path_names::MOVES).unwrap();
     for (family, first) in [(Family::Ipv4, 1), (Family::Ipv6, 5)] {
@@ -363,7 +367,7 @@ fn a_flow_that_was_silent_for_longer_than_flows_are_known_is_another_one() {
                 .stacks
                 .extend(set.choices.iter().zip(&lists).map(|(choice, stack)| (choice.stack, stack.length)));
             let mut steer = Steer::new(0, 256, tables.into());
-            steer.idle = Some(MINUTE);
+            steer.idle = Some(idle);
             let mut now = 1;
             // The height of the stack that both give a packet, whose list is one less.
             let mut both = |packet: &[u8], now: u64| {
@@ -381,12 +385,12 @@ fn a_flow_that_was_silent_for_longer_than_flows_are_known_is_another_one() {
                 let list = before[0] as u64 % 4;
                 moves.set(&keys[0], &(u64::from(slot) << 32 | list)).unwrap();
             }
-            // Of one alone nothing was heard for longer than a minute.
+            // Of one alone nothing was heard for longer than that.
             let known = flows.get(&keys[0]).unwrap().unwrap();
-            let heard = known.heard.saturating_sub(MINUTE + 1);
+            let heard = known.heard.saturating_sub(idle + 1);
             flows.set(&keys[0], &Flow { heard, ..known }).unwrap();
-            assert_eq!(both(&packets[1], MINUTE / 2), (before[1], 2, 2));
-            now += MINUTE + 1;
+            assert_eq!(both(&packets[1], idle / 2), (before[1], 2, 2));
+            now += idle + 1;
             let anew = if selector == selector::ROUND_ROBIN { 3 } else { before[0] };
             assert_eq!(both(&packets[0], now), (anew, 1, 1), "its turn, or its hash, and it counts anew");
             assert_eq!(both(&packets[0], now), (anew, 2, 2), "it is known again");
