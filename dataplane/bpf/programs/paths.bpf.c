@@ -79,7 +79,7 @@ int steer(struct __sk_buff *skb)
 				return bpf_redirect(cutter, 0);
 			drop_of_path(reason);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
-			return reason == PATH_DROP_TOO_BIG && most > stack->length ?
+			return reason == PATH_DROP_TOO_BIG && most > stack->length && !is_made_before(skb, stack) ?
 				       tell_sender(skb, most - stack->length) : DROPPED;
 		}
 	}
