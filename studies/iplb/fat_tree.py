@@ -7,7 +7,7 @@ import stacks
 from blocks import table
 from two_paths import METHODS
 
-PATTERNS = ("permutation", "stride(1)", "stride(2)", "stride(4)")
+PATTERNS = ("random", "permutation", "stride(1)", "stride(2)", "stride(4)")
 # As in the simulated study: a link's 8 Mbit/s hold what a host sends with a GRE header before each packet.
 OFFERED = 16 * 8 * 1066 / 1090
 

@@ -9,41 +9,48 @@ from blocks import table
 
 # Table 5.6's row of 4 ports: bytes in all, by those of a single shortest path.
 THESIS = {networks.ECMP: 1.12, 2: 1.18, 3: 1.22, 4: 1.23, 5: 1.22, 6: 1.23, 7: 1.19, 8: 1.17}
-# Ways of the study, and of the small one. Choice: of the thesis's seven numbers of paths three, since runs on real stacks take
-# as long as they say.
-METHODS, SMALL = (networks.SINGLE, networks.ECMP, 2, 4, 8), (networks.SINGLE, 4)
+# Ways of the study by the length of queues, and of the small one. Choice: with short queues three of the thesis's seven numbers
+# of paths, since runs on real stacks take as long as they say.
+METHODS = {networks.LONG: (networks.SINGLE, networks.ECMP, *range(2, 9)), networks.SHORT: (networks.SINGLE, networks.ECMP, 2, 4, 8)}
+SMALL = {networks.LONG: (networks.SINGLE, 4), networks.SHORT: (networks.SINGLE, 4)}
 GRAPHS, SECONDS, OMITTED = 6, 20, 8
 
 
 def measure(plait, folder, small):
-    """Bytes that arrived in all, by method and graph; and what was run."""
+    """Bytes that arrived in all, by the length of queues, method and graph; and what was run."""
     methods, graphs, seconds, omitted = (SMALL, 1, 4, 1) if small else (METHODS, GRAPHS, SECONDS, OMITTED)
 
-    def received(seed, method):
-        text = networks.subflows(seed, method, seconds, omitted)
+    def received(seed, method, queue):
+        text = networks.subflows(seed, method, seconds, omitted, queue)
         # While thirty programs begin, links are late on a small machine; that is over long before anything counts. Later a frame
-        # may be late by less than the 7.2 ms that it takes to be sent: the link's rate stays what it is, and queues hold 720 ms.
+        # may be late by less than the 7.2 ms that it takes to be sent: the link's rate stays what it is, and queues hold 144 ms or more.
         begin = networks.UPLOADS_AT + omitted
-        output = stacks.run_valid(plait, f"random-graph-{method}-{seed}", text, folder, begin - 1, begin + seconds, 7.2)
+        kind = "" if queue == networks.LONG else f"{queue}p-"
+        output = stacks.run_valid(plait, f"random-graph-{kind}{method}-{seed}", text, folder, begin - 1, begin + seconds, 7.2)
         return sum(said["end"]["sum_received"]["bytes"] for said in stacks.uploads(output))
 
     # One after the other: on two processors two of them disturb each other.
-    sums = {method: [] for method in methods}
-    for seed in range(1, graphs + 1):
-        for method in methods:
-            sums[method].append(received(seed, method))
+    sums = {queue: {method: [] for method in of} for queue, of in methods.items()}
+    for queue, of in sums.items():
+        for seed in range(1, graphs + 1):
+            for method in of:
+                of[method].append(received(seed, method, queue))
     return sums, f"E9           {graphs} graphs, {seconds} s each"
 
 
 def beside(sums):
-    single = sums[networks.SINGLE]
-    rows = []
-    for method in (method for method in sums if method != networks.SINGLE):
-        gains = [of / one for of, one in zip(sums[method], single)]
-        name = method if method == networks.ECMP else f"k = {method}"
+    def gain(of, method):
+        if method not in of:
+            return "–"
+        single = of[networks.SINGLE]
+        gains = [all_of / one for all_of, one in zip(of[method], single)]
         spread = f" ± {interval(gains):.2f}" if len(gains) > 1 else ""
-        rows.append([name, f"{THESIS[method]:.2f}", f"{statistics.fmean(sums[method]) / statistics.fmean(single):.2f}{spread}"])
-    return table(["by a single shortest path", "thesis", "here"], rows)
+        return f"{statistics.fmean(of[method]) / statistics.fmean(single):.2f}{spread}"
+
+    rows = [[method if method == networks.ECMP else f"k = {method}", f"{THESIS[method]:.2f}",
+             *[gain(of, method) for of in sums.values()]]
+            for method in sums[networks.LONG] if method != networks.SINGLE]
+    return table(["by a single shortest path", "thesis", *[f"queues of {queue} packets" for queue in sums]], rows)
 
 
 def interval(values):

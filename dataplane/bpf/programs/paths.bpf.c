@@ -3,11 +3,15 @@
  *
  *   steer     leaves a host:      flow, or prefix ─► set ─► flow's list ─► stack before the packet ─► its device
  *   release   held, and let go:   ─► its device again, where `steer` knows it by its mark
+ *   again     cut to segments:    ─► its device again
  *   relay     comes to a relay:   for it, and from the shared source? ─► one header less ─► the kernel's routing
+ *                                 too long for the next link under its stack? ─► its sender is told
  *   border    comes from outside: says it is from the shared source? ─► dropped
  */
 #include "choose_list.h"
+#include "cut.h"
 #include "find_set.h"
+#include "narrow.h"
 #include "pop_header.h"
 #include "push_stack.h"
 #include "tell.h"
@@ -24,14 +28,6 @@ inline int to_holder(struct __sk_buff *skb, const struct flow *known)
 	return bpf_redirect(holder->tap, 0);
 }
 
-/* Reads the header behind Ethernet's. */
-inline bool read_front(struct __sk_buff *skb, struct packet *packet)
-{
-	__u32 family = family_of(skb->protocol);
-
-	return family && read_packet(skb, ETHERNET, family, packet);
-}
-
 SEC("tcx/egress")
 int steer(struct __sk_buff *skb)
 {
@@ -43,7 +39,7 @@ int steer(struct __sk_buff *skb)
 	struct list_set *set;
 	struct flow *known;
 	union found found;
-	__u32 slot, hash, list, most, bytes = skb->len;
+	__u32 slot, hash, list, most, cutter, bytes = skb->len;
 	int reason;
 
 	/* What has its stack already goes on with it. */
@@ -52,6 +48,10 @@ int steer(struct __sk_buff *skb)
 	flow_of(skb, &packet, &key);
 	hash = hash_of(&key, packet.family);
 	known = bpf_map_lookup_elem(&flows, &key);
+	if (known && is_over(known)) {
+		known = 0;
+		bpf_map_delete_elem(&moves, &key);
+	}
 	if (!find_set(&packet, known, hash, &found))
 		return NEXT;
 	slot = found.set;
@@ -68,13 +68,18 @@ int steer(struct __sk_buff *skb)
 	place = (struct flow_place){ .found = found, .list = list, .name = choice->name };
 	if (stack->count) {
 		most = longest(skb);
-		reason = push_stack(skb, stack, &packet, hash, most);
-		if (reason) {
-			drop_of_path(reason);
+		reason = misfit(skb, stack, &packet, most);
+		cutter = cutter_of(skb, stack, reason);
+		if (!reason && !cutter)
+			reason = push_stack(skb, stack, &packet, hash);
+		if (reason || cutter) {
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
 				keep_turn(&key, &place);
+			if (cutter)
+				return bpf_redirect(cutter, 0);
+			drop_of_path(reason);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
-			return reason == PATH_DROP_TOO_BIG && most > stack->length ?
+			return reason == PATH_DROP_TOO_BIG && most > stack->length && !is_made_before(skb, stack) ?
 				       tell_sender(skb, most - stack->length) : DROPPED;
 		}
 	}
@@ -94,6 +99,15 @@ int release(struct __sk_buff *skb)
 	return bpf_redirect(holder->device, 0);
 }
 
+/* What was cut leaves by the device that it was to leave by. */
+SEC("tcx/ingress")
+int again(struct __sk_buff *skb)
+{
+	const struct cutter *cutter = at(cutters, 0);
+
+	return cutter && cutter->device ? bpf_redirect(cutter->device, 0) : DROPPED;
+}
+
 SEC("tcx/ingress")
 int relay(struct __sk_buff *skb)
 {
@@ -107,10 +121,15 @@ int relay(struct __sk_buff *skb)
 	destination_of(&packet, key.own);
 	source_of(&packet, key.source);
 	taken = bpf_map_lookup_elem(&relays, &key);
-	if (!taken)
+	if (taken) {
+		reason = pop_header(skb, &packet, *taken);
+		if (reason)
+			return drop_of_path(reason);
+	} else if (!is_from_shared(&packet)) {
 		return NEXT;
-	reason = pop_header(skb, &packet, *taken);
-	return reason ? drop_of_path(reason) : NEXT;
+	}
+	/* Nobody is at the headers' source to be told what the next link takes, but somebody is at that of what they carry. */
+	return is_short(skb) ? NEXT : tell_of_narrow(skb);
 }
 
 /* The shared source is nobody's address, and only hosts inside put it before packets. */

@@ -23,6 +23,8 @@ pub enum PathProgram {
     Steer,
     /// Has what was held leave by the device that it was to leave by.
     Release,
+    /// Has what was cut leave by the device that it was to leave by.
+    Again,
     /// Takes a relay's header off what comes in.
     Relay,
     /// Refuses what comes from outside with the stacks' source.
@@ -35,6 +37,7 @@ impl PathProgram {
         match self {
             Self::Steer => "steer",
             Self::Release => "release",
+            Self::Again => "again",
             Self::Relay => "relay",
             Self::Border => "border",
         }
@@ -43,7 +46,7 @@ impl PathProgram {
     fn side(self) -> Side {
         match self {
             Self::Steer => Side::Outgoing,
-            Self::Release | Self::Relay | Self::Border => Side::Incoming,
+            Self::Release | Self::Again | Self::Relay | Self::Border => Side::Incoming,
         }
     }
 }

@@ -100,6 +100,8 @@ pub mod path_names {
         pub const MOVES: FlowKey => u64 = "moves";
         /// Who holds packets of flows that move.
         pub const HOLDERS: u32 => Holder = "holders";
+        /// Who cuts superpackets.
+        pub const CUTTERS: u32 => Cutter = "cutters";
         /// Whom a relay decapsulates for, each with its encapsulations as bits.
         pub const RELAYS: RelayKey => u32 = "relays";
     }

@@ -7,6 +7,7 @@ use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
 };
 use plait_dataplane_netlink::Netlink;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,6 +15,22 @@ use std::net::{IpAddr, Ipv6Addr};
 /// An address that a node has for a moment. Choice: of the prefix whose packets are discarded (RFC 6666), beside the usual
 /// source of stacks.
 const PASSING: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 2));
+
+/// How long superpackets may be, each with its headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lengths {
+    /// Of IPv6; of IPv4 too, before Linux 6.3.
+    pub all: u32,
+    /// Of IPv4.
+    pub ipv4: u32,
+}
+
+impl Lengths {
+    /// The same, but no longer than that.
+    pub fn at_most(self, most: u32) -> Self {
+        Self { all: self.all.min(most), ipv4: self.ipv4.min(most) }
+    }
+}
 
 /// A device of the namespace in which this was opened, whoever calls.
 pub struct Device {
@@ -40,6 +57,20 @@ impl Device {
         })
     }
 
+    /// How long its superpackets may be.
+    pub fn lengths(&self) -> Result<Lengths, Error> {
+        let all = self.asked(|attribute| match attribute {
+            LinkAttribute::GsoMaxSize(length) => Some(*length),
+            _ => None,
+        })?;
+        // Older kernels have one length for both.
+        let ipv4 = self.asked(|attribute| match attribute {
+            LinkAttribute::GsoIpv4MaxSize(length) => Some(*length),
+            _ => None,
+        });
+        Ok(Lengths { all, ipv4: ipv4.unwrap_or(all) })
+    }
+
     /// The longest packet that it takes.
     pub fn mtu(&self) -> Result<u32, Error> {
         self.asked(|attribute| match attribute {
@@ -61,11 +92,25 @@ impl Device {
 
     /// Says of how many segments superpackets may be made. Choice: one, rather than to switch the device's segmentation
     /// off, of which TCP makes nothing since Linux 4.17: the kernel would cut its superpackets behind the program.
-    ///
-    /// Open connections look at the device again when their route is no longer true, so that all of them are told so.
     pub fn set_segments(&self, segments: u32) -> Result<(), Error> {
+        self.set(vec![LinkAttribute::GsoMaxSegs(segments)])
+    }
+
+    /// Says how long superpackets may be made, to open connections as well.
+    pub fn set_lengths(&self, lengths: Lengths) -> Result<(), Error> {
+        // What is said of all is said of IPv4, too, where it is no longer than IPv4 has it: so that comes last.
+        let mut attributes = vec![LinkAttribute::GsoMaxSize(lengths.all)];
+        if lengths.ipv4 != lengths.all {
+            attributes.push(LinkAttribute::GsoIpv4MaxSize(lengths.ipv4));
+        }
+        self.set(attributes)
+    }
+
+    /// Sets what superpackets may be. Open connections look at the device again when their route is no longer true, so that
+    /// all of them are told so.
+    fn set(&self, attributes: Vec<LinkAttribute>) -> Result<(), Error> {
         let mut link = self.message();
-        link.attributes.push(LinkAttribute::GsoMaxSegs(segments));
+        link.attributes = attributes;
         let set = self.netlink.request(RouteNetlinkMessage::SetLink(link), 0);
         set.and_then(|()| (&self.routes).write_all(b"1"))
             .map_err(|error| Error::Device(self.index, error))?;
@@ -88,6 +133,10 @@ impl Device {
         set.map_err(|error| Error::Device(self.index, error))
     }
 
+    pub fn netlink(&self) -> &Netlink {
+        &self.netlink
+    }
+
     fn message(&self) -> LinkMessage {
         let mut message = LinkMessage::default();
         message.header.index = self.index;
@@ -95,10 +144,14 @@ impl Device {
     }
 }
 
-/// Allows superpackets on a device of the calling thread's namespace, as they were before somebody forbade them.
-pub fn allow_superpackets(device: u32, segments: u32) {
+/// Allows superpackets on a device of the calling thread's namespace, as they were before somebody limited them.
+pub fn allow_superpackets(device: u32, segments: Option<u32>, lengths: Option<Lengths>) {
+    let allow = |device: Device| {
+        segments.map_or(Ok(()), |segments| device.set_segments(segments))?;
+        lengths.map_or(Ok(()), |lengths| device.set_lengths(lengths))
+    };
     // Where the device is gone, so is its setting.
-    if let Err(error) = Device::open(device).and_then(|device| device.set_segments(segments)) {
+    if let Err(error) = Device::open(device).and_then(allow) {
         tracing::debug!(device, %error, "superpackets are not allowed again");
     }
 }

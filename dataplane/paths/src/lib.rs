@@ -22,6 +22,7 @@
 mod address;
 pub mod agent;
 mod client;
+mod cutter;
 mod device;
 mod error;
 mod family;
@@ -35,6 +36,7 @@ mod report;
 mod slots;
 
 pub use client::Client;
+pub use device::Lengths;
 pub use error::Error;
 pub use family::{RelayAddresses, SHARED_SOURCE, SHARED_SOURCE_IPV6, Sources};
 pub use holder::Holder;

@@ -119,7 +119,7 @@ impl Selector {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Superpackets {
     /// Senders make none for this device while a list has two headers or more: after cutting, headers in the middle of a
-    /// stack would say a wrong length. What comes all the same under more than one header is dropped and counted.
+    /// stack would say a wrong length. What comes all the same under more than one header is cut before.
     Cut,
     /// They stay whole under any stack: for relays of Plait alone.
     Whole,
@@ -197,6 +197,11 @@ pub struct Options {
     pub spread: Duration,
     /// How long a flow that is to move waits for that, before its packets are [held](crate::Paths::hold).
     pub patience: Duration,
+    /// A flow that was silent for longer is forgotten: what comes then is another one. Without it flows are known until others
+    /// need their places.
+    pub idle: Option<Duration>,
+    /// What the narrowest link takes on the way to the last relay of any list, where the device takes more.
+    pub mtu: Option<u32>,
     /// How large the tables are.
     pub sizes: PathSizes,
 }
@@ -208,7 +213,17 @@ impl Options {
         let spread = Duration::from_millis(10);
         let sources = sources.into();
         let patience = Rearrangement::default().patience;
-        Self { sources, encapsulation, selector, superpackets, spread, patience, sizes: PathSizes::default() }
+        Self {
+            sources,
+            encapsulation,
+            selector,
+            superpackets,
+            spread,
+            patience,
+            idle: None,
+            mtu: None,
+            sizes: PathSizes::default(),
+        }
     }
 
     /// The ways of lists, as these options have them.

@@ -1,6 +1,7 @@
 //! A device whose packets are steered.
 
-use crate::device::Device;
+use crate::cutter::{self, Cutter};
+use crate::device::{Device, Lengths};
 use crate::error::Error;
 use crate::holder::Holder;
 use crate::options::{Options, Superpackets, Ways};
@@ -8,6 +9,7 @@ use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
 use ipnet::IpNet;
 use plait_control_paths::{Operation, RelayList};
+use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, release_path};
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::unmapped;
@@ -23,12 +25,30 @@ const LATE: Duration = Duration::from_millis(250);
 /// What every link of IPv6 carries.
 const LEAST_MTU: u32 = 1280;
 
+/// The longest stack that TCP leaves room for by itself. Choice: it takes the length of a superpacket for what is behind all
+/// headers, and leaves at least 192 bytes for them, of which its own and IP's are 100 at most.
+const SPARE: u32 = 64;
+
+/// How long superpackets may be where a stack is longer. Choice: one length for all such stacks, so that lists that come and go
+/// change it once.
+const LONGEST_UNDER_STACKS: u32 = 65_536 - size::STACK;
+
 /// What stands in the tables for a prefix.
 struct Entry {
     set: u32,
     lists: ListSet,
     ways: Ways,
     stacks: Vec<Placed>,
+    asks: Asked,
+}
+
+/// What stacks ask of superpackets that senders make for a device.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    /// That there are none.
+    none: bool,
+    /// That they leave room.
+    room: bool,
 }
 
 /// Where a list's stack stands, and what was counted there before.
@@ -50,6 +70,9 @@ pub struct Paths {
     stacks: Slots,
     /// How many segments the device's superpackets had before they were forbidden.
     segments: Option<u32>,
+    /// How long they were before they had to leave room.
+    lengths: Option<Lengths>,
+    cutter: Option<Cutter>,
     is_kept: bool,
 }
 
@@ -64,12 +87,13 @@ impl Paths {
         let steering = Steering {
             source: options.sources.ipv4.octets(),
             source_ipv6: options.sources.ipv6.octets(),
-            mtu: 0,
+            mtu: options.mtu.unwrap_or(0),
             superpackets: is_whole.into(),
             mark: mark(),
             spread: nanos(options.spread),
             patience: nanos(options.patience),
             longest_hold: nanos(options.spread.saturating_add(LATE)),
+            idle: options.idle.map_or(0, nanos),
         };
         let device = Device::open(device)?;
         Ok(Self {
@@ -81,6 +105,8 @@ impl Paths {
             options,
             entries: BTreeMap::new(),
             segments: None,
+            lengths: None,
+            cutter: None,
             is_kept: false,
         })
     }
@@ -91,6 +117,9 @@ impl Paths {
     /// No such device; the kernel's refusal.
     pub fn attach(device: u32, options: Options) -> Result<Self, Error> {
         let mut paths = Self::load(device, options, None)?;
+        if let Err(error) = paths.cut(None) {
+            tracing::warn!(device, %error, "superpackets of others are dropped");
+        }
         paths.attachment = Some(paths.programs.attach(PathProgram::Steer, device)?);
         Ok(paths)
     }
@@ -104,6 +133,25 @@ impl Paths {
         self.attachment = Some(self.programs.succeed(PathProgram::Steer, self.device.index, path)?);
         self.is_kept = true;
         Ok(())
+    }
+
+    /// Has superpackets cut that cannot go under a stack as they are: those of hosts behind this one, and of senders here that
+    /// do not ask what the device takes. It goes on when this is dropped where a path of a BPF file system is named, until
+    /// [`release_cutter`](Self::release_cutter). Without it they are dropped.
+    ///
+    /// # Errors
+    /// No veth; the kernel's refusal; the path cannot be.
+    pub fn cut(&mut self, path: Option<&Path>) -> Result<(), Error> {
+        self.cutter = Some(Cutter::start(&self.device, &self.programs, path)?);
+        Ok(())
+    }
+
+    /// Takes away what a former life kept at a path to cut superpackets of a device.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn release_cutter(device: u32, path: &Path) -> Result<(), Error> {
+        cutter::release(device, path)
     }
 
     /// Takes off a device what a former life kept at a path.
@@ -144,11 +192,12 @@ impl Paths {
             self.sets.give([set]);
             return Err(Error::Full(prefix));
         };
-        let cut =
-            if stacks.iter().any(|stack| stack.count > 1) { self.forbid_superpackets() } else { Ok(()) };
+        let asks = self.asked_by(&stacks);
+        let limited = self.limit_superpackets(asks);
         let places = known.iter().zip(&stacks);
-        match cut.and_then(|()| self.write(prefix, set, places, &free, ways)) {
+        match limited.and_then(|()| self.write(prefix, set, places, &free, ways)) {
             Ok(entry) => {
+                let entry = Entry { asks, ..entry };
                 let old = self.entries.remove(&prefix);
                 self.release_slots(old, &entry.stacks);
                 self.entries.insert(prefix, entry);
@@ -189,7 +238,7 @@ impl Paths {
         let lists = ways.set(&slots);
         self.programs.table(&path_names::SETS)?.set(&set, &lists)?;
         self.programs.set_prefix(&prefix_key(prefix), set)?;
-        Ok(Entry { set, lists, ways, stacks })
+        Ok(Entry { set, lists, ways, stacks, asks: Asked::default() })
     }
 
     /// Where the stacks of ways stand already, each place once.
@@ -213,34 +262,52 @@ impl Paths {
         if matches!(prefix, IpNet::V4(_)) || most == 0 {
             return Ok(());
         }
-        let mtu = self.device.mtu()?;
+        let mtu = self.device.mtu()?.min(self.options.mtu.unwrap_or(u32::MAX));
         if mtu < most + LEAST_MTU { Err(Error::Narrow(prefix, most, mtu)) } else { Ok(()) }
     }
 
-    /// Has senders make no superpackets for the device, those of connections that are open among them.
-    fn forbid_superpackets(&mut self) -> Result<(), Error> {
-        if self.options.superpackets == Superpackets::Whole || self.segments.is_some() {
-            return Ok(());
+    /// What stacks ask of superpackets.
+    fn asked_by(&self, stacks: &[Stack]) -> Asked {
+        let is_whole = self.options.superpackets == Superpackets::Whole;
+        Asked {
+            none: !is_whole && stacks.iter().any(|stack| stack.count > 1),
+            room: stacks.iter().any(|stack| (is_whole || stack.count == 1) && stack.length > SPARE),
         }
-        let segments = self.device.segments()?;
-        if segments != 1 {
-            self.device.set_segments(1)?;
-            self.segments = Some(segments);
+    }
+
+    /// Has senders make no superpackets for the device, or none that leave no room, those of connections that are open among
+    /// them.
+    fn limit_superpackets(&mut self, asked: Asked) -> Result<(), Error> {
+        if asked.none && self.segments.is_none() {
+            let segments = self.device.segments()?;
+            if segments != 1 {
+                self.device.set_segments(1)?;
+                self.segments = Some(segments);
+            }
+        }
+        if asked.room && self.lengths.is_none() {
+            let lengths = self.device.lengths()?;
+            let less = lengths.at_most(LONGEST_UNDER_STACKS);
+            if less != lengths {
+                self.device.set_lengths(less)?;
+                self.lengths = Some(lengths);
+            }
         }
         Ok(())
     }
 
     /// Allows superpackets again, where nothing speaks against them any more.
     fn allow_superpackets(&mut self) {
-        let is_high = |entry: &Entry| {
-            let ways = &entry.ways;
-            ways.lists.iter().any(|list| ways.encapsulation.headers(list.len()) > 1)
-        };
-        if !self.entries.values().any(is_high)
+        // Where the device is gone, so is its setting.
+        if !self.entries.values().any(|entry| entry.asks.none)
             && let Some(segments) = self.segments.take()
         {
-            // Where the device is gone, so is its setting.
             let _ = self.device.set_segments(segments);
+        }
+        if !self.entries.values().any(|entry| entry.asks.room)
+            && let Some(lengths) = self.lengths.take()
+        {
+            let _ = self.device.set_lengths(lengths);
         }
     }
 
@@ -254,9 +321,15 @@ impl Paths {
         self.segments
     }
 
-    /// As [`segments_before`](Self::segments_before) was in a former life, which left the device as it was.
-    pub fn recall_segments(&mut self, segments: Option<u32>) {
-        self.segments = segments;
+    /// How long they were before they had to leave room; likewise.
+    pub fn lengths_before(&self) -> Option<Lengths> {
+        self.lengths
+    }
+
+    /// As [`segments_before`](Self::segments_before) and [`lengths_before`](Self::lengths_before) were in a former life, which
+    /// left the device as it was.
+    pub fn recall(&mut self, segments: Option<u32>, lengths: Option<Lengths>) {
+        (self.segments, self.lengths) = (segments, lengths);
     }
 
     fn remove(&mut self, prefix: IpNet) -> Result<(), Error> {
@@ -313,6 +386,13 @@ impl Paths {
         for key in table.keys() {
             // It may be gone meanwhile.
             let Some(flow) = table.get(&key)? else { continue };
+            if self
+                .options
+                .idle
+                .is_some_and(|idle| now().saturating_sub(Duration::from_nanos(flow.heard)) > idle)
+            {
+                continue;
+            }
             // One that was not heard of since its prefix got other lists is known by the name of its own.
             let destination = unmapped(key.destination);
             let known = by_set.get(&flow.set).copied().filter(|(prefix, _)| prefix.contains(&destination));

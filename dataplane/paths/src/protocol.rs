@@ -281,4 +281,10 @@ pub struct Status {
     pub moved: u64,
     /// What was dropped, by reason.
     pub drops: BTreeMap<String, u64>,
+    /// Milliseconds after which a flow that was silent is forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
+    /// What the narrowest link takes, as it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
 }

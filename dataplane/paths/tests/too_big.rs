@@ -3,7 +3,7 @@
 mod row;
 
 use plait_control_paths::Operation;
-use plait_dataplane_paths::{Family, Options, PathDrop};
+use plait_dataplane_paths::{Encapsulation, Family, Options, PathDrop};
 use row::capture::Capture;
 use row::{Row, SHARED, cases, left_station, pattern, right_station, until};
 use rustix::io::Errno;
@@ -93,6 +93,56 @@ fn a_narrow_link_behind_the_last_relay_is_told_of() {
         paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![row.list(&[1])] }).unwrap();
         let (_, sender) = strict(&row);
         assert_eq!(told(&row, &sender, 1300), 1300);
+        row.carries_a_stream();
+        row.forget();
+        row.within(0, move || drop(paths));
+    }
+}
+
+/// Between relays they are not: the source of their headers is nobody, and a relay tells whom they are from.
+#[test]
+fn a_narrow_link_between_relays_is_told_of() {
+    let Some(row) = Row::new(5) else { return };
+    let relays = row.relays();
+    let narrow = 1400;
+    row.sh(2, &format!("ip link set r2 mtu {narrow}"));
+    row.sh(3, &format!("ip link set l3 mtu {narrow}"));
+    for (pair, encapsulation) in cases() {
+        let row = row.of(pair);
+        // On the way to the only relay, and behind the first of two, where a header for each is one less.
+        for (nodes, left) in [(&[3][..], 1), (&[2, 3], if encapsulation.headers(2) == 2 { 1 } else { 2 })] {
+            let mut paths = row.steers(Options::new(SHARED, encapsulation));
+            paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![row.list(nodes)] }).unwrap();
+            let fits = narrow - row.headers(encapsulation, left);
+            let (receiver, sender) = strict(&row);
+            // What the first host's own device takes is more.
+            let own = 1500 - row.headers(encapsulation, nodes.len());
+            let payload = fits - row.datagram_headers();
+            assert!(own > fits, "{encapsulation:?} by {nodes:?}, {pair:?}");
+            assert_eq!(told(&row, &sender, payload + 1), fits, "{encapsulation:?} by {nodes:?}, {pair:?}");
+            // More than one was on its way when the first answer came, and each answer is an error of the sender's.
+            until("what fits goes", || sender.send(&pattern(payload)).is_ok());
+            assert_eq!(receiver.recv(&mut [0; 2000]).unwrap(), payload);
+            drop((receiver, sender));
+            row.forget();
+            row.within(0, move || drop(paths));
+        }
+    }
+    for relay in &relays {
+        assert!(relay.drops().unwrap().keys().all(|reason| *reason == PathDrop::TooBig));
+    }
+}
+
+/// Where nobody there can, since the fabric's relays are of others' making, it is said beforehand.
+#[test]
+fn what_is_said_of_the_narrowest_link_counts_where_the_device_takes_more() {
+    let Some(row) = Row::new(4) else { return };
+    let _relays = row.relays();
+    for (said, counts) in [(1400, 1400), (9000, 1500)] {
+        let mut paths = row.steers(Options { mtu: Some(said), ..Options::new(SHARED, Encapsulation::Gre) });
+        paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![row.list(&[1, 2])] }).unwrap();
+        let (_, sender) = strict(&row);
+        assert_eq!(told(&row, &sender, 1472), counts - 48);
         row.carries_a_stream();
         row.forget();
         row.within(0, move || drop(paths));

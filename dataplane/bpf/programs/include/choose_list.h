@@ -41,6 +41,23 @@ inline __u32 hash_of(const struct flow_key *flow, __u32 family)
 
 _Static_assert((PATHS_LISTS & (PATHS_LISTS - 1)) == 0, "masks below");
 
+/* Nanoseconds from one instant to another; nought where another processor's clock was read later. */
+inline __u64 between(__u64 then, __u64 now)
+{
+	return now > then ? now - then : 0;
+}
+
+/* Whether a flow was silent for so long that what comes now is another one. Of one that is held, nothing is heard. */
+inline bool is_over(const struct flow *known)
+{
+	__u64 now;
+
+	if (!steering.idle)
+		return false;
+	now = bpf_ktime_get_ns();
+	return between(known->heard, now) > steering.idle && between(known->holds, now) > steering.idle;
+}
+
 /* The list that a hash names, by weight. */
 inline __u32 by_hash(const struct list_set *set, __u32 hash)
 {

@@ -80,6 +80,14 @@ inline __u32 family_in_ip(__u32 protocol)
 	return 0;
 }
 
+/* Reads the header behind Ethernet's. */
+inline bool read_front(struct __sk_buff *skb, struct packet *packet)
+{
+	__u32 family = family_of(skb->protocol);
+
+	return family && read_packet(skb, ETHERNET, family, packet);
+}
+
 inline __be16 ether_type_in(__u32 family)
 {
 	return family == FAMILY_IPV4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);

@@ -20,6 +20,8 @@ TABLE(flows, BPF_MAP_TYPE_LRU_HASH, struct flow_key, struct flow, 65536, 0);
 TABLE(moves, BPF_MAP_TYPE_LRU_HASH, struct flow_key, __u64, 65536, 0);
 /* Who holds packets of flows that move. */
 TABLE(holders, BPF_MAP_TYPE_ARRAY, __u32, struct holder, 1, 0);
+/* Who cuts superpackets. */
+TABLE(cutters, BPF_MAP_TYPE_ARRAY, __u32, struct cutter, 1, 0);
 /* Whom a relay decapsulates for, each with the encapsulations as bits. */
 TABLE(relays, BPF_MAP_TYPE_HASH, struct relay_key, __u32, 256, BPF_F_NO_PREALLOC);
 TABLE(path_drops, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, PATH_DROP_REASONS, 0);

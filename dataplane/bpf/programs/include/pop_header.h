@@ -102,7 +102,7 @@ inline int pop_header(struct __sk_buff *skb, const struct packet *outer, __u32 e
 	/* Only what fills a frame up to the least may be behind a packet. */
 	if (outer->total + ETHERNET > frame || (outer->total + ETHERNET < frame && frame > LEAST_FRAME))
 		return PATH_DROP_LENGTH;
-	if (!read_shim(skb, outer, encapsulations, &shim))
+	if (!read_shim(skb, ETHERNET, outer, encapsulations, &shim))
 		return PATH_DROP_MALFORMED;
 	bytes = outer->header + shim.bytes;
 	if (!read_packet(skb, ETHERNET + bytes, shim.carried, &inner))

@@ -88,27 +88,25 @@ inline bool write_stack(struct __sk_buff *skb, const struct stack *stack, const 
 	return true;
 }
 
-/* The longest packet that the device takes, by its MTU at this moment. */
+/* The longest packet that may leave: by the device's MTU at this moment, and by what was said. */
 inline __u32 longest(struct __sk_buff *skb)
 {
 	__u32 mtu = 0;
 
-	if (steering.mtu)
-		return steering.mtu;
 	bpf_check_mtu(skb, 0, &mtu, 0, 0);
-	return mtu;
+	return steering.mtu && steering.mtu < mtu ? steering.mtu : mtu;
 }
 
-/* Bytes of each packet that a superpacket will be cut into. */
-inline __u32 segment_of(struct __sk_buff *skb, const struct packet *packet)
+/* Bytes of each packet that a superpacket, whose header is at an offset, will be cut into. */
+inline __u32 segment_of(struct __sk_buff *skb, __u32 offset, const struct packet *packet)
 {
 	__u32 headers = packet->header;
-	__u8 offset = 0;
+	__u8 words = 0;
 
 	if (packet->protocol == PROTOCOL_UDP)
 		headers += UDP;
-	else if (!bpf_skb_load_bytes(skb, ETHERNET + headers + 12, &offset, 1))
-		headers += (offset >> 4) * 4;
+	else if (!bpf_skb_load_bytes(skb, offset + headers + 12, &words, 1))
+		headers += (words >> 4) * 4;
 	return headers + skb->gso_size;
 }
 
@@ -144,20 +142,31 @@ inline bool write_all(struct __sk_buff *skb, const struct stack *stack, const st
 	return false;
 }
 
-/* Puts a stack before a packet, which may be so long with it. Returns nought, or why not. */
-inline int push_stack(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, __u32 hash, __u32 most)
+/* Why a packet cannot go under a stack as it is, where it may be so long with it; nought where it can. */
+inline int misfit(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, __u32 most)
 {
-	__u32 length = stack->length, whole = skb->len - ETHERNET + length;
-	struct guise guise = guise_of(packet, stack, hash);
+	__u32 whole = skb->len - ETHERNET + stack->length;
 
-	if (skb->gso_size) {
-		if (stack->count > 1 && !steering.superpackets)
-			return PATH_DROP_SUPERPACKET;
-		if (whole > 0xffff || segment_of(skb, packet) + length > most)
-			return PATH_DROP_TOO_BIG;
-	} else if (whole > most) {
+	if (!skb->gso_size)
+		return whole > most ? PATH_DROP_TOO_BIG : 0;
+	if (segment_of(skb, ETHERNET, packet) + stack->length > most)
 		return PATH_DROP_TOO_BIG;
-	}
+	return whole > 0xffff || (stack->count > 1 && !steering.superpackets) ? PATH_DROP_SUPERPACKET : 0;
+}
+
+/* Whether a packet is a superpacket that this host made before it heard that there are to be none. TCP stops where one is
+ * dropped, and sends a segment next; an answer would come behind all that its window lets go. */
+inline bool is_made_before(const struct __sk_buff *skb, const struct stack *stack)
+{
+	return skb->gso_size && !skb->ingress_ifindex && stack->count > 1 && !steering.superpackets;
+}
+
+/* Puts a stack before a packet that fits. Returns nought, or why not. */
+inline int push_stack(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, __u32 hash)
+{
+	struct guise guise = guise_of(packet, stack, hash);
+	__u32 length = stack->length;
+
 	if (length > PATHS_STACK || !make_room_for(skb, length, stack) || !reach(skb, ETHERNET + (length & REACH)))
 		return PATH_DROP_REFUSED;
 	return write_all(skb, stack, &guise) ? 0 : PATH_DROP_REFUSED;

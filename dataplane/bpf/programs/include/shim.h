@@ -92,10 +92,12 @@ inline bool read_segments(struct __sk_buff *skb, __u32 behind, struct shim *shim
 	return true;
 }
 
-/* Reads what is between an outer header and what it carries; whether it is of one of those encapsulations, and right. */
-inline bool read_shim(struct __sk_buff *skb, const struct packet *outer, __u32 encapsulations, struct shim *shim)
+/* Reads what is between the outer header at an offset and what it carries; whether it is of one of those encapsulations,
+ * and right. */
+inline bool read_shim(struct __sk_buff *skb, __u32 offset, const struct packet *outer, __u32 encapsulations,
+		      struct shim *shim)
 {
-	__u32 behind = ETHERNET + outer->header;
+	__u32 behind = offset + outer->header;
 	bool is_right = false;
 	__be16 port = 0;
 

@@ -31,15 +31,11 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 {
 	const __u32 header = is_ipv6 ? IPV6 : IPV4, icmp_bytes = ICMP_HEADER + MESSAGE_QUOTED;
 	struct icmp_header *icmp;
-	__u8 station[6];
 	__s64 sum = 0;
 	void *front = data(skb);
 
 	if (front + ETHERNET + header + icmp_bytes > data_end(skb))
 		return false;
-	__builtin_memcpy(station, front, 6);
-	__builtin_memcpy(front, front + 6, 6);
-	__builtin_memcpy(front + 6, station, 6);
 	icmp = front + ETHERNET + header;
 	*icmp = (struct icmp_header){};
 	if (is_ipv6) {
@@ -76,19 +72,38 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 	return true;
 }
 
-/* Makes a packet of this host's the message that it was too big for an MTU, and gives it back. */
-inline int tell_sender(struct __sk_buff *skb, __u32 mtu)
+/* Makes a packet the message to its sender that it was too big for an MTU, in a frame as the packet's. */
+inline bool make_message(struct __sk_buff *skb, __u32 mtu)
 {
 	bool is_ipv6 = skb->protocol == bpf_htons(ETH_P_IPV6);
 
 	if (!is_ipv6 && skb->protocol != bpf_htons(ETH_P_IP))
-		return DROPPED;
-	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6) ||
-	    bpf_skb_change_tail(skb, ETHERNET + MESSAGE_QUOTED, 0))
-		return DROPPED;
+		return false;
+	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6))
+		return false;
+	if (skb->len > ETHERNET + MESSAGE_QUOTED && bpf_skb_change_tail(skb, ETHERNET + MESSAGE_QUOTED, 0))
+		return false;
 	if (bpf_skb_adjust_room(skb, (is_ipv6 ? IPV6 : IPV4) + ICMP_HEADER, BPF_ADJ_ROOM_MAC, 0))
-		return DROPPED;
-	if (is_ipv6 ? !write_icmp(skb, true, mtu) : !write_icmp(skb, false, mtu))
-		return DROPPED;
-	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
+		return false;
+	return is_ipv6 ? write_icmp(skb, true, mtu) : write_icmp(skb, false, mtu);
+}
+
+/* Has a frame that was to leave come in. */
+inline bool turn_round(struct __sk_buff *skb)
+{
+	void *front = data(skb);
+	__u8 station[6];
+
+	if (front + ETHERNET > data_end(skb))
+		return false;
+	__builtin_memcpy(station, front, 6);
+	__builtin_memcpy(front, front + 6, 6);
+	__builtin_memcpy(front + 6, station, 6);
+	return true;
+}
+
+/* Makes a packet of this host's the message that it was too big for an MTU, and gives it back. */
+inline int tell_sender(struct __sk_buff *skb, __u32 mtu)
+{
+	return make_message(skb, mtu) && turn_round(skb) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
 }

@@ -9,7 +9,9 @@ use plait_dataplane_reference::paths::{
 use plait_dataplane_reference::tables::encapsulation;
 use plait_model_wire::number::protocol;
 use plait_model_wire::{checksum, icmp, ipv4, ipv6, push};
+use rustix::time::{ClockId, clock_gettime};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use zerocopy::FromZeros;
 
 #[test]
 fn a_stack_of_any_height_is_as_if_each_header_was_pushed_alone() {
@@ -335,6 +337,67 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
         assert_eq!(programs.list_count(*stack).unwrap(), *count, "stack {stack}");
     }
     assert_eq!(programs.drops().unwrap(), steer.drops);
+}
+
+/// A minute, which is longer than a test takes, or half of what this machine has been up, in nanoseconds: what came when it
+/// started was that long ago.
+fn idle() -> u64 {
+    let up = clock_gettime(ClockId::Monotonic);
+    (up.tv_sec as u64 * 500_000_000).min(60_000_000_000)
+}
+
+#[test]
+fn a_flow_that_was_silent_for_longer_than_flows_are_known_is_another_one() {
+    let idle = idle();
+    let Some(programs) = programs_as(Steering { mtu: MTU, idle, ..Steering::new_zeroed() }) else { return };
+    let flows = programs.table(&path_names::FLOWS).unwrap();
+    let moves = programs.table(&path_names::MOVES).unwrap();
+    for (family, first) in [(Family::Ipv4, 1), (Family::Ipv6, 5)] {
+        let lists = [1, 2, 3, 4].map(|count| stack(family, count, encapsulation::GRE));
+        let packets = [5000, 5001].map(|port| packet(far(family), port, 10, 0));
+        let keys = packets.each_ref().map(|packet| flow_of(packet).unwrap());
+        let list_of = |packet: &[u8]| relays_of(&programs, packet, family);
+        for (slot, selector) in (first..).zip([selector::ROUND_ROBIN, selector::FLOW_BASED]) {
+            assert!(keys.iter().all(|key| flows.remove(key).is_ok()));
+            let set = put(&programs, prefix(family), slot, selector, &lists);
+            let mut tables = SteerTables::default();
+            tables.prefixes.insert(&prefix(family), slot);
+            tables.sets.insert(slot, set);
+            tables
+                .stacks
+                .extend(set.choices.iter().zip(&lists).map(|(choice, stack)| (choice.stack, stack.length)));
+            let mut steer = Steer::new(0, 256, tables.into());
+            steer.idle = Some(idle);
+            let mut now = 1;
+            // The height of the stack that both give a packet, whose list is one less.
+            let mut both = |packet: &[u8], now: u64| {
+                let given = list_of(packet);
+                let length = frame(packet).len() as u32;
+                let stack =
+                    steer.transmit(&flow_of(packet).unwrap(), length, MTU, now).unwrap().stack.unwrap();
+                let reference = steer.tables.stacks[&stack] as usize / family.header();
+                assert_eq!(given, reference, "{family:?} by {selector}");
+                let known = flows.get(&flow_of(packet).unwrap()).unwrap().unwrap();
+                (given, known.packets, steer.flows.get(&flow_of(packet).unwrap()).unwrap().packets)
+            };
+            let before = packets.each_ref().map(|packet| both(packet, now).0);
+            if selector == selector::FLOW_BASED {
+                let list = before[0] as u64 % 4;
+                moves.set(&keys[0], &(u64::from(slot) << 32 | list)).unwrap();
+            }
+            // Of one alone nothing was heard for longer than that.
+            let known = flows.get(&keys[0]).unwrap().unwrap();
+            let heard = known.heard.saturating_sub(idle + 1);
+            flows.set(&keys[0], &Flow { heard, ..known }).unwrap();
+            assert_eq!(both(&packets[1], idle / 2), (before[1], 2, 2));
+            now += idle + 1;
+            let anew = if selector == selector::ROUND_ROBIN { 3 } else { before[0] };
+            assert_eq!(both(&packets[0], now), (anew, 1, 1), "its turn, or its hash, and it counts anew");
+            assert_eq!(both(&packets[0], now), (anew, 2, 2), "it is known again");
+            assert_eq!(both(&packets[1], now), (before[1], 3, 3));
+            assert_eq!(moves.get(&keys[0]).unwrap(), None, "and nobody moved it");
+        }
+    }
 }
 
 /// What a sender is told of a packet that does not fit.

@@ -153,13 +153,11 @@ impl Agent {
             }
             done.push(sender);
         }
-        let forbidden = self
-            .senders
-            .values()
-            .filter_map(|sender| Some((sender.paths.device(), sender.paths.segments_before()?)));
-        let forbidden = forbidden.collect();
-        if self.state.segments != forbidden {
-            self.state.segments = forbidden;
+        let paths = || self.senders.values().map(|sender| &sender.paths);
+        let segments = paths().filter_map(|paths| Some((paths.device(), paths.segments_before()?))).collect();
+        let lengths = paths().filter_map(|paths| Some((paths.device(), paths.lengths_before()?))).collect();
+        if (&self.state.segments, &self.state.lengths) != (&segments, &lengths) {
+            (self.state.segments, self.state.lengths) = (segments, lengths);
             self.is_changed = true;
         }
         Ok(())

@@ -21,6 +21,8 @@ pub struct Places {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Steer,
+    /// On a device that cuts for the one that is named.
+    Cut,
     /// No program: what is known of the flows that are steered.
     Flows,
     Relay,
@@ -28,11 +30,12 @@ pub(super) enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 4] = [Self::Steer, Self::Flows, Self::Relay, Self::Border];
+    const ALL: [Self; 5] = [Self::Steer, Self::Cut, Self::Flows, Self::Relay, Self::Border];
 
     fn name(self) -> &'static str {
         match self {
             Self::Steer => "steer",
+            Self::Cut => "cut",
             Self::Flows => "flows",
             Self::Relay => "relay",
             Self::Border => "border",
@@ -42,6 +45,7 @@ impl Role {
     fn release(self, device: u32, path: &Path) -> Result<(), AgentError> {
         match self {
             Self::Steer => Ok(Paths::release(device, path)?),
+            Self::Cut => Ok(Paths::release_cutter(device, path)?),
             Self::Flows => fs::remove_file(path).map_err(at(path)),
             Self::Relay => Ok(Relay::release(device, path)?),
             Self::Border => Ok(Border::release(device, path)?),

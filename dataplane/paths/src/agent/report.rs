@@ -92,6 +92,8 @@ impl Agent {
             updates: self.updates,
             moved: self.moved,
             drops,
+            idle_ms: self.options.idle.map(|idle| idle.as_millis() as u64),
+            mtu: self.options.mtu,
         })
     }
 

@@ -12,7 +12,7 @@ use plait_control_paths::RelayList;
 use plait_control_paths::select::Rearranger;
 use plait_dataplane_agent::{home, now};
 use plait_dataplane_netlink::Netlink;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -34,6 +34,10 @@ pub struct AgentOptions {
     pub policy: Policy,
     /// By how much a packet may be later by one list than by another.
     pub spread: Duration,
+    /// A flow that was silent for longer is forgotten.
+    pub idle: Option<Duration>,
+    /// What the narrowest link takes on the way to the last relay of any list, where devices take more.
+    pub mtu: Option<u32>,
     /// What becomes of superpackets.
     pub superpackets: Superpackets,
     /// This node takes off headers for these addresses, by whatever device they come.
@@ -54,6 +58,8 @@ impl AgentOptions {
             encapsulation: Encapsulation::Gre,
             policy: Policy::Hash,
             spread: Duration::from_millis(10),
+            idle: None,
+            mtu: None,
             superpackets: Superpackets::Cut,
             relay: RelayAddresses::default(),
             borders: Vec::new(),
@@ -126,16 +132,23 @@ impl Agent {
             let wanted = Options {
                 superpackets: options.superpackets,
                 spread: options.spread,
+                idle: options.idle,
+                mtu: options.mtu,
                 ..Options::new(options.sources, options.encapsulation)
             };
             let flows = places.program(Role::Flows, index);
             let mut paths = Paths::load(index, wanted, Some(&flows))?;
             stays.push((Role::Flows, index));
-            paths.recall_segments(self.state.segments.get(&index).copied());
+            let (segments, lengths) = (self.state.segments.get(&index), self.state.lengths.get(&index));
+            paths.recall(segments.copied(), lengths.copied());
             for (prefix, ways) in self.all() {
                 if let Err(error) = paths.set(prefix, ways) {
                     tracing::error!(%prefix, %error, "the prefix goes by plain routing");
                 }
+            }
+            match paths.cut(Some(&places.program(Role::Cut, index))) {
+                Ok(()) => stays.push((Role::Cut, index)),
+                Err(error) => tracing::warn!(device = name, %error, "superpackets of others are dropped"),
             }
             paths.succeed(&places.program(Role::Steer, index))?;
             stays.push((Role::Steer, index));
@@ -237,8 +250,10 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
         for own in state.addresses().iter() {
             Netlink::open().and_then(|netlink| address::remove(&netlink, own)).map_err(failed)?;
         }
-        for (device, segments) in state.segments {
-            crate::device::allow_superpackets(device, segments);
+        let devices: BTreeSet<_> = state.segments.keys().chain(state.lengths.keys()).collect();
+        for device in devices {
+            let (segments, lengths) = (state.segments.get(device), state.lengths.get(device));
+            crate::device::allow_superpackets(*device, segments.copied(), lengths.copied());
         }
     }
     let gone = |result: io::Result<()>| match result {

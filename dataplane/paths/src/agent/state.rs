@@ -1,8 +1,8 @@
 //! What an agent leaves to the next one.
 
 use super::error::{AgentError, at};
-use crate::RelayAddresses;
 use crate::protocol::Static;
+use crate::{Lengths, RelayAddresses};
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub struct State {
     pub address_ipv6: Option<Ipv6Addr>,
     /// How many segments the superpackets of devices had before they were forbidden, by the devices' indices.
     pub segments: BTreeMap<u32, u32>,
+    /// How long they were before they had to leave room for stacks, likewise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lengths: BTreeMap<u32, Lengths>,
 }
 
 impl State {

@@ -199,9 +199,18 @@ impl Row {
 
     /// How many segments a device's superpackets may have.
     pub fn segments(&self, node: usize, device: &str) -> u32 {
+        self.setting(node, device, "gso_max_segs")
+    }
+
+    /// How long a device's superpackets may be.
+    pub fn longest_superpacket(&self, node: usize, device: &str) -> u32 {
+        self.setting(node, device, "gso_max_size")
+    }
+
+    fn setting(&self, node: usize, device: &str, name: &str) -> u32 {
         let (_, said) = self.try_sh(node, &format!("ip -d link show {device}"));
         let mut words = said.split_whitespace();
-        words.find(|word| *word == "gso_max_segs").expect("ip says it");
+        words.find(|word| *word == name).expect("ip says it");
         words.next().unwrap().parse().unwrap()
     }
 

@@ -39,6 +39,8 @@ pub struct Steer {
     pub spread: u64,
     /// Nanoseconds that a flow waits for a gap before its packets are held; none where nobody holds packets.
     pub patience: Option<u64>,
+    /// Nanoseconds after which a flow that was silent is another one; none where it is forgotten for want of room alone.
+    pub idle: Option<u64>,
     /// What is written from outside.
     pub tables: Arc<SteerTables>,
     /// How many flows took their turn, by set.
@@ -68,6 +70,7 @@ impl Steer {
         Self {
             spread,
             patience: None,
+            idle: None,
             tables,
             turns: HashMap::new(),
             flows: Flows::new(flows),
@@ -84,24 +87,33 @@ impl Steer {
     /// It is too long with its stack, and is counted as dropped.
     pub fn transmit(&mut self, key: &FlowKey, bytes: u32, most: u32, now: u64) -> Result<Steered, PathDrop> {
         let tables = Arc::clone(&self.tables);
+        let is_over = self.idle.is_some_and(|idle| self.is_over(key, idle, now));
+        if is_over {
+            self.moves.remove(key);
+        }
         let plain = Steered { stack: None, at: now };
         let Some(slot) = tables.prefixes.longest(key.destination) else { return Ok(plain) };
         let Some(set) = tables.sets.get(&slot).filter(|set| set.count > 0) else { return Ok(plain) };
-        let (list, at) = self.list_of(slot, set, key, now);
+        let (list, at) = self.list_of(slot, set, key, is_over, now);
         let ListChoice { stack, name, .. } = set.choices[list as usize];
         let Some(&length) = tables.stacks.get(&stack) else { return Ok(plain) };
         let place = FlowPlace { set: slot, list, name };
         if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
             *self.drops.entry(PathDrop::TooBig).or_default() += 1;
-            let is_known = self.flows.get(key).is_some_and(|flow| flow.set == slot);
+            let is_known = !is_over && self.flows.get(key).is_some_and(|flow| flow.set == slot);
             if set.selector == selector::ROUND_ROBIN && !is_known {
                 // What was refused took its turn.
                 self.flows.insert(*key, Flow::heard(0, 0, now, place));
             }
             return Err(PathDrop::TooBig);
         }
-        self.count(key, bytes, place, stack, at);
+        self.count(key, bytes, place, stack, is_over, at);
         Ok(Steered { stack: (length > 0).then_some(stack), at })
+    }
+
+    /// Whether a flow was silent for longer. Of one that is held, nothing is heard.
+    fn is_over(&self, key: &FlowKey, idle: u64, now: u64) -> bool {
+        self.flows.get(key).is_some_and(|flow| now.saturating_sub(flow.heard.max(flow.holds)) > idle)
     }
 
     /// Has a flow go by another list of a set, from its next gap on.
@@ -116,13 +128,13 @@ impl Steer {
     }
 
     /// The list of a flow, and when its packet goes. One that is known stays by its list as long as the prefix has it.
-    fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, now: u64) -> (u32, u64) {
+    fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, is_over: bool, now: u64) -> (u32, u64) {
         let Self { spread, patience, turns, flows, moves, .. } = self;
         let is_valid = |place: &u64| *place >> 32 == u64::from(slot) && (*place as u32) < set.count;
         let moved = moves.get(key).copied().filter(|_| set.selector == selector::FLOW_BASED).filter(is_valid);
         let moved = moved.map(|place| place as u32);
         let mut another = || moved.unwrap_or_else(|| fresh(slot, set, key, turns));
-        let Some(known) = flows.get_mut(key) else { return (another(), now) };
+        let Some(known) = flows.get_mut(key).filter(|_| !is_over) else { return (another(), now) };
         let until = known.holds.saturating_add(*spread);
         match known.list_in(set) {
             // By the list that they were held for, though it may be to move again.
@@ -145,12 +157,12 @@ impl Steer {
         }
     }
 
-    fn count(&mut self, key: &FlowKey, bytes: u32, place: FlowPlace, stack: u32, now: u64) {
+    fn count(&mut self, key: &FlowKey, bytes: u32, place: FlowPlace, stack: u32, is_over: bool, now: u64) {
         let bytes = u64::from(bytes);
         let count = self.counts.entry(stack).or_insert(ListCount { packets: 0, bytes: 0 });
         count.packets += 1;
         count.bytes += bytes;
-        match self.flows.get_mut(key) {
+        match self.flows.get_mut(key).filter(|_| !is_over) {
             Some(known) => {
                 known.packets += 1;
                 known.bytes += bytes;

@@ -119,11 +119,21 @@ tables! {
         pub device: u32,
     }
 
+    /// Who cuts superpackets; noughts when nobody does.
+    pub struct Cutter as "cutter" {
+        /// The device that they go to, which hands over segments.
+        pub front: u32,
+        /// That which those come by.
+        pub back: u32,
+        /// The device by which they go on.
+        pub device: u32,
+    }
+
     /// What a device's programs do.
     pub struct Steering as "steering" {
         /// The source of all headers of IPv4 that are put before packets.
         pub source: [u8; 4],
-        /// The longest packet that may leave, its stack included; nought: what the device says at each packet.
+        /// The longest packet that may leave, its stack included, where the device takes longer ones; nought: what it takes.
         pub mtu: u32,
         /// The source of all headers of IPv6.
         pub source_ipv6: [u8; 16],
@@ -137,6 +147,8 @@ tables! {
         pub patience: u64,
         /// Nanoseconds after which nobody waits for a holder any more.
         pub longest_hold: u64,
+        /// Nanoseconds after which a flow that was silent is forgotten; nought: only when another one needs its place.
+        pub idle: u64,
     }
 
     /// What a relay takes.
