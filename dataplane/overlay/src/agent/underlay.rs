@@ -122,6 +122,7 @@ impl Underlay {
         for heard in self.watch.heard()? {
             match heard {
                 Heard::Change(message) => self.hear(message, &mut changes),
+                Heard::Rerouted => changes.routes = Rerouted::all(),
                 Heard::TooMuch => self.look(&mut changes)?,
             }
         }
