@@ -12,6 +12,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use plait_dataplane_load::null_responder::Replies;
 use plait_model_wire::openflow::chop;
 use rustix::net::sockopt;
+use std::mem::ManuallyDrop;
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::{env, io, thread};
@@ -45,8 +46,8 @@ struct Server<'a> {
     ring: IoUring,
     listener: &'a TcpListener,
     replies: &'a Replies,
-    /// Of all buffers. The kernel has those that were provided and not completed; it is neither moved nor freed before
-    /// the ring.
+    /// Of all buffers. The kernel has those that were provided and not completed, and may have them for a moment after the
+    /// ring is closed: a fault ends the process, and nothing is freed before that.
     memory: Vec<u8>,
     members: Vec<Member>,
 }
@@ -61,6 +62,8 @@ struct Member {
     /// Answers that the kernel reads: not touched until its completion.
     under_way: Vec<u8>,
     sent: usize,
+    /// Its other end is gone.
+    is_over: bool,
 }
 
 impl<'a> Server<'a> {
@@ -71,17 +74,16 @@ impl<'a> Server<'a> {
         Ok(Self { ring, listener, replies, memory, members: Vec::new() })
     }
 
-    fn serve(mut self) -> io::Result<()> {
+    fn serve(&mut self) -> io::Result<()> {
         self.provide(0, BUFFERS)?;
-        let listener = types::Fd(self.listener.as_raw_fd());
-        self.ask(opcode::AcceptMulti::new(listener).build().user_data(ACCEPTED))?;
+        self.accept()?;
         loop {
             self.ring.submit_and_wait(1)?;
             let done: Vec<cqueue::Entry> = self.ring.completion().collect();
             for entry in done {
                 match entry.user_data() {
-                    PROVIDED => {}
-                    ACCEPTED => self.accepted(entry.result())?,
+                    PROVIDED => drop(outcome(entry.result())?),
+                    ACCEPTED => self.accepted(&entry)?,
                     place if place & SENT != 0 => self.sent((place & !SENT) as usize, entry.result())?,
                     place => self.received(place as usize, &entry)?,
                 }
@@ -103,12 +105,18 @@ impl<'a> Server<'a> {
         self.ask(opcode::ProvideBuffers::new(at, SIZE as i32, count, POOL, first).build().user_data(PROVIDED))
     }
 
-    fn accepted(&mut self, result: i32) -> io::Result<()> {
-        if result < 0 {
-            return Err(io::Error::from_raw_os_error(-result));
-        }
+    fn accept(&mut self) -> io::Result<()> {
+        let listener = types::Fd(self.listener.as_raw_fd());
+        self.ask(opcode::AcceptMulti::new(listener).build().user_data(ACCEPTED))
+    }
+
+    fn accepted(&mut self, entry: &cqueue::Entry) -> io::Result<()> {
+        let stream = outcome(entry.result())?;
         // SAFETY: the kernel made this descriptor for us just now, and nobody else has it.
-        let stream = unsafe { OwnedFd::from_raw_fd(result) };
+        let stream = unsafe { OwnedFd::from_raw_fd(stream) };
+        if !cqueue::more(entry.flags()) {
+            self.accept()?;
+        }
         sockopt::set_tcp_nodelay(&stream, true)?;
         self.members.push(Member {
             stream,
@@ -116,6 +124,7 @@ impl<'a> Server<'a> {
             next: Vec::new(),
             under_way: Vec::new(),
             sent: 0,
+            is_over: false,
         });
         self.receive(self.members.len() - 1)
     }
@@ -130,7 +139,7 @@ impl<'a> Server<'a> {
         if let (Ok(length), Some(buffer)) =
             (usize::try_from(entry.result()), cqueue::buffer_select(entry.flags()))
         {
-            let bytes = &self.memory[usize::from(buffer) * SIZE..][..length];
+            let bytes = &self.memory[usize::from(buffer) * SIZE..][..if member.is_over { 0 } else { length }];
             let mut input = bytes;
             if !member.rest.is_empty() {
                 member.rest.extend_from_slice(bytes);
@@ -176,9 +185,18 @@ impl<'a> Server<'a> {
     }
 
     fn sent(&mut self, place: usize, result: i32) -> io::Result<()> {
-        let Ok(count) = usize::try_from(result) else { return Ok(()) };
         let member = &mut self.members[place];
+        // Of one that is over nothing more is sent: what is under way ends with it.
+        let Ok(count) = usize::try_from(result) else {
+            member.is_over = true;
+            return Ok(());
+        };
         member.sent += count;
         if member.sent < member.under_way.len() { self.send_rest(place) } else { self.send(place) }
     }
+}
+
+/// What the kernel gave, or its refusal.
+fn outcome(result: i32) -> io::Result<i32> {
+    if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(result) }
 }

@@ -1039,7 +1039,8 @@ fn doctor_names_what_overlays_need() {
     let ended = host.exec(&[program, "doctor"]);
     assert_eq!(signs(&ended.stdout), ["yes"; 5], "{}", ended.stdout);
     assert_eq!(ended.stderr, "");
-    let said = host.sh(&format!("umount /sys/fs/bpf; {program} doctor; ip -o link"));
+    host.without_bpf_file_system();
+    let said = host.sh(&format!("{program} doctor; ip -o link"));
     assert_eq!(signs(&said), ["yes", "yes", "no", "yes", "yes"], "{said}");
     assert!(said.contains("mount -t bpf") && !said.contains("plait-trial"), "{said}");
     if let Some(user) = Person::user() {

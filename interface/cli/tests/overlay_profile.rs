@@ -48,7 +48,7 @@ fn every_ways_packets_are_followed_from_the_call_to_the_driver() {
         .expect("a line for what profiles need");
     assert!(line.starts_with("yes"), "{line}");
 
-    host.sh("umount /sys/fs/bpf");
+    host.without_bpf_file_system();
     let refused = host.exec(&[program, "overlay", "profile"]);
     assert_eq!(refused.code(), Some(1));
     assert!(refused.stderr.contains("mount -t bpf"), "{refused:#?}");

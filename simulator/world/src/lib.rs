@@ -42,6 +42,6 @@ pub use control::ControlReport;
 pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
 pub use paths::{PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
 pub use plait_simulator_engine as engine;
-pub use portable::unportable;
+pub use portable::{is_link_end, unportable};
 pub use sample::{LinkRow, Side};
 pub use world::{Options, World, WorldError};

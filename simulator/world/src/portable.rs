@@ -111,7 +111,10 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                 };
                 for capture in captures {
                     let Value::Scalar(Scalar::Text(port), span) = capture else { continue };
-                    if !is_port(network, port) {
+                    if !port
+                        .split_once(':')
+                        .is_some_and(|(node, interface)| is_link_end(network, node, interface))
+                    {
                         name(
                             *span,
                             &format!("a capture of `{port}`"),
@@ -181,12 +184,10 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Whether a node has an interface on a link or LAN, as `node:interface`.
-fn is_port(network: &Network, port: &str) -> bool {
-    port.split_once(':').is_some_and(|(node, interface)| {
-        let node = network.node(node).map(|node| &network.nodes[node]);
-        node.is_some_and(|node| node.interfaces.iter().any(|known| known.name == interface))
-    })
+/// Whether a node has an interface of that name on a link or LAN: what there is in both worlds.
+pub fn is_link_end(network: &Network, node: &str, interface: &str) -> bool {
+    let node = network.node(node).map(|node| &network.nodes[node]);
+    node.is_some_and(|node| node.interfaces.iter().any(|known| known.name == interface))
 }
 
 fn is_one_of(value: &Value, known: &[&str]) -> bool {

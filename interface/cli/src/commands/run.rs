@@ -6,6 +6,7 @@ use crate::commands::twice::twice;
 use crate::load::{load, portable, testbed};
 use crate::output::{Failure, Output, Progress as Line, counted, write_file};
 use plait::{Checked, Course, Moment, Results, VerdictWord, next_place, report as make_report};
+use plait_simulator_world::is_link_end;
 use plait_testbed_experiment::report::junit_of_run;
 use plait_testbed_experiment::results::EventKind;
 use plait_testbed_experiment::runner::Progress;
@@ -131,15 +132,13 @@ fn added_captures(loaded: &Checked, arguments: &RunArguments) -> Result<Script, 
     for port in &arguments.capture {
         script.add_capture(port, loaded.network()).map_err(Failure::usage)?;
     }
-    if arguments.world == WorldArgument::Simulated {
-        let mut portable = script.clone();
-        portable.keep_portable(loaded.network());
-        let kept: Vec<String> = portable.collect.captures.iter().map(ToString::to_string).collect();
-        if let Some(port) = arguments.capture.iter().find(|port| !kept.contains(port)) {
-            return Err(Failure::usage(format!(
-                "nobody has `{port}` in virtual time: name an end of a link"
-            )));
-        }
+    let is_there = |port: &&String| {
+        port.split_once(':').is_some_and(|(node, interface)| is_link_end(loaded.network(), node, interface))
+    };
+    if arguments.world == WorldArgument::Simulated
+        && let Some(port) = arguments.capture.iter().find(|port| !is_there(port))
+    {
+        return Err(Failure::usage(format!("nobody has `{port}` in virtual time: name an end of a link")));
     }
     Ok(script)
 }

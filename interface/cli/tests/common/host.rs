@@ -114,6 +114,11 @@ impl<'a> Host<'a> {
         self.exec(&["sh", "-c", line]).fine()
     }
 
+    /// Takes the BPF file system away, however many there are one over the other: this host's may lie over the machine's.
+    pub fn without_bpf_file_system(&self) {
+        self.sh("while umount /sys/fs/bpf 2>/dev/null; do :; done");
+    }
+
     /// `plait overlay …`, which must succeed.
     #[track_caller]
     pub fn overlay(&self, words: &str) -> String {

@@ -32,6 +32,7 @@ use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::Spanned;
 use plait_model_topology::vocabulary::Place;
 use plait_model_topology::{Network, Vocabulary, section};
+use plait_simulator_world::is_link_end;
 use traffic::TrafficFile;
 
 /// Everything one run does: the events in the order they fire, and what is kept of it.
@@ -137,16 +138,13 @@ impl Script {
     /// links' ends, files, and the figures and assertions that rest on them.
     pub fn keep_portable(&mut self, network: &Network) {
         self.events.retain(|event| !matches!(event.action, Action::Start(_) | Action::Wait(_)));
-        let is_link_end = |capture: &Capture| {
-            let node = network.node(&capture.node).map(|node| &network.nodes[node]);
-            node.is_some_and(|node| node.interfaces.iter().any(|known| known.name == capture.interface))
-        };
+        let stays = |capture: &Capture| is_link_end(network, &capture.node, &capture.interface);
         self.collect = Collect {
             tcp: None,
             links: self.collect.links,
             interfaces: None,
             files: Vec::new(),
-            captures: std::mem::take(&mut self.collect.captures).into_iter().filter(is_link_end).collect(),
+            captures: std::mem::take(&mut self.collect.captures).into_iter().filter(stays).collect(),
             pings: Vec::new(),
             json: Vec::new(),
             control: self.collect.control,
