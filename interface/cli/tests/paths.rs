@@ -378,6 +378,7 @@ fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
         ),
         ("paths: {lists: {h1: {10.0.1.0/24: 7}}}\n", &["a list of relay lists, or a map"]),
         ("paths: {idle: 10ms}\n", &["not over after 10ms", "1s or more"]),
+        ("paths: {idle: 2s, spread: 1s}\n", &["may be silent for 2250 ms", "a smaller `spread`"]),
         ("paths: {speed: 1}\n", &["unknown key `speed`"]),
         ("paths: {type: srv6}\n", &["addresses of IPv6", "ipv6: on", ":4:"]),
         ("paths: {type: srv6, network: 10.9.0.0/24}\n", &["10.9.0.0/24 has no segments", "fd00:255::/64"]),

@@ -8,7 +8,7 @@ use plait_control_paths::{Method, RelayList, Settings};
 use plait_dataplane_ospf::Source;
 use plait_dataplane_paths::agent::{Agent, AgentError, AgentOptions, LearningOptions, Places, remove};
 use plait_dataplane_paths::protocol::{FlowRow, PrefixRow, Reply, Request, Status};
-use plait_dataplane_paths::{Client, RelayAddresses, Sources, Superpackets};
+use plait_dataplane_paths::{Client, RelayAddresses, Sources, Superpackets, longest_silence};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
@@ -115,6 +115,13 @@ fn options(arguments: PathAgentArguments, places: Places) -> Result<AgentOptions
     let idle = arguments.idle.map(|idle| Duration::from_nanos(idle.as_nanos()));
     if idle.is_some_and(|idle| idle < Duration::from_secs(1)) {
         return Err(Failure::usage("`--idle` is 1s or more: a flow is not over before"));
+    }
+    let silence = longest_silence(spread);
+    if idle.is_some_and(|idle| idle <= silence) {
+        let silence = silence.as_secs_f64();
+        return Err(Failure::usage(format!(
+            "`--idle` is more than {silence} s, for which nothing may be heard of a flow that moves; or `--spread` is less"
+        )));
     }
     let kind = if arguments.point_to_point { LinkKind::PointToPoint } else { LinkKind::Broadcast };
     let (area, intervals) = (arguments.area, (arguments.hello, arguments.dead));

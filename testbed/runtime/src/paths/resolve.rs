@@ -4,7 +4,7 @@ use crate::section::{LearnWord, MethodWord, NodeName, Paths, PrefixWays, RelayLi
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_control_paths::{Method, Settings};
 use plait_dataplane_paths::protocol::Policy;
-use plait_dataplane_paths::{Encapsulation, Family, Sources};
+use plait_dataplane_paths::{Encapsulation, Family, Sources, longest_silence};
 use plait_model_quantity::TimeSpan;
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
@@ -85,7 +85,7 @@ impl Resolved {
 
 /// The largest weight: the sum of a set's is a number of 32 bits.
 const MOST_WEIGHT: u32 = 1 << 24;
-/// The shortest silence that ends a flow. Choice: longer than anything that a flow is held for.
+/// The shortest silence that ends a flow. Choice: that of a pause that no application makes within a flow.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
 /// The most paths to a router: what a set holds.
 const MOST_PATHS: u8 = 64;
@@ -160,9 +160,14 @@ impl Resolver<'_> {
             MethodWord::FatTree => Method::FatTree(None),
         };
         let duration = |span: TimeSpan| Duration::from_nanos(span.as_nanos());
+        let spread = written.spread.map_or(Duration::from_millis(10), |spread| duration(spread.value));
+        let silence = longest_silence(spread);
         if let Some(idle) = written.idle.filter(|idle| duration(idle.value) < LEAST_IDLE) {
             let text = format!("a flow is not over after {}", idle.value);
             self.fault(idle.span, text, "write 1s or more");
+        } else if let Some(idle) = written.idle.filter(|idle| duration(idle.value) <= silence) {
+            let text = format!("a flow that moves may be silent for {} ms", silence.as_secs_f64() * 1e3);
+            self.fault(idle.span, text, "write more, or a smaller `spread`");
         }
         let k = written.k.map_or(Settings::default().k, |k| k.value.into());
         Resolved {
@@ -177,7 +182,7 @@ impl Resolver<'_> {
             method: written.method,
             source: written.source.map_or(Sources::default().of(family), |source| source.value),
             network: pool.value,
-            spread: written.spread.map_or(Duration::from_millis(10), |spread| duration(spread.value)),
+            spread,
             idle: written.idle.map(|idle| duration(idle.value)),
         }
     }
