@@ -293,52 +293,6 @@ fn prefixes_of_a_file_have_weights_and_selectors_of_their_own() {
     testbed.down();
 }
 
-/// A host outside puts headers with the shared source before its packets, so that it would choose paths inside.
-#[test]
-fn a_border_of_a_file_keeps_out_what_comes_from_outside_with_the_headers_source() {
-    let Some(person) = Person::root() else { return };
-    let file = |borders: &str| {
-        let text = diamond(&format!("paths: {{hosts: [h1, h2], k: 2{borders}}}\n"));
-        text.replace("h2: host,", "h2: host, outside: host,").replace("s2-h2]", "s2-h2, s1-outside]")
-    };
-    let testbed = person.up(&file(""));
-    let spoofer = testbed.background("outside", "exec plait paths --agent spoofer agent --device eth0");
-    let lb = |words: &[&str]| {
-        testbed.exec("outside", &[&["plait", "paths", "--agent", "spoofer"], words].concat())
-    };
-    assert!(eventually(|| lb(&["show"]).code() == Some(0)));
-    lb(&["add", "prefix", "10.0.0.0/8", "relay", "10.255.0.3"]).fine();
-    // Datagrams that came to h2, of which nobody there wants any.
-    let came = || -> u64 {
-        let text = testbed.shell("h2", "grep '^Udp:' /proc/net/snmp | tail -1").fine();
-        text.split_whitespace().nth(2).unwrap().parse().unwrap()
-    };
-    let sends = || {
-        for port in 2001..=2010 {
-            testbed.exec("outside", &["bash", "-c", &format!("echo hello > /dev/udp/h2/{port}")]).fine();
-        }
-    };
-    let (by, before) = (received(&testbed, "down", "eth0"), came());
-    sends();
-    assert!(eventually(|| came() >= before + 10), "without a border it is a way in");
-    assert!(received(&testbed, "down", "eth0") >= by + 10);
-    testbed.apply(&file(", borders: [s1:eth3]")).fine();
-    let before = came();
-    sends();
-    let forged = || asked(&testbed, "s1", "status")["drops"]["forged"].as_u64().unwrap_or(0);
-    assert!(eventually(|| forged() >= 10), "{}", asked(&testbed, "s1", "status"));
-    assert_eq!(came(), before, "nothing forged arrived");
-    // What is its own comes in, and hosts inside choose as before.
-    lb(&["del", "prefix", "10.0.0.0/8"]).fine();
-    sends();
-    assert!(eventually(|| came() >= before + 10));
-    (1..=8).for_each(|port| send(&testbed, port));
-    assert!(eventually(|| came() >= before + 18));
-    testbed.exec("outside", &["pkill", "-TERM", "-f", "paths --agent spoofer agent"]);
-    spoofer.wait();
-    testbed.down();
-}
-
 #[test]
 fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
     let Some(person) = Person::root() else { return };

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?;
     println!("# Linux {}, {cpus} processors, {rounds} rounds, TCP by {}", kernel.trim(), congestion.trim());
     let only = arguments.iter().skip_while(|argument| *argument != "--only").nth(1);
-    let parts: [(&str, &dyn Fn() -> Result<(), Box<dyn Error>>); 7] = [
+    let parts: [(&str, Part<'_>); 7] = [
         ("endpoints", &|| endpoints(rounds, small)),
         ("relays", &|| relays(rounds, small)),
         ("sink", &|| sizes::into_a_sink(rounds)),
@@ -51,6 +51,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let asked = |name: &str| only.is_none_or(|only| only == name);
     parts.iter().filter(|(name, _)| asked(name)).try_for_each(|(_, part)| part())
 }
+
+/// A part of the bench.
+type Part<'a> = &'a dyn Fn() -> Result<(), Box<dyn Error>>;
 
 /// The way whose packets come in by the device below.
 const IN_PLACE: &str = "ovstack, IP in place";
