@@ -43,8 +43,7 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
     a.sh("ip addr replace 192.0.2.1/24 dev eth0 && ip addr add 2001:db8::1/64 dev eth0 nodad \
           && ip addr add fe80::1/64 dev eth0 nodad");
     guest
-        .shell("modprobe tun && ip addr replace 192.0.2.2/24 dev eth0 && ip addr add 2001:db8::2/64 dev eth0 nodad \
-                && ip link set lo up")
+        .shell("ip addr replace 192.0.2.2/24 dev eth0 && ip addr add 2001:db8::2/64 dev eth0 nodad && ip link set lo up")
         .unwrap();
     a.start_agent();
 

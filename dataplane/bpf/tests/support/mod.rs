@@ -2,8 +2,6 @@
 
 #![allow(dead_code, reason = "each file of tests uses some of it")]
 
-pub mod line;
-
 use plait_dataplane_bpf::{Programs, Sizes, TableName, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Counts, Table, Walk, arrivals, mapped, udp_port};
