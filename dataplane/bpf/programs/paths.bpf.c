@@ -74,12 +74,12 @@ int steer(struct __sk_buff *skb)
 			reason = push_stack(skb, stack, &packet, hash);
 		if (reason || cutter) {
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
-				keep_turn(&key, &place);
+				keep_turn(&key, known, &place);
 			if (cutter)
 				return bpf_redirect(cutter, 0);
 			drop_of_path(reason);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
-			return reason == PATH_DROP_TOO_BIG && most > stack->length && !is_made_before(skb, stack) ?
+			return reason == PATH_DROP_TOO_BIG && most > stack->length && !is_made_before(skb, stack, &packet) ?
 				       tell_sender(skb, most - stack->length) : DROPPED;
 		}
 	}

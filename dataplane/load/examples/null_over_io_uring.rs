@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
     let threads = words.next().and_then(|word| word.parse().ok()).unwrap_or(2);
     let listener = TcpListener::bind(address)?;
     let replies = Replies::new().map_err(|why| io::Error::other(why.to_string()))?;
-    let serve = || Server::new(&listener, &replies)?.serve();
+    let serve = || ManuallyDrop::new(Server::new(&listener, &replies)?).serve();
     thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(serve)).collect();
         all.into_iter()

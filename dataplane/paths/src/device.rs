@@ -21,14 +21,14 @@ const PASSING: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 2));
 pub struct Lengths {
     /// Of IPv6; of IPv4 too, before Linux 6.3.
     pub all: u32,
-    /// Of IPv4.
-    pub ipv4: u32,
+    /// Of IPv4, where the kernel tells it.
+    pub ipv4: Option<u32>,
 }
 
 impl Lengths {
     /// The same, but no longer than that.
     pub fn at_most(self, most: u32) -> Self {
-        Self { all: self.all.min(most), ipv4: self.ipv4.min(most) }
+        Self { all: self.all.min(most), ipv4: self.ipv4.map(|ipv4| ipv4.min(most)) }
     }
 }
 
@@ -68,7 +68,7 @@ impl Device {
             LinkAttribute::GsoIpv4MaxSize(length) => Some(*length),
             _ => None,
         });
-        Ok(Lengths { all, ipv4: ipv4.unwrap_or(all) })
+        Ok(Lengths { all, ipv4: ipv4.ok() })
     }
 
     /// The longest packet that it takes.
@@ -98,12 +98,9 @@ impl Device {
 
     /// Says how long superpackets may be made, to open connections as well.
     pub fn set_lengths(&self, lengths: Lengths) -> Result<(), Error> {
-        // What is said of all is said of IPv4, too, where it is no longer than IPv4 has it: so that comes last.
-        let mut attributes = vec![LinkAttribute::GsoMaxSize(lengths.all)];
-        if lengths.ipv4 != lengths.all {
-            attributes.push(LinkAttribute::GsoIpv4MaxSize(lengths.ipv4));
-        }
-        self.set(attributes)
+        // What is said of all is said of IPv4, too, up to 65,536 bytes: so that comes last.
+        let ipv4 = lengths.ipv4.map(LinkAttribute::GsoIpv4MaxSize);
+        self.set([LinkAttribute::GsoMaxSize(lengths.all)].into_iter().chain(ipv4).collect())
     }
 
     /// Sets what superpackets may be. Open connections look at the device again when their route is no longer true, so that
@@ -131,10 +128,6 @@ impl Device {
         link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![silent])]));
         let set = self.netlink.request(RouteNetlinkMessage::SetLink(link), 0);
         set.map_err(|error| Error::Device(self.index, error))
-    }
-
-    pub fn netlink(&self) -> &Netlink {
-        &self.netlink
     }
 
     fn message(&self) -> LinkMessage {

@@ -2,6 +2,7 @@
 
 use ipnet::IpNet;
 use std::io;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why paths were not set. Nothing was changed then.
@@ -27,6 +28,12 @@ pub enum Error {
          or the device a larger MTU"
     )]
     Narrow(IpNet, u32, u32),
+    /// Flows that would be over while they move.
+    #[error(
+        "flows that are silent for {0:?} cannot be over: while one moves, nothing may be heard of it for {1:?}; say more, or a \
+         smaller spread"
+    )]
+    Idle(Duration, Duration),
     /// More lists than a set holds.
     #[error("{0}: {1} relay lists, of which a prefix may have 64; leave some out")]
     Lists(IpNet, usize),

@@ -40,7 +40,7 @@ pub use device::Lengths;
 pub use error::Error;
 pub use family::{RelayAddresses, SHARED_SOURCE, SHARED_SOURCE_IPV6, Sources};
 pub use holder::Holder;
-pub use options::{Encapsulation, Options, Selector, Superpackets, Ways};
+pub use options::{Encapsulation, Options, Selector, Superpackets, Ways, longest_silence};
 pub use paths::Paths;
 pub use plait_dataplane_reference::paths::Family;
 pub use plait_dataplane_reference::paths::tables::{FlowKey, PathDrop};

@@ -115,6 +115,20 @@ impl Selector {
     }
 }
 
+/// How much later than asked a holder may let packets go, until nobody waits for it any more. Choice: what a busy machine does
+/// to a thread; while an agent is dead, a flow that moves loses what it sends for so long.
+const LATE: Duration = Duration::from_millis(250);
+
+/// For how long packets of a flow that moves are held at most, where paths differ by so much.
+pub(crate) fn longest_hold(spread: Duration) -> Duration {
+    spread.saturating_add(LATE)
+}
+
+/// For how long nothing may be heard of a flow while it moves, where paths differ by so much. [`Options::idle`] is longer.
+pub fn longest_silence(spread: Duration) -> Duration {
+    spread.saturating_add(longest_hold(spread))
+}
+
 /// Packets of many segments, which the sender's kernel leaves to the device to cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Superpackets {
@@ -197,8 +211,8 @@ pub struct Options {
     pub spread: Duration,
     /// How long a flow that is to move waits for that, before its packets are [held](crate::Paths::hold).
     pub patience: Duration,
-    /// A flow that was silent for longer is forgotten: what comes then is another one. Without it flows are known until others
-    /// need their places.
+    /// A flow that was silent for longer is forgotten: what comes then is another one. It is more than [`longest_silence`]. Without
+    /// it flows are known until others need their places.
     pub idle: Option<Duration>,
     /// What the narrowest link takes on the way to the last relay of any list, where the device takes more.
     pub mtu: Option<u32>,

@@ -4,7 +4,7 @@ use crate::cutter::{self, Cutter};
 use crate::device::{Device, Lengths};
 use crate::error::Error;
 use crate::holder::Holder;
-use crate::options::{Options, Superpackets, Ways};
+use crate::options::{Options, Superpackets, Ways, longest_hold, longest_silence};
 use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
 use ipnet::IpNet;
@@ -14,13 +14,10 @@ use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, rel
 use plait_dataplane_reference::paths::tables::*;
 use plait_dataplane_reference::paths::unmapped;
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// How much later than asked a holder may let packets go, until nobody waits for it any more. Choice: what a busy machine does
-/// to a thread; while an agent is dead, a flow that moves loses what it sends for so long.
-const LATE: Duration = Duration::from_millis(250);
 
 /// What every link of IPv6 carries.
 const LEAST_MTU: u32 = 1280;
@@ -81,8 +78,12 @@ impl Paths {
     /// at a path of a BPF file system stay where they are, and are kept there.
     ///
     /// # Errors
-    /// No such device; the kernel's refusal; the path cannot be.
+    /// No such device; flows that would be over while they move; the kernel's refusal; the path cannot be.
     pub fn load(device: u32, options: Options, flows: Option<&Path>) -> Result<Self, Error> {
+        let silence = longest_silence(options.spread);
+        if let Some(idle) = options.idle.filter(|idle| *idle <= silence) {
+            return Err(Error::Idle(idle, silence));
+        }
         let is_whole = options.superpackets == Superpackets::Whole;
         let steering = Steering {
             source: options.sources.ipv4.octets(),
@@ -92,7 +93,7 @@ impl Paths {
             mark: mark(),
             spread: nanos(options.spread),
             patience: nanos(options.patience),
-            longest_hold: nanos(options.spread.saturating_add(LATE)),
+            longest_hold: nanos(longest_hold(options.spread)),
             idle: options.idle.map_or(0, nanos),
         };
         let device = Device::open(device)?;
@@ -132,6 +133,8 @@ impl Paths {
     pub fn succeed(&mut self, path: &Path) -> Result<(), Error> {
         self.attachment = Some(self.programs.succeed(PathProgram::Steer, self.device.index, path)?);
         self.is_kept = true;
+        // A former life's lists may have asked for limits that these do not.
+        self.allow_superpackets();
         Ok(())
     }
 
@@ -152,6 +155,15 @@ impl Paths {
     /// The kernel's refusal.
     pub fn release_cutter(device: u32, path: &Path) -> Result<(), Error> {
         cutter::release(device, path)
+    }
+
+    /// Takes away what was made to cut superpackets and not kept, by a process that died meanwhile. Of a device's index it is
+    /// asked at which path it would be kept.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn sweep_cutters(path: impl Fn(u32) -> PathBuf) -> io::Result<()> {
+        cutter::sweep(path)
     }
 
     /// Takes off a device what a former life kept at a path.
@@ -386,11 +398,7 @@ impl Paths {
         for key in table.keys() {
             // It may be gone meanwhile.
             let Some(flow) = table.get(&key)? else { continue };
-            if self
-                .options
-                .idle
-                .is_some_and(|idle| now().saturating_sub(Duration::from_nanos(flow.heard)) > idle)
-            {
+            if self.options.idle.is_some_and(|idle| flow.is_over(nanos(idle), nanos(now()))) {
                 continue;
             }
             // One that was not heard of since its prefix got other lists is known by the name of its own.

@@ -2,10 +2,15 @@
 
 mod row;
 
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use plait_control_paths::Operation;
 use plait_dataplane_bpf::PathSizes;
+use plait_dataplane_netlink::Netlink;
 use plait_dataplane_paths::{Border, Encapsulation, Error, Options, PathDrop, Paths, Relay, Selector, Ways};
-use row::{PATIENCE, Row, SHARED, bound, pattern, until, whole};
+use row::capture::Capture;
+use row::frame::{stream_bytes, unstacked};
+use row::{PATIENCE, Row, SHARED, bound, left_station, pattern, until, whole};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
@@ -76,6 +81,104 @@ fn superpackets_leave_room_for_high_stacks() {
         assert_eq!(row.longest_superpacket(0, "r0"), usual);
     }
     drop(relays);
+}
+
+/// How long superpackets of the first node's device may be, of IPv6 and of IPv4.
+fn lengths(row: &Row) -> [u32; 2] {
+    let mut message = LinkMessage::default();
+    message.header.index = row.device(0, "r0");
+    let link = row.within(0, || Netlink::open().unwrap().get(RouteNetlinkMessage::GetLink(message)).unwrap());
+    let RouteNetlinkMessage::NewLink(link) = link else { panic!("{link:?}") };
+    link.attributes.iter().fold([0; 2], |[all, ipv4], attribute| match attribute {
+        LinkAttribute::GsoMaxSize(length) => [*length, ipv4],
+        LinkAttribute::GsoIpv4MaxSize(length) => [all, *length],
+        _ => [all, ipv4],
+    })
+}
+
+/// As BIG TCP has them.
+#[test]
+fn superpackets_that_were_longer_than_16_bits_say_are_so_again() {
+    let Some(row) = Row::new(3) else { return };
+    let mut message = LinkMessage::default();
+    message.header.index = row.device(0, "r0");
+    message.attributes = vec![LinkAttribute::GsoMaxSize(100_000), LinkAttribute::GsoIpv4MaxSize(100_000)];
+    row.within(0, || Netlink::open().unwrap().request(RouteNetlinkMessage::SetLink(message), 0)).unwrap();
+    let before = lengths(&row);
+    assert_eq!(before[0], 100_000);
+    let mut paths = row.steers(whole(Encapsulation::Gue));
+    set(&mut paths, &row, &[&[1; 16]]);
+    assert!(lengths(&row).iter().all(|length| *length < 65_536), "{:?}", lengths(&row));
+    row.within(0, move || drop(paths));
+    assert_eq!(lengths(&row), before);
+}
+
+/// As a virtual machine hands it over: how many segments it has, nobody says who can be believed.
+const SUPERPACKET: &str = r#"
+import socket, struct
+def folded(b):
+    total = sum(struct.unpack("!%dH" % (len(b) // 2), b))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return total
+ends = socket.inet_aton("10.0.0.1") + socket.inet_aton("10.0.2.2")
+payload = bytes(byte % 251 for byte in range(4000))
+pseudo = folded(ends + struct.pack("!HH", 6, 20 + len(payload)))
+tcp = struct.pack("!HHIIBBHHH", 5000, 7001, 1, 1, 5 << 4, 0x18, 65535, pseudo, 0) + payload
+def ip(checksum):
+    return struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, 0x4000, 64, 6, checksum) + ends
+frame = bytes([2, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 2, 8, 0]) + ip(0xffff ^ folded(ip(0))) + tcp
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+s.setsockopt(263, 15, 1)  # PACKET_VNET_HDR
+s.bind(("r0", 0x0800))
+# A checksum to be finished, TCP of IPv4, segments of 1000 bytes.
+s.send(struct.pack("=BBHHHH", 1, 1, 54, 1000, 34, 16) + frame)
+"#;
+
+#[test]
+fn a_superpacket_that_says_no_number_of_segments_is_cut() {
+    let Some(row) = Row::new(4) else { return };
+    let _relays = row.relays();
+    row.finishes(0, "r0");
+    let mut paths = row.steers(Options::new(SHARED, Encapsulation::Gre));
+    set(&mut paths, &row, &[&[1, 2]]);
+    let capture = Capture::new(&row, 1, left_station(1));
+    row.python(0, SUPERPACKET);
+    let mut frames = Vec::new();
+    until("segments leave", || {
+        frames.extend(capture.frames());
+        frames.len() >= 4 || paths.drops().unwrap() != [].into()
+    });
+    assert_eq!(paths.drops().unwrap(), [].into());
+    assert_eq!(frames.len(), 4);
+    for frame in &frames {
+        let (above, packet) = unstacked(frame, Encapsulation::Gre).unwrap();
+        assert_eq!((above, stream_bytes(packet)), (vec![row.relay(1), row.relay(2)], 1000));
+    }
+    row.within(0, move || drop(paths));
+}
+
+/// Many datagrams at once, of which each fills the device's MTU, until what fits is known.
+const DATAGRAMS: &str = r#"
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(0, 10, 2)  # IP_MTU_DISCOVER: no fragments
+s.connect(("10.0.2.2", 7000))
+s.setsockopt(17, 103, 1472)  # UDP_SEGMENT
+s.send(bytes(14720))
+end = time.monotonic() + 20
+while s.getsockopt(0, 14) == 1500 and time.monotonic() < end:  # IP_MTU
+    time.sleep(0.01)
+print(s.getsockopt(0, 14))
+"#;
+
+#[test]
+fn who_sends_many_datagrams_at_once_is_told_what_fits() {
+    let Some(row) = Row::new(4) else { return };
+    let mut paths = row.steers(Options::new(SHARED, Encapsulation::Gre));
+    set(&mut paths, &row, &[&[1, 2]]);
+    assert_eq!(row.python(0, DATAGRAMS).trim(), "1452");
+    row.within(0, move || drop(paths));
 }
 
 #[test]

@@ -201,6 +201,15 @@ fn lists_that_cannot_be_are_refused_with_what_to_do() {
         Ways { lists: vec![row.list(&[1])], encapsulation: Encapsulation::Srv6, selector: Selector::Hash };
     let segments = paths.set(row.prefix(), ways).unwrap_err().to_string();
     assert!(segments.contains("IPv6"), "{segments}");
+    // A flow that moves waits for a gap of 10 ms, and may be held for 260 ms.
+    let device = row.device(0, "r0");
+    let forgets = |idle| {
+        let options = Options { idle: Some(idle), ..Options::new(SHARED, Encapsulation::Gre) };
+        row.within(0, || Paths::load(device, options, None).map(drop))
+    };
+    let soon = forgets(Duration::from_millis(270)).unwrap_err().to_string();
+    assert!(soon.contains("270ms") && soon.contains("smaller spread"), "{soon}");
+    forgets(Duration::from_millis(271)).unwrap();
     paths.apply(Operation::Set { prefix: six.prefix(), lists: vec![six.list(&[1; 4])] }).unwrap();
     paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![six.list(&[1; 16])] }).unwrap();
     row.within(0, move || drop(paths));

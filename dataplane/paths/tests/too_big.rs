@@ -133,6 +133,33 @@ fn a_narrow_link_between_relays_is_told_of() {
     }
 }
 
+/// A relay does not say more than it can, whatever others send.
+#[test]
+fn a_relay_answers_so_many_and_counts_the_rest() {
+    let Some(row) = Row::new(4) else { return };
+    let relays = row.relays();
+    row.sh(1, "ip link set r1 mtu 1400");
+    let mut paths = row.steers(Options::new(SHARED, Encapsulation::Gre));
+    paths.apply(Operation::Set { prefix: row.prefix(), lists: vec![row.list(&[2])] }).unwrap();
+    let (_, sender) = row.datagrams();
+    // One that does not heed what it is told.
+    set_ip_mtu_discover(&sender, Ipv4PathMtuDiscovery::PROBE).unwrap();
+    let answers = Capture::new(&row, 0, right_station(0));
+    let most = pattern(1500 - row.headers(Encapsulation::Gre, 1) - row.datagram_headers());
+    // Each answer is an error of the next one's.
+    let sent = (0..10_000).filter(|_| sender.send(&most).is_ok()).count() as u64;
+    let count = |reason| relays[0].drops().unwrap().get(&reason).copied().unwrap_or_default();
+    until("all have come", || count(PathDrop::TooBig) + count(PathDrop::Untold) == sent);
+    assert!(count(PathDrop::TooBig) >= 100 && count(PathDrop::Untold) > 0, "{:?}", relays[0].drops());
+    let mut answered = 0;
+    until("all that were told of are answered", || {
+        answered += answers.frames().len() as u64;
+        answered >= count(PathDrop::TooBig)
+    });
+    assert_eq!(answered, count(PathDrop::TooBig));
+    row.within(0, move || drop(paths));
+}
+
 /// Where nobody there can, since the fabric's relays are of others' making, it is said beforehand.
 #[test]
 fn what_is_said_of_the_narrowest_link_counts_where_the_device_takes_more() {

@@ -896,7 +896,22 @@ fn the_underlay_is_followed() {
     // A route that is more special than the one that leads there, and then is no more.
     a.sh("ip neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev eth0 && ip route add 192.0.2.2/32 via 192.0.2.77");
     assert!(eventually(|| !a.reaches(b)), "{}", a.overlay("stats"));
-    a.sh("ip route del 192.0.2.2/32");
+    // A table that no rule leads to, and nexthops that a route names.
+    a.sh("ip route add 192.0.2.2/32 via 192.0.2.77 table 77");
+    a.sh("ip nexthop add id 1 via 192.0.2.2 dev eth0 && ip nexthop add id 2 via 192.0.2.77 dev eth0");
+    a.sh("ip nexthop add id 3 group 1 && ip route replace 192.0.2.2/32 nhid 3");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    // For old listeners' sake the kernel tells of routes whose nexthops change, unless it is asked not to.
+    a.sh("echo 0 > /proc/sys/net/ipv4/nexthop_compat_mode");
+    let both_ways = |there: &str, back: &str| {
+        a.sh(there);
+        assert!(eventually(|| !a.reaches(b)), "{there}: {}", a.overlay("stats"));
+        a.sh(back);
+        assert!(eventually(|| a.reaches(b)), "{back}: {}", a.overlay("stats"));
+    };
+    both_ways("ip nexthop replace id 3 group 2", "ip nexthop replace id 3 group 1");
+    both_ways("ip rule add pref 100 table 77", "ip rule del pref 100");
+    a.sh("ip route del 192.0.2.2/32 && ip nexthop flush");
     assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
     a.sh("ip link set eth0 mtu 1400");
     assert!(

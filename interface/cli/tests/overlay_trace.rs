@@ -198,6 +198,40 @@ fn entries_by_hand_are_traced_where_nodes_share_a_key() {
     assert!(arrives, "{said:#}");
 }
 
+/// Of two own locators of one family the one that the kernel sends from is asked for once, and again when a route changes it.
+#[test]
+fn questions_leave_from_where_the_kernel_sends_also_when_that_changes() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts.iter_mut().for_each(Host::start_agent);
+    let [a, b] = &hosts;
+    a.sh("ip addr add 192.0.2.11/24 dev eth0");
+    for (host, other, own, theirs) in
+        [(a, b, &["192.0.2.1", "192.0.2.11"][..], "192.0.2.2"), (b, a, &["192.0.2.2"], "192.0.2.11")]
+    {
+        host.sh("umask 077 && echo a key that all nodes share > /run/key");
+        host.overlay("config application ethernet");
+        host.overlay(&format!("id set {}", host.id()));
+        for own in own {
+            host.overlay(&format!("locator add {own}"));
+        }
+        host.know(other, theirs);
+        host.device("--vni 1");
+        host.overlay(&format!("fib add ov0 02:00:00:00:00:0{} {}", other.number, other.id()));
+        host.overlay("config control static --key /run/key");
+    }
+    let line = format!("ov0 02:00:00:00:00:0{} --seconds 0", b.number);
+    let asks = || trace(a, &line).1;
+    assert!(eventually(asks), "{:#}", trace(a, &line).0);
+    // What is from the first is lost from now on.
+    b.sh("echo 1 > /proc/sys/net/ipv4/conf/eth0/rp_filter && ip route add blackhole 192.0.2.1/32");
+    assert!(!asks(), "from the first, which the network prefers");
+    a.sh("ip route add 192.0.2.2/32 dev eth0 src 192.0.2.11");
+    assert!(asks(), "{:#}", trace(a, &line).0);
+    a.sh("ip route del 192.0.2.2/32");
+    assert!(!asks(), "from the first again");
+}
+
 #[test]
 fn a_trace_tells_which_locators_a_flow_keeps_to() {
     let Some(person) = Person::root() else { return };

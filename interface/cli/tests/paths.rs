@@ -261,6 +261,39 @@ fn hosts_of_a_file_choose_paths_of_ipv6() {
 }
 
 #[test]
+fn prefixes_of_a_file_have_weights_and_selectors_of_their_own() {
+    let Some(person) = Person::root() else { return };
+    let testbed = person.up(&diamond("paths: {k: 2}\n"));
+    let there = prefix(&testbed);
+    let back = asked(&testbed, "h2", "show")[0]["prefix"].as_str().unwrap().to_owned();
+    let weighted = "{select: weighted, lists: [{relays: [down], weight: 3}, []]}";
+    let said = format!("h1: {{{there}: {weighted}}}, h2: {{{back}: {{select: round-robin}}}}");
+    testbed.apply(&diamond(&format!("paths: {{k: 2, idle: 2s, lists: {{{said}}}}}\n"))).fine();
+    let shown = asked(&testbed, "h1", "show");
+    assert_eq!((&shown[0]["policy"], &shown[0]["prefix"]), (&"weighted".into(), &there.into()), "{shown}");
+    let of = |list: &Value| (list["relays"][0].as_str().map(str::to_owned), list["weight"].as_u64().unwrap());
+    let lists: Vec<_> = shown[0]["lists"].as_array().unwrap().iter().map(of).collect();
+    assert_eq!(lists, [(Some("10.255.0.3".to_owned()), 3), (None, 1)]);
+    // Three of four flows go by the first list: of 64, 48 with a deviation of 3.5.
+    (1..=64).for_each(|port| send(&testbed, port));
+    let shown = asked(&testbed, "h1", "show");
+    let packets = |list: usize| shown[0]["lists"][list]["packets"].as_u64().unwrap();
+    assert_eq!(packets(0) + packets(1), 64);
+    assert!((34..=60).contains(&packets(0)), "{shown}");
+    // The other host keeps its planned lists, by turns.
+    let shown = asked(&testbed, "h2", "show");
+    assert_eq!(
+        (&shown[0]["policy"], shown[0]["lists"].as_array().unwrap().len()),
+        (&"round-robin".into(), 2)
+    );
+    // Flows that were silent for longer are no longer known.
+    assert_eq!(asked(&testbed, "h1", "status")["idle_ms"], 2000);
+    let known = || asked(&testbed, "h1", "flows --most 0").as_array().unwrap().len();
+    assert!(eventually(|| known() == 0), "{}", asked(&testbed, "h1", "flows"));
+    testbed.down();
+}
+
+#[test]
 fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
     let Some(person) = Person::root() else { return };
     for (paths, words) in [
@@ -280,6 +313,26 @@ fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
         ("paths: {borders: [s1:eth9]}\n", &["no interface `eth9`"]),
         ("paths: {relays: [up], lists: {h1: {10.0.1.0/24: [[down]]}}}\n", &["`down` takes no headers off"]),
         ("paths: {lists: {h1: {nowhere: [[down]]}}}\n", &["`nowhere` is no prefix"]),
+        (
+            "paths: {lists: {h1: {10.0.1.0/24: [{relays: [down], weight: 2}]}}}\n",
+            &["no weight by `hash`", ":4:", "select: weighted"],
+        ),
+        (
+            "paths: {lists: {h1: {10.0.1.0/24: {select: weighted, lists: [{relays: [up], weight: 0}]}}}}\n",
+            &["a weight of 0", "from 1 to"],
+        ),
+        ("paths: {lists: {h1: {10.0.1.0/24: {select: weighted}}}}\n", &["have no weights", "write `lists`"]),
+        (
+            "paths: {lists: {h1: {10.9.0.0/16: {select: hash}}}}\n",
+            &["no path of this host leads to 10.9.0.0/16", "write one of"],
+        ),
+        (
+            "paths: {learn: none, lists: {h1: {10.0.1.0/24: {select: hash}}}}\n",
+            &["knows no lists of 10.0.1.0/24", "write `lists`"],
+        ),
+        ("paths: {lists: {h1: {10.0.1.0/24: 7}}}\n", &["a list of relay lists, or a map"]),
+        ("paths: {idle: 10ms}\n", &["not over after 10ms", "1s or more"]),
+        ("paths: {idle: 2s, spread: 1s}\n", &["may be silent for 2250 ms", "a smaller `spread`"]),
         ("paths: {speed: 1}\n", &["unknown key `speed`"]),
         ("paths: {type: srv6}\n", &["addresses of IPv6", "ipv6: on", ":4:"]),
         ("paths: {type: srv6, network: 10.9.0.0/24}\n", &["10.9.0.0/24 has no segments", "fd00:255::/64"]),

@@ -32,6 +32,8 @@ pub struct PathsSpec {
     pub source: IpAddr,
     /// How long a flow that moves must have been silent.
     pub spread: Duration,
+    /// A flow that was silent for longer is another one.
+    pub idle: Option<Duration>,
     /// The routers that take headers off, and the addresses that headers name them by.
     pub relays: BTreeMap<Place, IpAddr>,
     /// Of each host that chooses: prefixes, and by which ways what is for them goes.
@@ -114,7 +116,8 @@ impl World {
                 if self.assignment.addresses(port).is_empty() {
                     continue;
                 }
-                let steered = SteeredInterface::new(Arc::clone(&ways), paths.spread, self.now());
+                let steered =
+                    SteeredInterface::new(Arc::clone(&ways), paths.spread, self.now()).forgets(paths.idle);
                 let own = self.interfaces[node][interface];
                 let index = self.simulation.add_selector(NodeIndex(node as u32), own, Box::new(steered));
                 self.steered.entry(node).or_default().push(index);

@@ -58,6 +58,7 @@ fn spec(lists: &[&[usize]], encapsulation: Encapsulation, policy: Policy) -> Pat
         spread: Duration::from_millis(10),
         relays: (2..=S2).map(|place| (place, relay(place))).collect(),
         hosts: [(0, Arc::new([("10.0.0.0/8".parse::<IpNet>().unwrap(), said)].into()))].into(),
+        idle: None,
         borders: BTreeMap::new(),
     }
 }

@@ -110,9 +110,9 @@ fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
     let written: Option<Paths> = section(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(None) };
     let paths = paths::resolve(&written, network)?.with_a_header_for_each();
-    let hosts = paths::statics(&paths, network, &assign(network, None)?);
-    let paths::Resolved { source, spread, relays, borders, .. } = paths;
-    Ok(Some(PathsSpec { source, spread, relays, hosts, borders }))
+    let hosts = paths::statics(&paths, network, &assign(network, None)?)?;
+    let paths::Resolved { source, spread, idle, relays, borders, .. } = paths;
+    Ok(Some(PathsSpec { source, spread, idle, relays, hosts, borders }))
 }
 
 /// An overlay whose members decide; one whose tables a file gives has nothing to decide, and its tables are no part of

@@ -13,7 +13,9 @@ pub use overlay::{
     CarriesWord, ControlForm, ControlWord, EncapsulationWord, Members, Networks, NextHops, NodeName, Overlay,
     OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays, Stations,
 };
-pub use paths::{LearnWord, MethodWord, PathTypeWord, Paths, SelectWord};
+pub use paths::{
+    LearnWord, MethodWord, PathTypeWord, Paths, PrefixWays, RelayListForm, SelectWord, WrittenWays,
+};
 
 use plait_model_quantity::{ByteCount, Probability};
 use plait_model_topology::Vocabulary;

@@ -221,6 +221,14 @@ struct flow_place {
 	__u32 list, name;
 };
 
+/* Remembers by what a flow goes. */
+inline void keep_place(struct flow *known, const struct flow_place *place)
+{
+	*(volatile __u64 *)&known->set = place->found.word;
+	known->list = place->list;
+	known->name = place->name;
+}
+
 /* Counts a packet of a flow and of its list. */
 inline void count_flow(const struct flow_key *key, struct flow *known, const struct flow_place *place, __u32 stack,
 		       __u32 bytes)
@@ -242,18 +250,20 @@ inline void count_flow(const struct flow_key *key, struct flow *known, const str
 	__sync_fetch_and_add(&known->packets, 1);
 	__sync_fetch_and_add(&known->bytes, bytes);
 	known->heard = fresh.heard;
-	*(volatile __u64 *)&known->set = place->found.word;
-	known->list = place->list;
-	known->name = place->name;
+	keep_place(known, place);
 }
 
-/* Remembers the list of a flow of which nothing went yet: what was refused took its turn. */
-inline void keep_turn(const struct flow_key *key, const struct flow_place *place)
+/* Remembers the list of a flow of which nothing went by it yet: what was refused took its turn. What is known of a flow that
+ * went by others stays. */
+inline void keep_turn(const struct flow_key *key, struct flow *known, const struct flow_place *place)
 {
 	struct flow fresh = {
 		.heard = bpf_ktime_get_ns(),
 		.set = place->found.set, .found = place->found.by, .list = place->list, .name = place->name,
 	};
 
-	bpf_map_update_elem(&flows, key, &fresh, BPF_ANY);
+	if (known)
+		keep_place(known, place);
+	else
+		bpf_map_update_elem(&flows, key, &fresh, BPF_ANY);
 }

@@ -4,6 +4,7 @@
 
 #include "bucket.h"
 #include "clock.h"
+#include "maps.h"
 #include "parcel.h"
 #include "recent.h"
 

@@ -4,6 +4,7 @@
  *   Ethernet │ IP from nobody │ … │ the packet ─► MTU, less all that stood before it ─► whom the packet is from */
 #pragma once
 
+#include "bucket.h"
 #include "push_stack.h"
 #include "shim.h"
 #include "tell.h"
@@ -129,8 +130,11 @@ inline int tell_of_narrow(struct __sk_buff *skb)
 	family = bottom >> 16;
 	under = (bottom & 0xffff) - ETHERNET;
 	ether_type = ether_type_in(family);
+	/* What others send must not make this node do more than it can. */
+	if ((__u32)mtu > under && !may_answer())
+		return drop_of_path(PATH_DROP_UNTOLD);
 	drop_of_path(PATH_DROP_TOO_BIG);
-	if (mtu <= under || !take_away(skb, under, family))
+	if ((__u32)mtu <= under || !take_away(skb, under, family))
 		return DROPPED;
 	if (family != outer &&
 	    bpf_skb_store_bytes(skb, __builtin_offsetof(struct ethernet_header, ether_type), &ether_type, 2, 0))

@@ -154,11 +154,13 @@ inline int misfit(struct __sk_buff *skb, const struct stack *stack, const struct
 	return whole > 0xffff || (stack->count > 1 && !steering.superpackets) ? PATH_DROP_SUPERPACKET : 0;
 }
 
-/* Whether a packet is a superpacket that this host made before it heard that there are to be none. TCP stops where one is
- * dropped, and sends a segment next; an answer would come behind all that its window lets go. */
-inline bool is_made_before(const struct __sk_buff *skb, const struct stack *stack)
+/* Whether a packet is a superpacket that TCP of this host made before it heard that there are to be none. It stops where one is
+ * dropped, and sends a segment next; an answer would come behind all that its window lets go. Datagrams that a program sends
+ * at once are no less after a loss, so that it is told. */
+inline bool is_made_before(const struct __sk_buff *skb, const struct stack *stack, const struct packet *packet)
 {
-	return skb->gso_size && !skb->ingress_ifindex && stack->count > 1 && !steering.superpackets;
+	return skb->gso_size && packet->protocol == PROTOCOL_TCP && !skb->ingress_ifindex && stack->count > 1 &&
+	       !steering.superpackets;
 }
 
 /* Puts a stack before a packet that fits. Returns nought, or why not. */

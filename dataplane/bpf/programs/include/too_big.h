@@ -11,15 +11,9 @@
 #include "parcel.h"
 #include "tell.h"
 
-/* A thousand answers a second, after a burst of a hundred. */
-#define ANSWER_COST 1000000ULL
-#define ANSWER_BURST 100000000ULL
-
 /* The most that the kernel takes off at once, and how often for the longest packet of an Ethernet. */
 #define MOST_AT_ONCE 0xfffu
 #define MOST_PARTS 4
-
-TABLE(answering, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, 1, 0);
 
 /* Bytes of the packets that a superpacket will be cut into, headers included, from its payload's first byte. Of what is
  * not known how it is cut, none. */
@@ -62,8 +56,7 @@ inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const st
 
 	/* Only of ovstack it is known whose it is; and nothing is said about what is said. Of a superpacket the kernel would
 	 * cut the message, too; who is not answered sends a single segment next. */
-	if (!parcel->placed || parcel->payload == PAYLOAD_CONTROL || skb->gso_size ||
-	    !take(at(answering, 0), ANSWER_COST, ANSWER_BURST))
+	if (!parcel->placed || parcel->payload == PAYLOAD_CONTROL || skb->gso_size || !may_answer())
 		return false;
 	message.kind = MESSAGE_TOO_BIG;
 	message.room = bpf_htonl(parcel->room);

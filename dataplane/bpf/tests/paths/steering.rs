@@ -400,6 +400,46 @@ fn a_flow_that_was_silent_for_longer_than_flows_are_known_is_another_one() {
     }
 }
 
+#[test]
+fn what_is_refused_of_a_known_flow_takes_its_turn_and_nothing_that_is_known_of_it() {
+    let Some(programs) = programs() else { return };
+    let flows = programs.table(&path_names::FLOWS).unwrap();
+    for (family, first) in [(Family::Ipv4, 1), (Family::Ipv6, 5)] {
+        let lists = [1, 2].map(|count| stack(family, count, encapsulation::GRE));
+        let whole = MTU as usize - family.header() - 8;
+        let [short, long] = [10, whole].map(|payload| packet(far(family), 5000, payload, 0));
+        let key = flow_of(&short).unwrap();
+        let run = |packet: &[u8]| programs.run(PathProgram::Steer, &frame(packet)).unwrap().verdict;
+        // The program's tables and the reference's.
+        let turns_to = |slot| {
+            let set = put(&programs, prefix(family), slot, selector::ROUND_ROBIN, &lists);
+            let mut tables = SteerTables::default();
+            tables.prefixes.insert(&prefix(family), slot);
+            tables.sets.insert(slot, set);
+            let stacks = set.choices.iter().zip(&lists);
+            tables.stacks.extend(stacks.map(|(choice, stack)| (choice.stack, stack.length)));
+            tables
+        };
+        let mut steer = Steer::new(0, 256, turns_to(first).into());
+        let length = |packet: &[u8]| frame(packet).len() as u32;
+        for now in [1, 2] {
+            assert_eq!(run(&short), Verdict::Next);
+            steer.transmit(&key, length(&short), MTU, now).unwrap();
+        }
+        let before = [flows.get(&key).unwrap().unwrap(), *steer.flows.get(&key).unwrap()];
+        steer.tables = turns_to(first + 1).into();
+        assert_eq!(run(&long), Verdict::Redirected);
+        steer.transmit(&key, length(&long), MTU, 3).unwrap_err();
+        let after = [flows.get(&key).unwrap().unwrap(), *steer.flows.get(&key).unwrap()];
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!((before.set, before.packets), (first, 2));
+            assert_eq!((after.set, after.list), (first + 1, 0));
+            let known = |flow: &Flow| (flow.packets, flow.bytes, flow.heard);
+            assert_eq!(known(after), known(before), "{family:?}");
+        }
+    }
+}
+
 /// What a sender is told of a packet that does not fit.
 fn mtu_in(told: &[u8], inner: Family) -> u32 {
     match inner {

@@ -2,6 +2,8 @@
 
 use super::AgentError;
 use super::recording::Recording;
+use super::sources::Sources;
+use crate::Rerouted;
 use crate::config::Control;
 use plait_control_overlay::record::Recorded;
 use plait_control_overlay::{Config, Correspondent, Direction, Inquiry, Key, Routes, Sealed};
@@ -25,6 +27,8 @@ pub(super) struct Members {
     correspondents: BTreeMap<Application, Correspondent>,
     /// What they are told and do, if that is written down.
     recording: Option<Recording>,
+    /// Where the kernel would send from, of which only several own locators of a family ask.
+    sources: Sources,
     /// A socket for each own locator.
     pub sockets: BTreeMap<IpAddr, UdpSocket>,
 }
@@ -38,7 +42,7 @@ impl Members {
     /// None yet.
     pub fn new(recording: Option<Recording>) -> Self {
         let (members, correspondents) = (BTreeMap::new(), BTreeMap::new());
-        Self { members, correspondents, recording, sockets: BTreeMap::new() }
+        Self { members, correspondents, recording, sources: Sources::default(), sockets: BTreeMap::new() }
     }
 
     /// Starts, changes or ends the control plane of an application, whose tables are as given; or has it only ask and answer.
@@ -58,7 +62,7 @@ impl Members {
             let correspondent = correspondent.transpose()?;
             if let Some(mut driven) = self.members.remove(&application) {
                 driven.member.leave();
-                send(|| driven.member.poll_transmit(), &self.sockets);
+                send(|| driven.member.poll_transmit(), &self.sockets, &mut self.sources);
                 note(&mut self.recording, &mut driven.member);
             }
             match correspondent {
@@ -107,6 +111,11 @@ impl Members {
         if let Some(driven) = self.members.get_mut(&application) {
             driven.member.handle_locators(locators.clone());
         }
+    }
+
+    /// Addresses are perhaps reached another way, and so from another address, than before.
+    pub fn reroute(&mut self, changed: &Rerouted) {
+        self.sources.forget(changed);
     }
 
     /// Opens sockets at own locators, and closes those at others. Until an address is there, there is none at it.
@@ -209,11 +218,11 @@ impl Members {
     /// Sends what is to be sent.
     pub fn transmit(&mut self) {
         for driven in self.members.values_mut() {
-            send(|| driven.member.poll_transmit(), &self.sockets);
+            send(|| driven.member.poll_transmit(), &self.sockets, &mut self.sources);
             note(&mut self.recording, &mut driven.member);
         }
         for correspondent in self.correspondents.values_mut() {
-            send(|| correspondent.poll_transmit(), &self.sockets);
+            send(|| correspondent.poll_transmit(), &self.sockets, &mut self.sources);
         }
     }
 
@@ -224,9 +233,13 @@ impl Members {
 }
 
 /// Sends what there is to send.
-fn send(mut next: impl FnMut() -> Option<(IpAddr, Vec<u8>)>, sockets: &BTreeMap<IpAddr, UdpSocket>) {
+fn send(
+    mut next: impl FnMut() -> Option<(IpAddr, Vec<u8>)>,
+    sockets: &BTreeMap<IpAddr, UdpSocket>,
+    sources: &mut Sources,
+) {
     while let Some((to, bytes)) = next() {
-        if let Some(socket) = towards(to, sockets)
+        if let Some(socket) = towards(to, sockets, sources)
             && let Err(error) = socket.send_to(&bytes, SocketAddr::new(to, OVERLAY_CONTROL))
         {
             tracing::debug!(%to, %error, "a datagram was not sent");
@@ -236,10 +249,14 @@ fn send(mut next: impl FnMut() -> Option<(IpAddr, Vec<u8>)>, sockets: &BTreeMap<
 
 /// The socket to send to a locator by. Of several the one at the address that the kernel would send from: the networks of the
 /// others may not reach the answer back.
-fn towards(to: IpAddr, sockets: &BTreeMap<IpAddr, UdpSocket>) -> Option<&UdpSocket> {
+fn towards<'a>(
+    to: IpAddr,
+    sockets: &'a BTreeMap<IpAddr, UdpSocket>,
+    sources: &mut Sources,
+) -> Option<&'a UdpSocket> {
     let mut of_family = sockets.iter().filter(|(own, _)| own.is_ipv4() == to.is_ipv4());
     let (first, is_only) = (of_family.next(), of_family.next().is_none());
-    let nearest = if is_only { None } else { source(to).ok().and_then(|source| sockets.get(&source)) };
+    let nearest = if is_only { None } else { sources.of(to, source).and_then(|source| sockets.get(&source)) };
     nearest.or(first.map(|(_, socket)| socket))
 }
 

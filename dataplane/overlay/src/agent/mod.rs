@@ -17,6 +17,7 @@ mod recording;
 mod report;
 mod routes;
 mod serve;
+mod sources;
 mod start;
 mod tables;
 mod tenants;
@@ -375,6 +376,7 @@ impl Agent {
             }
         }
         if !changes.routes.is_empty() {
+            self.members.reroute(&changes.routes);
             self.listen();
             // Only what leaves another way than before is written.
             let (writes, full) =

@@ -122,6 +122,7 @@ impl Underlay {
         for heard in self.watch.heard()? {
             match heard {
                 Heard::Change(message) => self.hear(message, &mut changes),
+                Heard::Rerouted => changes.routes = Rerouted::all(),
                 Heard::TooMuch => self.look(&mut changes)?,
             }
         }
@@ -429,4 +430,81 @@ fn neighbour_message(neighbour: Neighbour) -> NeighbourMessage {
     };
     message.attributes.push(NeighbourAttribute::Destination(address));
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_route::address::AddressMessage;
+
+    fn route(family: AddressFamily, length: u8, to: Option<RouteAddress>) -> RouteMessage {
+        let mut route = RouteMessage::default();
+        (route.header.address_family, route.header.destination_prefix_length) = (family, length);
+        // What stands before it is passed by.
+        route.attributes = vec![RouteAttribute::Priority(100)];
+        route.attributes.extend(to.map(RouteAttribute::Destination));
+        route
+    }
+
+    /// Routes as the kernel writes them, and what they lead to.
+    fn routes() -> Vec<(RouteMessage, Option<IpNet>)> {
+        let four = |text: &str| Some(RouteAddress::Inet(text.parse().unwrap()));
+        let six = |text: &str| Some(RouteAddress::Inet6(text.parse().unwrap()));
+        let (inet, inet6) = (AddressFamily::Inet, AddressFamily::Inet6);
+        let to = |text: &str| Some(text.parse().unwrap());
+        vec![
+            (route(inet, 0, None), to("0.0.0.0/0")),
+            (route(inet6, 0, None), to("::/0")),
+            (route(inet, 0, four("0.0.0.0")), to("0.0.0.0/0")),
+            (route(inet, 24, four("192.0.2.0")), to("192.0.2.0/24")),
+            (route(inet, 32, four("192.0.2.7")), to("192.0.2.7/32")),
+            (route(inet6, 48, six("2001:db8:1::")), to("2001:db8:1::/48")),
+            (route(inet6, 128, six("2001:db8::7")), to("2001:db8::7/128")),
+            // A length of nothing, one that no address has, and families without these addresses.
+            (route(inet, 24, None), None),
+            (route(inet6, 1, None), None),
+            (route(inet, 33, four("192.0.2.0")), None),
+            (route(AddressFamily::Mpls, 20, Some(RouteAddress::Other(vec![0, 1, 1]))), None),
+            (route(AddressFamily::Unspec, 0, None), None),
+        ]
+    }
+
+    #[test]
+    fn a_route_leads_to_the_prefix_that_it_says_or_nobody_knows_where() {
+        for (route, to) in routes() {
+            assert_eq!(destination_of(&route), to, "{route:?}");
+        }
+    }
+
+    #[test]
+    fn a_route_reroutes_what_it_leads_to_and_what_is_not_understood_everything() {
+        let mut underlay = Underlay::open().unwrap();
+        for (route, to) in routes() {
+            let expected = to.map_or_else(Rerouted::all, |to| {
+                let mut some = Rerouted::default();
+                some.add(to);
+                some
+            });
+            for message in
+                [RouteNetlinkMessage::NewRoute(route.clone()), RouteNetlinkMessage::DelRoute(route)]
+            {
+                let mut changes = Changes::default();
+                underlay.hear(message.clone(), &mut changes);
+                assert_eq!(changes.routes, expected, "{message:?}");
+                assert!(!changes.links && !changes.sizes && changes.neighbours.is_empty(), "{message:?}");
+            }
+        }
+        // Of several each counts.
+        let mut changes = Changes::default();
+        for (route, _) in &routes()[3..6] {
+            underlay.hear(RouteNetlinkMessage::NewRoute(route.clone()), &mut changes);
+        }
+        let covers = |text: &str| changes.routes.covers(text.parse().unwrap());
+        assert!(covers("192.0.2.200") && covers("192.0.2.7") && covers("2001:db8:1::9"));
+        assert!(!covers("192.0.3.1") && !covers("2001:db8:2::9"));
+        // An address may be the source of any.
+        let mut changes = Changes::default();
+        underlay.hear(RouteNetlinkMessage::NewAddress(AddressMessage::default()), &mut changes);
+        assert_eq!(changes.routes, Rerouted::all());
+    }
 }

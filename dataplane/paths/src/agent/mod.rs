@@ -153,6 +153,12 @@ impl Agent {
             }
             done.push(sender);
         }
+        self.note_limits();
+        Ok(())
+    }
+
+    /// Notes how superpackets of devices were before they were limited, for the next agent to know.
+    fn note_limits(&mut self) {
         let paths = || self.senders.values().map(|sender| &sender.paths);
         let segments = paths().filter_map(|paths| Some((paths.device(), paths.segments_before()?))).collect();
         let lengths = paths().filter_map(|paths| Some((paths.device(), paths.lengths_before()?))).collect();
@@ -160,7 +166,6 @@ impl Agent {
             (self.state.segments, self.state.lengths) = (segments, lengths);
             self.is_changed = true;
         }
-        Ok(())
     }
 
     /// Does what follows from what was learnt.

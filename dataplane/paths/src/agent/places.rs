@@ -83,6 +83,12 @@ impl Places {
 
     /// Takes programs off their devices, and their names away, but for those that are to stay.
     pub(super) fn release(&self, stays: impl Fn(Role, u32) -> bool) -> Result<(), AgentError> {
+        self.release_named(stays)?;
+        let failed = |error| AgentError::Kernel("devices that cut superpackets", error);
+        Paths::sweep_cutters(|device| self.program(Role::Cut, device)).map_err(failed)
+    }
+
+    fn release_named(&self, stays: impl Fn(Role, u32) -> bool) -> Result<(), AgentError> {
         let Ok(layouts) = fs::read_dir(&self.pins) else { return Ok(()) };
         for layout in layouts.flatten().map(|entry| entry.path()) {
             for path in fs::read_dir(&layout).map_err(at(&layout))?.flatten().map(|entry| entry.path()) {

@@ -12,7 +12,7 @@ use plait_control_paths::RelayList;
 use plait_control_paths::select::Rearranger;
 use plait_dataplane_agent::{home, now};
 use plait_dataplane_netlink::Netlink;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -178,7 +178,11 @@ impl Agent {
             self.border = Some(border);
         }
         // What a former life did and this one does not.
-        places.release(|role, device| stays.contains(&(role, device)))
+        places.release(|role, device| stays.contains(&(role, device)))?;
+        let steered = |device: &u32| stays.contains(&(Role::Steer, *device));
+        self.state.allow_superpackets(|device| !steered(device));
+        self.note_limits();
+        Ok(())
     }
 
     /// Gives the node the relay's addresses, and takes away those that a former life gave it.
@@ -250,11 +254,7 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
         for own in state.addresses().iter() {
             Netlink::open().and_then(|netlink| address::remove(&netlink, own)).map_err(failed)?;
         }
-        let devices: BTreeSet<_> = state.segments.keys().chain(state.lengths.keys()).collect();
-        for device in devices {
-            let (segments, lengths) = (state.segments.get(device), state.lengths.get(device));
-            crate::device::allow_superpackets(*device, segments.copied(), lengths.copied());
-        }
+        state.allow_superpackets(|_| true);
     }
     let gone = |result: io::Result<()>| match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

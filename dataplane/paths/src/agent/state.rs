@@ -6,7 +6,7 @@ use crate::{Lengths, RelayAddresses};
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -46,6 +46,15 @@ impl State {
     /// The addresses that the agent put on the loopback.
     pub fn addresses(&self) -> RelayAddresses {
         RelayAddresses { ipv4: self.address, ipv6: self.address_ipv6 }
+    }
+
+    /// Allows superpackets on some of the devices that they were limited on, as they were before.
+    pub(super) fn allow_superpackets(&self, on: impl Fn(&u32) -> bool) {
+        let devices: BTreeSet<_> = self.segments.keys().chain(self.lengths.keys()).collect();
+        for device in devices.into_iter().filter(|device| on(device)) {
+            let (segments, lengths) = (self.segments.get(device), self.lengths.get(device));
+            crate::device::allow_superpackets(*device, segments.copied(), lengths.copied());
+        }
     }
 
     /// What a former agent left; none where there was none.

@@ -87,7 +87,8 @@ impl Steer {
     /// It is too long with its stack, and is counted as dropped.
     pub fn transmit(&mut self, key: &FlowKey, bytes: u32, most: u32, now: u64) -> Result<Steered, PathDrop> {
         let tables = Arc::clone(&self.tables);
-        let is_over = self.idle.is_some_and(|idle| self.is_over(key, idle, now));
+        let is_over =
+            self.idle.is_some_and(|idle| self.flows.get(key).is_some_and(|flow| flow.is_over(idle, now)));
         if is_over {
             self.moves.remove(key);
         }
@@ -103,17 +104,15 @@ impl Steer {
             let is_known = !is_over && self.flows.get(key).is_some_and(|flow| flow.set == slot);
             if set.selector == selector::ROUND_ROBIN && !is_known {
                 // What was refused took its turn.
-                self.flows.insert(*key, Flow::heard(0, 0, now, place));
+                match self.flows.get_mut(key).filter(|_| !is_over) {
+                    Some(known) => known.goes_by(place),
+                    None => self.flows.insert(*key, Flow::heard(0, 0, now, place)),
+                }
             }
             return Err(PathDrop::TooBig);
         }
         self.count(key, bytes, place, stack, is_over, at);
         Ok(Steered { stack: (length > 0).then_some(stack), at })
-    }
-
-    /// Whether a flow was silent for longer. Of one that is held, nothing is heard.
-    fn is_over(&self, key: &FlowKey, idle: u64, now: u64) -> bool {
-        self.flows.get(key).is_some_and(|flow| now.saturating_sub(flow.heard.max(flow.holds)) > idle)
     }
 
     /// Has a flow go by another list of a set, from its next gap on.
@@ -166,7 +165,8 @@ impl Steer {
             Some(known) => {
                 known.packets += 1;
                 known.bytes += bytes;
-                (known.heard, known.set, known.list, known.name) = (now, place.set, place.list, place.name);
+                known.heard = now;
+                known.goes_by(place);
             }
             None => self.flows.insert(*key, Flow::heard(1, bytes, now, place)),
         }

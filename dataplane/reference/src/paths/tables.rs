@@ -223,6 +223,8 @@ reasons! {
         Congestion as "congestion" = "CONGESTION",
         /// A relay list that leads to where it is, or has no hops left.
         Loop as "loop" = "LOOP",
+        /// Too big at a relay for the next link, and its sender is not told: so many were told lately.
+        Untold as "untold" = "UNTOLD",
     }
 }
 
@@ -241,6 +243,17 @@ impl Flow {
     /// A flow that goes by a place and was heard of just now, with so many packets and bytes.
     pub fn heard(packets: u64, bytes: u64, heard: u64, FlowPlace { set, list, name }: FlowPlace) -> Self {
         Self { packets, bytes, heard, set, found: 0, name, list, waits: 0, holds: 0, held: 0, gone: 0 }
+    }
+
+    /// Has it go by a place, and leaves all else that is known of it.
+    pub fn goes_by(&mut self, FlowPlace { set, list, name }: FlowPlace) {
+        (self.set, self.list, self.name) = (set, list, name);
+    }
+
+    /// Whether it was silent for longer than so many nanoseconds, so that what comes now is another one. Of one that is held,
+    /// nothing is heard.
+    pub fn is_over(&self, idle: u64, now: u64) -> bool {
+        now.saturating_sub(self.heard.max(self.holds)) > idle
     }
 
     /// The list by which it went, in a set that may be another than it was: none where it is not in there.

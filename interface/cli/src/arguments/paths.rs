@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use plait_dataplane_paths::Encapsulation;
 use plait_dataplane_paths::protocol::Policy;
+use plait_model_quantity::TimeSpan;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 /// Which agent is spoken to.
@@ -116,6 +117,13 @@ pub struct PathAgentArguments {
     /// Milliseconds by which a packet may be later by one path than by another: what a flow waits for before it moves
     #[arg(long, value_name = "MS", default_value_t = 10.0)]
     pub spread: f64,
+    /// Forget flows that were silent for so long, such as `5m`: what comes then is another one. Without it a flow is known until
+    /// another one needs its place
+    #[arg(long, value_name = "TIME")]
+    pub idle: Option<TimeSpan>,
+    /// The longest packet that every link of the fabric carries, where this host's own carry more
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    pub mtu: Option<u32>,
     /// Keep superpackets whole under any stack: for relays of Plait alone
     #[arg(long)]
     pub whole: bool,

@@ -8,7 +8,7 @@ use plait_control_paths::{Method, RelayList, Settings};
 use plait_dataplane_ospf::Source;
 use plait_dataplane_paths::agent::{Agent, AgentError, AgentOptions, LearningOptions, Places, remove};
 use plait_dataplane_paths::protocol::{FlowRow, PrefixRow, Reply, Request, Status};
-use plait_dataplane_paths::{Client, RelayAddresses, Sources, Superpackets};
+use plait_dataplane_paths::{Client, RelayAddresses, Sources, Superpackets, longest_silence};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
@@ -112,6 +112,17 @@ fn keep(arguments: PathAgentArguments, places: Places, output: &Output) -> Resul
 fn options(arguments: PathAgentArguments, places: Places) -> Result<AgentOptions, Failure> {
     let spread = Duration::try_from_secs_f64(arguments.spread / 1e3)
         .map_err(|_| Failure::usage("`--spread` is milliseconds, nought or more"))?;
+    let idle = arguments.idle.map(|idle| Duration::from_nanos(idle.as_nanos()));
+    if idle.is_some_and(|idle| idle < Duration::from_secs(1)) {
+        return Err(Failure::usage("`--idle` is 1s or more: a flow is not over before"));
+    }
+    let silence = longest_silence(spread);
+    if idle.is_some_and(|idle| idle <= silence) {
+        let silence = silence.as_secs_f64();
+        return Err(Failure::usage(format!(
+            "`--idle` is more than {silence} s, for which nothing may be heard of a flow that moves; or `--spread` is less"
+        )));
+    }
     let kind = if arguments.point_to_point { LinkKind::PointToPoint } else { LinkKind::Broadcast };
     let (area, intervals) = (arguments.area, (arguments.hello, arguments.dead));
     let adjacency = |interface: String| Source::Adjacency { interface, kind, router: None, area, intervals };
@@ -135,6 +146,8 @@ fn options(arguments: PathAgentArguments, places: Places) -> Result<AgentOptions
         encapsulation: arguments.encapsulation,
         policy: arguments.select,
         spread,
+        idle,
+        mtu: arguments.mtu,
         superpackets: if arguments.whole { Superpackets::Whole } else { Superpackets::Cut },
         relay: arguments.relay.into_iter().fold(RelayAddresses::default(), RelayAddresses::with),
         borders: arguments.border,
@@ -243,6 +256,12 @@ fn fares(status: &Status) -> String {
     }
     if let Some((switches, links)) = status.fabric {
         line("fabric", format!("{switches} switches, {links} links (each direction)"));
+    }
+    if let Some(idle) = status.idle_ms {
+        line("forgets flows", format!("silent for {} s", idle as f64 / 1e3));
+    }
+    if let Some(mtu) = status.mtu {
+        line("narrowest link", format!("{mtu} bytes"));
     }
     line("prefixes", format!("{} static, {} learnt", status.prefixes.0, status.prefixes.1));
     line("updates", status.updates.to_string());

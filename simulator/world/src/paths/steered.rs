@@ -90,6 +90,12 @@ impl SteeredInterface {
         Self { ways, steer, rearranger: Rearranger::default(), next, moved: 0 }
     }
 
+    /// The same, where a flow that was silent for longer is another one.
+    pub fn forgets(mut self, idle: Option<Duration>) -> Self {
+        self.steer.idle = idle.map(|idle| idle.as_nanos().try_into().unwrap_or(u64::MAX));
+        self
+    }
+
     /// Each prefix's lists, and what went by them.
     pub fn lists(&self) -> Vec<ListReport> {
         let none = ListCount { packets: 0, bytes: 0 };

@@ -131,6 +131,9 @@ fn words(wanted: &PathsState) -> Vec<String> {
     say("type", wanted.encapsulation.to_string());
     say("select", wanted.policy.to_string());
     say("spread", format!("{}", wanted.spread_micros as f64 / 1e3));
+    if let Some(idle) = wanted.idle_millis {
+        say("idle", format!("{idle}ms"));
+    }
     if let Some(relay) = wanted.relay {
         say("relay", relay.to_string());
     }

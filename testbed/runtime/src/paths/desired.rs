@@ -26,7 +26,7 @@ pub(crate) fn put_in(
     let Some(written) = written else { return Ok(()) };
     let paths = resolve(&written, network)?;
     overlapping(&written, &paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
-    let mut all = statics(&paths, network, assignment);
+    let mut all = statics(&paths, network, assignment)?;
     let fabric = size(&paths, network, assignment);
     for (index, node) in network.nodes.iter().enumerate() {
         let is_host = paths.hosts.contains(&index);
@@ -41,6 +41,7 @@ pub(crate) fn put_in(
             encapsulation: paths.encapsulation,
             policy: paths.policy,
             spread_micros: paths.spread.as_micros() as u64,
+            idle_millis: paths.idle.map(|idle| idle.as_millis() as u64),
             relay,
             borders,
             learning: learning(&paths, network, assignment, index, fabric).filter(|_| is_host),

@@ -1,12 +1,14 @@
 //! Relay lists that follow from a file whose routes are static.
 
-use super::resolve::{Learn, Resolved};
+use super::resolve::{ByHand, Learn, Resolved};
 use ipnet::IpNet;
 use plait_control_paths::{Fabric, Link, Plan, RelayList, Switch, Table};
 use plait_dataplane_paths::Family;
 use plait_dataplane_paths::protocol::Static;
 use plait_model_topology::Network;
 use plait_model_topology::address::{Assignment, subnets};
+use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::document::Span;
 use plait_model_topology::network::{Attachment, NodeIndex, Port};
 use plait_model_topology::vocabulary::Role;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,17 +23,21 @@ type Said = BTreeMap<IpNet, Static>;
 ///
 /// Routers are the fabric's switches, by their places in the file as IDs; behind one lies each prefix that it is the only
 /// router of. A host's paths begin at the first router on its links.
+///
+/// # Errors
+/// Prefixes by hand without lists, of which the file knows none either.
 pub fn statics(
     paths: &Resolved,
     network: &Network,
     assignment: &Assignment,
-) -> BTreeMap<NodeIndex, Arc<Said>> {
+) -> Result<BTreeMap<NodeIndex, Arc<Said>>, Vec<Diagnostic>> {
     let (encapsulation, policy) = (paths.encapsulation, paths.policy);
     let said = |lists: Vec<RelayList>| Static {
         lists: lists.into_iter().map(|list| (list, 1)).collect(),
         encapsulation,
         policy,
     };
+    let mut faults = Vec::new();
     let mut all: BTreeMap<NodeIndex, Arc<Said>> = BTreeMap::new();
     if paths.learn == Learn::File {
         let view = View::new(paths, network, assignment);
@@ -48,12 +54,30 @@ pub fn statics(
     for (host, prefixes) in &paths.by_hand {
         let address = |relay: &NodeIndex| paths.relays.get(relay).copied();
         let own = Arc::make_mut(all.entry(*host).or_default());
-        for (prefix, lists) in prefixes {
-            let lists = lists.iter().map(|list| list.iter().filter_map(address).collect()).collect();
-            own.insert(*prefix, said(lists));
+        for (prefix, ByHand { span, policy, lists }) in prefixes {
+            let Some(lists) = lists else {
+                match own.get_mut(prefix) {
+                    Some(known) => known.policy = *policy,
+                    None => faults.push(unknown(*span, prefix, own)),
+                }
+                continue;
+            };
+            let relays = |list: &[NodeIndex]| list.iter().filter_map(address).collect();
+            let lists = lists.iter().map(|(list, weight)| (relays(list), *weight)).collect();
+            own.insert(*prefix, Static { lists, encapsulation, policy: *policy });
         }
     }
-    all
+    if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// A prefix of which nothing is known that could be chosen from.
+fn unknown(span: Span, prefix: &IpNet, known: &Said) -> Diagnostic {
+    let known: Vec<_> = known.keys().map(ToString::to_string).collect();
+    let help = match known.is_empty() {
+        true => "write `lists` beside `select`".to_owned(),
+        false => format!("write one of {}, or `lists` beside `select`", known.join(", ")),
+    };
+    Diagnostic::new(span, format!("no path of this host leads to {prefix}")).help(help)
 }
 
 /// How many switches and links, each direction counted, path control sees in a network.

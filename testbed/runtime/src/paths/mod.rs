@@ -16,7 +16,7 @@ mod resolve;
 
 pub(crate) use desired::{is_point_to_point, put_in};
 pub use lists::statics;
-pub use resolve::{Learn, Resolved, resolve};
+pub use resolve::{ByHand, Learn, Resolved, resolve};
 
 use crate::section::Paths;
 use plait_model_topology::{Network, section};

@@ -1,10 +1,11 @@
 //! What `paths:` means in a network, with every default applied and every name resolved.
 
-use crate::section::{LearnWord, MethodWord, NodeName, Paths};
+use crate::section::{LearnWord, MethodWord, NodeName, Paths, PrefixWays, RelayListForm, WrittenWays};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_control_paths::{Method, Settings};
 use plait_dataplane_paths::protocol::Policy;
-use plait_dataplane_paths::{Encapsulation, Family, Sources};
+use plait_dataplane_paths::{Encapsulation, Family, Sources, longest_silence};
+use plait_model_quantity::TimeSpan;
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
 use plait_model_topology::document::{Span, Spanned};
@@ -48,10 +49,23 @@ pub struct Resolved {
     pub network: IpNet,
     /// What a flow that moves waits for.
     pub spread: Duration,
-    /// Lists by hand: relays of hosts, by prefix.
-    pub by_hand: BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<Vec<NodeIndex>>>>,
+    /// A flow that was silent for longer is forgotten.
+    pub idle: Option<Duration>,
+    /// What is said by hand of hosts, by prefix.
+    pub by_hand: BTreeMap<NodeIndex, BTreeMap<IpNet, ByHand>>,
     /// Interfaces that lead outside.
     pub borders: BTreeMap<NodeIndex, Vec<String>>,
+}
+
+/// What is said by hand of a prefix.
+#[derive(Debug, Clone)]
+pub struct ByHand {
+    /// Where it is said.
+    pub span: Span,
+    /// Which of its lists a flow goes by.
+    pub policy: Policy,
+    /// Its lists and their weights; none where they are those of the file's links.
+    pub lists: Option<Vec<(Vec<NodeIndex>, u32)>>,
 }
 
 impl Resolved {
@@ -69,6 +83,10 @@ impl Resolved {
     }
 }
 
+/// The largest weight: the sum of a set's is a number of 32 bits.
+const MOST_WEIGHT: u32 = 1 << 24;
+/// The shortest silence that ends a flow. Choice: that of a pause that no application makes within a flow.
+const LEAST_IDLE: Duration = Duration::from_secs(1);
 /// The most paths to a router: what a set holds.
 const MOST_PATHS: u8 = 64;
 /// Relays' addresses, where the file names no prefix.
@@ -131,7 +149,8 @@ impl Resolver<'_> {
             );
         }
         if let Some(select) = written.select.filter(|select| select.value.0 == Policy::Weighted) {
-            let help = "write `hash`, `round-robin` or `flow-based`; `plait paths add` gives weights";
+            let help = "write `hash`, `round-robin` or `flow-based`; weights are those of a prefix in `lists`, as \
+                `{select: weighted, lists: [{relays: [r1], weight: 3}, []]}`";
             self.fault(select.span, "paths that are learnt have no weights", help);
         }
         let learn = self.learn(written, family);
@@ -140,9 +159,19 @@ impl Resolver<'_> {
             MethodWord::Faithful => Method::Faithful,
             MethodWord::FatTree => Method::FatTree(None),
         };
+        let duration = |span: TimeSpan| Duration::from_nanos(span.as_nanos());
+        let spread = written.spread.map_or(Duration::from_millis(10), |spread| duration(spread.value));
+        let silence = longest_silence(spread);
+        if let Some(idle) = written.idle.filter(|idle| duration(idle.value) < LEAST_IDLE) {
+            let text = format!("a flow is not over after {}", idle.value);
+            self.fault(idle.span, text, "write 1s or more");
+        } else if let Some(idle) = written.idle.filter(|idle| duration(idle.value) <= silence) {
+            let text = format!("a flow that moves may be silent for {} ms", silence.as_secs_f64() * 1e3);
+            self.fault(idle.span, text, "write more, or a smaller `spread`");
+        }
         let k = written.k.map_or(Settings::default().k, |k| k.value.into());
         Resolved {
-            by_hand: self.by_hand(written, &hosts, &relays),
+            by_hand: self.by_hand(written, &hosts, &relays, learn),
             borders: self.borders(written),
             hosts,
             relays,
@@ -153,9 +182,8 @@ impl Resolver<'_> {
             method: written.method,
             source: written.source.map_or(Sources::default().of(family), |source| source.value),
             network: pool.value,
-            spread: written
-                .spread
-                .map_or(Duration::from_millis(10), |spread| Duration::from_nanos(spread.value.as_nanos())),
+            spread,
+            idle: written.idle.map(|idle| duration(idle.value)),
         }
     }
 
@@ -251,7 +279,9 @@ impl Resolver<'_> {
         written: &Paths,
         hosts: &[NodeIndex],
         relays: &BTreeMap<NodeIndex, IpAddr>,
-    ) -> BTreeMap<NodeIndex, BTreeMap<IpNet, Vec<Vec<NodeIndex>>>> {
+        learn: Learn,
+    ) -> BTreeMap<NodeIndex, BTreeMap<IpNet, ByHand>> {
+        let usual = written.select.map_or(Policy::Hash, |word| word.value.0);
         let mut all = BTreeMap::new();
         for (name, prefixes) in written.lists.iter().flatten() {
             let Some(host) = self.node(&name.value, name.span, Role::Host, "a host") else { continue };
@@ -259,16 +289,18 @@ impl Resolver<'_> {
                 self.fault(name.span, format!("`{}` chooses no paths", name.value), "add it to `hosts`");
             }
             let mut of_host = BTreeMap::new();
-            for (prefix, lists) in prefixes {
+            for (prefix, PrefixWays(ways)) in prefixes {
                 let Ok(net) = prefix.value.parse::<IpNet>() else {
                     let text = format!("`{}` is no prefix", prefix.value);
                     self.fault(prefix.span, text, "write one like `10.0.2.0/24` or `fd00:0:2::/64`");
                     continue;
                 };
+                let policy = ways.select.map_or(usual, |word| word.value.0);
+                self.shared(prefix, ways, policy, learn);
                 let mut resolved = Vec::new();
-                for list in lists {
+                for RelayListForm(list) in ways.lists.iter().flatten() {
                     let mut nodes = Vec::new();
-                    for relay in list {
+                    for relay in &list.relays {
                         let Some(node) = self.node(&relay.value.0, relay.span, Role::Router, "a router")
                         else {
                             continue;
@@ -279,13 +311,44 @@ impl Resolver<'_> {
                         }
                         nodes.push(node);
                     }
-                    resolved.push(nodes);
+                    resolved.push((nodes, list.weight.map_or(1, |weight| weight.value)));
                 }
-                of_host.insert(net.trunc(), resolved);
+                let lists = ways.lists.as_ref().map(|_| resolved);
+                of_host.insert(net.trunc(), ByHand { span: prefix.span, policy, lists });
             }
             all.insert(host, of_host);
         }
         all
+    }
+
+    /// Whether flows can be shared so among the lists of a prefix.
+    fn shared(&mut self, prefix: &Spanned<String>, ways: &WrittenWays, policy: Policy, learn: Learn) {
+        let span = ways.select.map_or(prefix.span, |word| word.span);
+        let Some(lists) = &ways.lists else {
+            match policy {
+                Policy::Weighted => self.fault(
+                    span,
+                    "paths that are learnt have no weights",
+                    "write `lists` beside it, as `lists: [{relays: [r1], weight: 3}, []]`",
+                ),
+                _ if learn != Learn::File => self.fault(
+                    span,
+                    format!("the file knows no lists of {}", prefix.value),
+                    "write `lists` beside it; what hosts learn goes by `select` of all paths",
+                ),
+                _ => {}
+            }
+            return;
+        };
+        for weight in lists.iter().filter_map(|RelayListForm(list)| list.weight) {
+            if policy != Policy::Weighted {
+                let text = format!("a list has no weight by `{policy}`");
+                self.fault(weight.span, text, "write `select: weighted` beside `lists`");
+            } else if !(1..=MOST_WEIGHT).contains(&weight.value) {
+                let help = format!("write a number from 1 to {MOST_WEIGHT}");
+                self.fault(weight.span, format!("a weight of {}", weight.value), help);
+            }
+        }
     }
 
     fn borders(&mut self, written: &Paths) -> BTreeMap<NodeIndex, Vec<String>> {

@@ -185,6 +185,9 @@ pub struct PathsState {
     pub policy: Policy,
     /// What a flow that moves waits for, in microseconds.
     pub spread_micros: u64,
+    /// Milliseconds of silence after which a flow is forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_millis: Option<u64>,
     /// The address that it takes headers off for.
     pub relay: Option<IpAddr>,
     /// Interfaces that lead outside.
