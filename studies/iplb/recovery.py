@@ -12,8 +12,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FULL = 0.95
 # From one reading of a counter to the next, s.
 SAMPLE = 0.1
-# What a connection's own beginning takes.
+# What a connection's own beginning takes, and when the last of it that counts is over, s.
 BEGIN = 5.0
+END = 50.0
 # The thesis's: seconds until full rate again, and what arrives meanwhile and afterwards, Mbit/s of a link of 1 Gbit/s.
 THESIS_SECONDS, THESIS_LEAST, THESIS_FULL = 1.5, 600, 900
 # Runs of each failure.
@@ -50,6 +51,12 @@ class Recovery:
         return next(at for number, (at, short) in enumerate(missing)
                     if all(later - short <= SAMPLE * full for _, later in missing[number:]))
 
+    def missing(self):
+        """Kilobytes that did not arrive from the failure until full rate."""
+        full, until = self.before(), self.failed + self.until_full()
+        return sum((full - rate) * (at - then) * 1e6 / 8e3
+                   for (then, _), (at, rate) in zip(self.points, self.points[1:]) if self.failed < at <= until + SAMPLE / 2)
+
     def least_kept(self):
         """The least by the switch that stays in any tenth of a second of the run's middle."""
         return min(rate for at, rate in self.kept if BEGIN <= at < self.recovered)
@@ -71,12 +78,17 @@ def measure(plait, folder, small):
 
 
 def one(plait, name, text, folder):
-    output = stacks.run_valid(plait, name, text, folder)
+    # What the connection's own beginning and end ask of links does not count.
+    return read(stacks.run_valid(plait, name, text, folder, begin=BEGIN, end=END))
+
+
+def read(output):
+    """What the results of a run hold of it; nothing by the switch that stays where interfaces were not asked for."""
     said = stacks.results(output)
     failed, recovered = (event["actual_s"] for event in said["events"] if event["kind"] in ("fail", "recover"))
     points = rates((row["time_s"], row["bytes"]) for row in stacks.samples(output, "links")
                    if (row["link"], row["direction"]) == ("d-h2", "forward"))
-    kept = rates((row["time_s"], row["tx_bytes"]) for row in stacks.samples(output, "interfaces")
+    kept = rates((row["time_s"], row["tx_bytes"]) for row in stacks.samples(output, "interfaces", missing=())
                  if (row["node"], row["interface"]) == ("b", "eth1"))
     return Recovery(points, kept, failed, recovered)
 

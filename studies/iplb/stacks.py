@@ -8,15 +8,15 @@ import re
 import subprocess
 
 
-def run(plait, name, text, folder, jobs=1):
-    """Runs a network file, unless its results are there already; the folder of its results."""
+def run(plait, name, text, folder, more=(), jobs=1):
+    """Runs a network file, with more words if there are any, unless its results are there already; the folder of its results."""
     output = os.path.join(folder, name)
     path = output + ".yaml"
     if os.path.isdir(output) and read_text(path) == text and is_whole(output):
         return output
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    words = ["run", path, "--name", "iplb-" + name]
+    words = ["run", path, "--name", "iplb-" + name, *more]
     if os.path.isdir(output):
         words += ["--resume", output]
     else:
@@ -68,8 +68,13 @@ def results(output):
         return json.load(file)
 
 
-def samples(output, name):
-    with open(os.path.join(output, "samples", f"{name}.csv"), encoding="utf-8", newline="") as file:
+def samples(output, name, missing=None):
+    """Rows of samples; `missing` of those that were not asked for, if that is given."""
+    path = os.path.join(output, "samples", f"{name}.csv")
+    if missing is not None and not os.path.exists(path):
+        yield from missing
+        return
+    with open(path, encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 

@@ -1,6 +1,6 @@
 //! Where hosts are and which addresses they have: the state `hosts`.
 
-use crate::shards::{Look, Shards};
+use crate::shards::{Seek, Shards};
 use crate::stations::number;
 use foldhash::fast::RandomState;
 use plait_control_openflow::Port;
@@ -98,7 +98,7 @@ impl Known {
 impl Default for Hosts {
     fn default() -> Self {
         Self {
-            all: Shards::with_parts(PARTS),
+            all: Shards::with_most_parts(PARTS),
             by_address: HashTrieMap::new_with_hasher_and_ptr_kind(RandomState::default()),
             behind: RedBlackTreeMapSync::new_sync(),
             seen: 0,
@@ -117,10 +117,10 @@ impl Hosts {
         self.all.get(number(mac))?.host.as_ref()
     }
 
-    /// Begins to look for a host.
+    /// Where a host is to be looked for.
     #[inline]
-    pub(crate) fn look(&self, mac: Mac) -> Look<'_, Known> {
-        self.all.look(number(mac))
+    pub(crate) fn seek(&self, mac: Mac) -> Seek<'_, Known> {
+        self.all.seek(number(mac))
     }
 
     /// The host that has an IP address.

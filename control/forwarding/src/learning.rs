@@ -3,7 +3,7 @@
 use crate::access::{AccessList, Verdict, access_lists};
 use crate::frame::{Parsed, is_attachment, is_station};
 use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
-use crate::shards::Look;
+use crate::shards::{First, Seek};
 use crate::stations::{Learned, Seen, Station, Stations, Table};
 use crate::together::AT_ONCE;
 use crate::{Set, welcome};
@@ -128,11 +128,12 @@ impl Switching {
         // What this batch has taught, which is not in `stations` yet.
         let mut fresh: HashMap<(u64, Mac), Port> = HashMap::new();
         let access = access.filter(|list| !list.rules.is_empty());
-        let mut known = [Known::default(); AT_ONCE];
+        let mut sought = [Sought::default(); AT_ONCE];
+        let mut begun = [(First::default(), First::default()); AT_ONCE];
         let mut table: Option<(u64, Option<&Table>)> = None;
         for (place, packet) in batch.iter().enumerate() {
             if place % AT_ONCE == 0 {
-                for (known, place) in known.iter_mut().zip(place..) {
+                for (sought, place) in sought.iter_mut().zip(place..) {
                     let Some(packet) = batch.get(place) else { break };
                     // Packets of a switch come one after the other, as they were read.
                     let own = match table {
@@ -140,11 +141,14 @@ impl Switching {
                         _ => stations.and_then(|stations| stations.of(packet.switch)),
                     };
                     table = Some((packet.switch, own));
-                    *known = Known::of(&packet, own);
+                    *sought = Sought::of(&packet, own);
+                }
+                for (begun, sought) in begun.iter_mut().zip(&sought) {
+                    *begun = sought.begin();
                 }
             }
-            let Known { source, destination, .. } = known[place % AT_ONCE];
-            let (mut behind_source, mut to) = known[place % AT_ONCE].ports();
+            let Sought { source, destination, .. } = sought[place % AT_ONCE];
+            let (mut behind_source, mut to) = sought[place % AT_ONCE].ports(begun[place % AT_ONCE]);
             let port = packet.in_port;
             let for_bridges = matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, 0..=0x0f]);
             let verdict = match access.map(|list| (list, Parsed::of(packet.frame))) {
@@ -221,28 +225,37 @@ impl Switching {
 /// Bytes of a flow as it is written here, about.
 const MESSAGE: usize = 104;
 
-/// What is looked up of a packet. Of a frame that is none, the source is no station.
+/// What is to be looked up of a packet. Of a frame that is none, the source is no station.
 #[derive(Clone, Copy, Default)]
-struct Known<'a> {
+struct Sought<'a> {
     source: Mac,
     destination: Mac,
-    looks: Option<(Look<'a, Station>, Look<'a, Station>)>,
+    places: Option<(Seek<'a, Station>, Seek<'a, Station>)>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Sought<'a> {
     #[inline]
     fn of(packet: &PacketIn<'_>, table: Option<&'a Table>) -> Self {
         let Ok(frame) = ethernet::Frame::parse(packet.frame) else { return Self::default() };
         let (source, destination) = (frame.source(), frame.destination());
-        let looks = table.map(|table| (table.look(source), table.look(destination)));
-        Self { source, destination, looks }
+        let places = table.map(|table| (table.seek(source), table.seek(destination)));
+        Self { source, destination, places }
+    }
+
+    #[inline]
+    fn begin(&self) -> (First, First) {
+        let begin = |(source, destination): (Seek<'a, Station>, Seek<'a, Station>)| {
+            (source.begin(), destination.begin())
+        };
+        self.places.map(begin).unwrap_or_default()
     }
 
     /// Where its source and its destination are.
     #[inline]
-    fn ports(&self) -> (Option<Port>, Option<Port>) {
-        let Some((source, destination)) = self.looks else { return (None, None) };
-        (source.end().map(|station| station.port), destination.end().map(|station| station.port))
+    fn ports(&self, begun: (First, First)) -> (Option<Port>, Option<Port>) {
+        let Some((source, destination)) = self.places else { return (None, None) };
+        let port = |station: &Station| station.port;
+        (source.end(begun.0).map(port), destination.end(begun.1).map(port))
     }
 }
 

@@ -1,19 +1,20 @@
 //! Where stations are: the state `stations`, and the stream `learned` that it grows from.
 
 use crate::frame::is_station;
-use crate::shards::{Look, Shards};
-use foldhash::fast::RandomState;
+use crate::shards::{Seek, Shards};
 use plait_control_openflow::Port;
 use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
 use plait_model_wire::ethernet::Mac;
-use rpds::{HashTrieMap, HashTrieMapSync, RedBlackTreeMapSync};
+use rpds::RedBlackTreeMapSync;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Of each switch, by which port it reaches which station. A copy costs nothing; two look-ups answer a request.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Stations {
-    tables: HashTrieMapSync<u64, Arc<Table>, RandomState>,
+    tables: Shards<Option<Arc<Table>>>,
+    /// That of switch 0, which is no number of the others.
+    zero: Option<Arc<Table>>,
 }
 
 /// The stations of one switch.
@@ -42,17 +43,18 @@ impl Default for Station {
     }
 }
 
-impl Default for Stations {
-    fn default() -> Self {
-        Self { tables: HashTrieMap::new_with_hasher_and_ptr_kind(RandomState::default()) }
-    }
-}
-
 impl Stations {
     /// The stations of a switch.
     #[inline]
     pub fn of(&self, switch: u64) -> Option<&Table> {
-        self.tables.get(&switch).map(|table| &**table)
+        let table = if switch == 0 { &self.zero } else { self.tables.get(switch)? };
+        table.as_deref()
+    }
+
+    /// All switches' tables, in no order.
+    fn all(&self) -> impl Iterator<Item = (u64, &Table)> {
+        let zero = self.zero.iter().map(|table| (0, &**table));
+        zero.chain(self.tables.iter().filter_map(|(switch, table)| Some((switch, table.as_deref()?))))
     }
 
     /// How many stations of a switch are known.
@@ -71,11 +73,10 @@ impl Stations {
             return None;
         }
         let key = number(station);
-        if !self.tables.contains_key(&switch) {
-            self.tables.insert_mut(switch, Arc::default());
+        if self.of(switch).is_none() {
+            self.put(switch, Arc::default());
         }
-        // What a copy of this holds, too, is copied when it is changed first.
-        let table = Arc::make_mut(self.tables.get_mut(&switch)?);
+        let table = self.table(switch)?;
         let before = table.stations.get(key).copied();
         if before.is_some_and(|known| known.port == port) {
             return None;
@@ -97,7 +98,13 @@ impl Stations {
 
     /// Forgets all of a switch. Says whether there was anything.
     pub fn forget_switch(&mut self, switch: u64) -> bool {
-        self.tables.remove_mut(&switch)
+        let was = self.of(switch).is_some();
+        if switch == 0 {
+            self.zero = None;
+        } else {
+            self.tables.remove(switch);
+        }
+        was
     }
 
     /// Forgets all behind a port. Says whether there was anything.
@@ -108,8 +115,22 @@ impl Stations {
             table.stations.remove(*key);
         }
         table.behind.remove_mut(&port);
-        self.tables.insert_mut(switch, Arc::new(table));
+        self.put(switch, Arc::new(table));
         true
+    }
+
+    fn put(&mut self, switch: u64, table: Arc<Table>) {
+        if switch == 0 {
+            self.zero = Some(table);
+        } else {
+            self.tables.insert(switch, Some(table));
+        }
+    }
+
+    /// A table to change: what a copy of this holds, too, is copied first.
+    fn table(&mut self, switch: u64) -> Option<&mut Table> {
+        let table = if switch == 0 { &mut self.zero } else { self.tables.get_mut(switch)? };
+        table.as_mut().map(Arc::make_mut)
     }
 }
 
@@ -121,8 +142,8 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn look(&self, station: Mac) -> Look<'_, Station> {
-        self.stations.look(number(station))
+    pub(crate) fn seek(&self, station: Mac) -> Seek<'_, Station> {
+        self.stations.seek(number(station))
     }
 
     /// The place of a station that is learned now. When there are no more numbers, places are numbered from 0 again.
@@ -189,7 +210,7 @@ impl Wit for Stations {
                 .collect();
             all.into_values().collect::<Vec<_>>()
         };
-        let all: BTreeMap<u64, _> = self.tables.iter().map(|(switch, own)| (*switch, table(own))).collect();
+        let all: BTreeMap<u64, _> = self.all().map(|(switch, own)| (switch, table(own))).collect();
         all.into_iter().collect::<Plain>().to_value()
     }
     fn from_value(value: &Value) -> Result<Self, Mismatch> {
@@ -239,13 +260,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_switch_may_be_number_nought() {
+        let (mut all, mac) = (Stations::default(), Mac([2, 0, 0, 0, 0, 1]));
+        for switch in [0, 1, u64::MAX] {
+            all.learn(switch, mac, Port(3), 16);
+        }
+        let again = Stations::from_value(&all.to_value()).unwrap();
+        let before = all.clone();
+        for switch in [0, 1, u64::MAX] {
+            assert_eq!(again.of(switch).unwrap().port(mac), Some(Port(3)));
+            assert!(all.forget_port(switch, Port(3)) && all.count(switch) == 0);
+            assert!(all.forget_switch(switch) && !all.forget_switch(switch));
+            assert_eq!((all.count(switch), before.count(switch)), (0, 1));
+        }
+    }
+
+    #[test]
     fn places_are_numbered_anew_when_there_are_no_more_numbers() {
         let mut all = Stations::default();
         let mac = |last| Mac([2, 0, 0, 0, 0, last]);
         for last in 1..=4 {
             all.learn(7, mac(last), Port(u32::from(last % 2)), 16);
         }
-        Arc::make_mut(all.tables.get_mut(&7).unwrap()).next = u32::MAX;
+        all.table(7).unwrap().next = u32::MAX;
         all.learn(7, mac(5), Port(1), 16);
         let table = all.of(7).unwrap();
         assert_eq!((table.next, table.stations.count()), (5, 5));

@@ -2,7 +2,7 @@
 
 use crate::frame::Parsed;
 use crate::hosts::{Hosts, Known};
-use crate::shards::Look;
+use crate::shards::{First, Seek};
 use plait_control_openflow::{PacketIn, PacketIns};
 use plait_model_wire::ethernet::Mac;
 
@@ -21,21 +21,25 @@ pub(crate) fn look_up<'a>(
     of: impl Fn(&Parsed<'a>) -> Mac,
     mut each: impl FnMut(usize, PacketIn<'a>, Option<Parsed<'a>>, Option<&'a Known>),
 ) {
-    let mut begun: Vec<Begun<'a>> = Vec::with_capacity(AT_ONCE);
+    let mut sought: Vec<Sought<'a>> = Vec::with_capacity(AT_ONCE);
+    let mut begun: Vec<First> = Vec::with_capacity(AT_ONCE);
     for start in (0..batch.len()).step_by(AT_ONCE) {
-        begun.extend((start..start + AT_ONCE).map_while(|place| batch.get(place)).map(|packet| {
+        sought.extend((start..start + AT_ONCE).map_while(|place| batch.get(place)).map(|packet| {
             let parsed = Parsed::of(packet.frame).ok();
-            Begun { packet, parsed, look: hosts.zip(parsed).map(|(hosts, parsed)| hosts.look(of(&parsed))) }
+            Sought { packet, parsed, host: hosts.zip(parsed).map(|(hosts, parsed)| hosts.seek(of(&parsed))) }
         }));
-        for (place, Begun { packet, parsed, look }) in (start..).zip(begun.drain(..)) {
-            each(place, packet, parsed, look.and_then(Look::end));
+        begun.extend(sought.iter().map(|of| of.host.as_ref().map(Seek::begin).unwrap_or_default()));
+        for (place, (Sought { packet, parsed, host }, begun)) in
+            (start..).zip(sought.drain(..).zip(begun.drain(..)))
+        {
+            each(place, packet, parsed, host.and_then(|host| host.end(begun)));
         }
     }
 }
 
-/// A packet whose host is being looked for.
-struct Begun<'a> {
+/// A packet whose host is looked for.
+struct Sought<'a> {
     packet: PacketIn<'a>,
     parsed: Option<Parsed<'a>>,
-    look: Option<Look<'a, Known>>,
+    host: Option<Seek<'a, Known>>,
 }

@@ -22,7 +22,7 @@
 //! 4. [`Daemon`] – iplbd without its sockets: keeps a table true to a fabric that changes;
 //! 5. [`iplbd()`], [`Iplbd`] – the same as an application of the control runtime, which can be recorded, replayed and
 //!    asked what would be;
-//! 6. [`ospf`] – how a fabric is learnt;
+//! 6. [`ospf`] – how a fabric is learnt; [`Survey`] – the one that a network file describes;
 //! 7. [`select`] – which of a prefix's flows is to go by another of its lists.
 //!
 //! Paths begin at the switch that a host is behind. A packet goes to its first relay by the switches' own routing, from one
@@ -41,6 +41,7 @@ pub mod ospf;
 mod plan;
 mod relays;
 pub mod select;
+mod survey;
 mod table;
 mod tree;
 
@@ -50,5 +51,6 @@ pub use fabric::{Fabric, Link, Switch};
 pub use fat_tree::{FatTree, Layer};
 pub use plan::{Effort, Method, Plan, PlannedPath, Settings};
 pub use relays::{AnyHash, Forwarding, KnownHops, NextHop, Relays, fewest_relays};
+pub use survey::Survey;
 pub use table::{Operation, RelayList, Table};
 pub use tree::PathTree;

@@ -12,9 +12,6 @@ use std::time::Duration;
 pub struct Slot {
     /// The link, if there is one. Whoever reads or writes holds it; nobody waits for it but at the end of a batch.
     pub link: Mutex<Option<Link>>,
-    /// Whether something may wait in the socket. It is taken back before a read, and set by whoever polls, so that what
-    /// arrives after a read is never forgotten.
-    pub ready: AtomicBool,
     /// Whether the other end has ended: that is told once, and may come with the last bytes.
     pub ended: AtomicBool,
     /// Requests that it has made, for the dynamic partition and for people.

@@ -118,7 +118,7 @@ impl Outbox {
             && flush(link, counters) == Went::Ended
         {
             // Whoever reads it next finds that out, and says so.
-            place.ready.store(true, std::sync::atomic::Ordering::Release);
+            shared.set_ready(slot, true);
         }
         true
     }

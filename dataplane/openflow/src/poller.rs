@@ -106,12 +106,14 @@ impl Poller {
                     if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
                         shared.slots[slot as usize].ended.store(true, Ordering::Release);
                     }
-                    let place = &shared.slots[slot as usize];
+                    let slot = slot as u32;
                     // Nobody asks but who keeps a bound.
-                    if shared.config.latency_bound.is_some() && !place.ready.load(Ordering::Acquire) {
-                        place.since.fetch_max(since.as_nanos() as u64, Ordering::Relaxed);
+                    if shared.config.latency_bound.is_some() && !shared.is_ready(slot) {
+                        shared.slots[slot as usize]
+                            .since
+                            .fetch_max(since.as_nanos() as u64, Ordering::Relaxed);
                     }
-                    place.ready.store(true, Ordering::Release);
+                    shared.set_ready(slot, true);
                     found += 1;
                 }
             }

@@ -24,6 +24,9 @@ pub struct Shared {
     pub config: Config,
     pub brain: Brain,
     pub slots: Box<[Slot]>,
+    /// Of each slot, whether something may wait in its socket. Choice: side by side, since every round asks of all: a cache
+    /// line tells it of 64.
+    ready: Box<[AtomicBool]>,
     pub poller: Poller,
     pub counters: Box<[Counters]>,
     pub stop: AtomicBool,
@@ -76,6 +79,7 @@ impl Shared {
             refused: AtomicU64::new(0),
             config,
             brain,
+            ready: slots.iter().map(|_| AtomicBool::new(false)).collect(),
             slots,
             poller,
         }
@@ -99,6 +103,19 @@ impl Shared {
     /// The slot of each switch that is known.
     pub fn routes(&self) -> RwLockReadGuard<'_, HashMap<u64, u32>> {
         self.routes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something may wait in a slot's socket.
+    #[inline]
+    pub fn is_ready(&self, slot: u32) -> bool {
+        self.ready[slot as usize].load(Ordering::Acquire)
+    }
+
+    /// Says whether something may. It is taken back before a read, and set by whoever polls, so that what arrives after a
+    /// read is never forgotten.
+    #[inline]
+    pub fn set_ready(&self, slot: u32, is_ready: bool) {
+        self.ready[slot as usize].store(is_ready, Ordering::Release);
     }
 
     /// Takes a connection in. False if there is no room.
@@ -136,7 +153,7 @@ impl Shared {
         let mut link = Link { stream, session, ending: None };
         link.flush();
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
-        place.ready.store(true, Ordering::Release);
+        self.set_ready(slot, true);
         self.change(|members| members.push(slot));
         drop(standing);
         let worker = match self.config.partition {

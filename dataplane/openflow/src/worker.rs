@@ -65,6 +65,8 @@ pub struct Worker<'a> {
     /// How long the last batch took.
     took: Duration,
     bound: Option<Bound>,
+    /// Whether much was read of a switch at once in this round.
+    is_deep: bool,
     round: u64,
     events: Vec<Event>,
     spin: Spin,
@@ -94,6 +96,7 @@ impl<'a> Worker<'a> {
             window: Default::default(),
             took: Duration::ZERO,
             bound: shared.config.latency_bound.map(Bound::new),
+            is_deep: false,
             round: 0,
             events: Vec::with_capacity(1024),
             spin: Spin::default(),
@@ -155,9 +158,9 @@ impl<'a> Worker<'a> {
     fn round(&mut self) -> bool {
         let shared = self.shared;
         let (members, blind) = (self.members.clone(), shared.config.idleness == Idleness::Unknown);
-        let idle =
-            |place: usize| !blind && !shared.slots[members[place] as usize].ready.load(Ordering::Acquire);
+        let idle = |place: usize| !blind && !shared.is_ready(members[place]);
         let mut queued = false;
+        self.is_deep = false;
         if let Some(bound) = &mut self.bound {
             bound.begin(shared.now(), shared.config.read);
         }

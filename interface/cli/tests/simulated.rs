@@ -135,20 +135,20 @@ fn paths_that_hosts_learn_from_daemons_are_named_and_those_of_the_file_run() {
     let folder = folder.path();
     let text = "plait: 1
 nodes: {h1: host, h2: host, s1: router, up: router, down: router, s2: router}
-links: [h1-s1, s1-up, up-s2, s1-down, down-s2, s2-h2]
+links: [h1-s1, s1-up, up-s2, s1-down, down-s2, {endpoints: [s2, h2], prefix: 10.9.0.0/24}]
 duration: 1s
 collect: {links: 100ms}
 routing: frr
 paths:
   learn: ospf
-  lists: {h1: {10.0.0.0/8: [[down, s2]]}}
+  lists: {h1: {10.9.0.0/24: [[down, s2]]}}
 traffic:
   - {name: load, from: h1, to: h2, rate: 1Mbit, stop: 900ms}
 ";
     fs::write(folder.join("net.yaml"), text).unwrap();
     let refused = plait(folder, &["validate", "net.yaml", "--world", "simulated"]);
     assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
-    for words in ["net.yaml:6", "net.yaml:8", "`learn: ospf` of `paths`", "`lists` alone"] {
+    for words in ["net.yaml:6", "net.yaml:8", "`learn: ospf` of `paths`", "as late as daemons would tell"] {
         assert!(error(&refused).contains(words), "{words}: {}", error(&refused));
     }
     let without = text.replace("  learn: ospf\n", "");
@@ -165,7 +165,7 @@ traffic:
         let of = |line: &&str| line.contains("s1-down,forward");
         text.lines().rev().find(of).unwrap().split(',').nth(3).unwrap().parse().unwrap()
     };
-    assert!(carried("rest") > 50, "the list by hand is gone by");
+    assert!(carried("rest") > 50, "the list by hand goes before what is learnt");
 
     // The same of a file that is portable as it stands.
     let whole = without.replace("routing: frr\n", "").replace("paths:\n", "paths:\n  learn: none\n");

@@ -76,7 +76,8 @@ fn place(node: NodeId, members: usize) -> Option<usize> {
 /// Runs an overlay until every member has a way to every other, and says what that took: simulated seconds, if it came to that.
 fn join(network: &Network, hosts: &[String], plane: Plane, threads: usize) -> Option<u64> {
     let start = Instant::now();
-    let mut world = World::build(network, Options { threads, multipath: false }).expect("it can be built");
+    let mut world =
+        World::build(network, Options { threads, ..Options::default() }).expect("it can be built");
     let spec =
         OverlaySpec { neighbours: Some(8), interval: INTERVAL, ..OverlaySpec::new(hosts.to_vec(), plane) };
     let overlay = world.add_overlay(&spec).expect("members are hosts of the network");

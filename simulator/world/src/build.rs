@@ -1,18 +1,19 @@
 //! From a network to a simulation.
 
+use crate::follow::Following;
 use crate::overlay::Overlays;
-use crate::paths::{PathsSpec, Steered, lay};
+use crate::paths::{PathsSpec, Steering, lay};
+use crate::routes::Routes;
 use crate::world::{Options, World, WorldLink};
 use plait_model_link::Conditions;
 use plait_model_quantity::ByteCount;
 use plait_model_topology::Network;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
-use plait_model_topology::document::Span;
+use plait_model_topology::document::{Map, Scalar, Span, Value};
 use plait_model_topology::network::{Port, Routing};
-use plait_model_topology::route::TableBuilder;
 use plait_model_topology::vocabulary::Role;
-use plait_simulator_engine::{Builder, Kind, LinkSpec, Neighbour, NodeIndex, Via};
+use plait_simulator_engine::{Builder, Kind, LinkSpec, NodeIndex};
 use std::sync::Arc;
 
 /// The MTU of a link that says none.
@@ -51,7 +52,9 @@ pub(crate) fn build(
         let index = builder.link(spec);
         link.ends.iter().for_each(|port| cables.plug(*port, &mut used));
         let (name, specs) = (link.name.clone(), link.specs.clone());
-        cables.links.push(WorldLink { name, lan: None, index, specs, conditions });
+        let is_seen = is_seen(&link.conditions, &link.extra);
+        let ports = link.ends.to_vec();
+        cables.links.push(WorldLink { name, lan: None, index, ports, is_seen, specs, conditions });
     }
     for (at, lan) in network.lans.iter().enumerate() {
         let hub = builder.node(format!("lan:{}", lan.name), Kind::Switch);
@@ -67,20 +70,39 @@ pub(crate) fn build(
             });
             cables.plug(*port, &mut used);
             let (specs, conditions) = (lan.specs.clone(), conditions.clone());
-            cables.links.push(WorldLink { name, lan: Some(at), index, specs, conditions });
+            let is_seen = is_seen(&lan.conditions, &lan.extra);
+            let ports = vec![*port];
+            cables.links.push(WorldLink { name, lan: Some(at), index, ports, is_seen, specs, conditions });
         }
     }
     addresses(&mut builder, network, &assignment, &cables);
-    routes(&mut builder, network, &assignment, &cables, options);
     if let Some(paths) = paths {
-        lay(&mut builder, paths, network, &assignment, &cables);
+        lay(&mut builder, paths, network, &cables.interfaces);
     }
-    if network.routing == Routing::None {
-        // What nobody decides beforehand may be decided later; of routes that are only connected there are few to keep.
+    let routes = Routes {
+        network,
+        assignment: &assignment,
+        paths,
+        interfaces: &cables.interfaces,
+        multipath: options.multipath,
+    };
+    let mut tables = Vec::new();
+    for (node, table) in routes.tables().enumerate() {
+        for (prefix, via) in &table {
+            builder.route(NodeIndex(node as u32), *prefix, via.clone());
+        }
+        if options.detection.is_some() {
+            tables.push(table);
+        }
+    }
+    if network.routing == Routing::None || options.detection.is_some() {
+        // What is decided later takes the place of these; of routes that are only connected there are few to keep.
         builder.keep_routes();
     }
     let fault = |error: String| vec![Diagnostic::new(Span { start: 0, end: 1 }, error)];
     let simulation = builder.build_parallel(options.threads).map_err(|error| fault(error.to_string()))?;
+    let following =
+        options.detection.map(|how| Following::new(how, options.multipath, cables.links.len(), tables));
     let mut world = World {
         network: network.clone(),
         assignment,
@@ -88,12 +110,12 @@ pub(crate) fn build(
         links: cables.links,
         interfaces: cables.interfaces,
         overlays: Overlays::default(),
-        steered: Steered::default(),
+        steering: paths.cloned().map(Steering::new),
+        following,
         control: None,
     };
-    if let Some(paths) = paths {
-        world.steer(paths).map_err(|error| fault(error.to_string()))?;
-    }
+    world.begin_to_learn();
+    world.steer().map_err(|error| fault(error.to_string()))?;
     Ok(world)
 }
 
@@ -111,6 +133,13 @@ impl Cables {
     }
 }
 
+/// Whether a testbed's link of these conditions joins its ends' devices to each other, so that both see when it fails: nothing
+/// stands between them, or a rate alone, and its conditions never change.
+fn is_seen(conditions: &[Conditions; 2], extra: &Map) -> bool {
+    let is_dynamic = matches!(extra.get("dynamic"), Some(Value::Scalar(Scalar::Bool(true), _)));
+    !is_dynamic && conditions.iter().all(|conditions| conditions.is_unimpaired() || conditions.is_rate_only())
+}
+
 fn node_of(port: Port) -> NodeIndex {
     NodeIndex(port.node as u32)
 }
@@ -124,7 +153,7 @@ fn framed(mut conditions: Conditions, mtu: Option<u32>) -> Conditions {
     conditions
 }
 
-/// Gives interfaces their addresses, and every node the routes to what it is plugged into.
+/// Gives interfaces their addresses.
 fn addresses(builder: &mut Builder, network: &Network, assignment: &Assignment, cables: &Cables) {
     for (node, known) in network.nodes.iter().enumerate() {
         let index = NodeIndex(node as u32);
@@ -132,58 +161,6 @@ fn addresses(builder: &mut Builder, network: &Network, assignment: &Assignment, 
             let own = cables.interfaces[node][interface];
             for net in assignment.addresses(Port { node, interface }) {
                 builder.interface_address(index, own, net.addr());
-                let via = Via { interface: own, neighbour: Neighbour::OnLink };
-                builder.route(index, net.trunc(), vec![via]);
-            }
-        }
-    }
-}
-
-fn routes(
-    builder: &mut Builder,
-    network: &Network,
-    assignment: &Assignment,
-    cables: &Cables,
-    options: Options,
-) {
-    if network.routing != Routing::None {
-        let tables = TableBuilder::new(network, assignment);
-        for node in (0..network.nodes.len()).filter(|node| network.nodes[*node].role != Role::Switch) {
-            let own = |interface: usize| cables.interfaces[node][interface];
-            let index = NodeIndex(node as u32);
-            if options.multipath {
-                for route in tables.full_table(node) {
-                    let via = route.next_hops.iter().map(|hop| Via {
-                        interface: own(hop.interface),
-                        neighbour: Neighbour::Address(hop.via),
-                    });
-                    builder.route(index, route.prefix, via.collect());
-                }
-            } else {
-                for route in tables.table(node) {
-                    let neighbour = Neighbour::Address(route.via);
-                    builder.route(
-                        index,
-                        route.prefix,
-                        vec![Via { interface: own(route.interface), neighbour }],
-                    );
-                }
-            }
-        }
-    }
-    // Those by hand come last: they take the place of others to the same prefix.
-    for (node, known) in network.nodes.iter().enumerate() {
-        for route in &known.routes {
-            let reaches = |interface: &usize| {
-                let nets = assignment.addresses(Port { node, interface: *interface });
-                nets.iter().any(|net| net.contains(&route.value.via))
-            };
-            if let Some(interface) = (0..known.interfaces.len()).find(reaches) {
-                let via = Via {
-                    interface: cables.interfaces[node][interface],
-                    neighbour: Neighbour::Address(route.value.via),
-                };
-                builder.route(NodeIndex(node as u32), route.value.to, vec![via]);
             }
         }
     }

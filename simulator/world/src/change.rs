@@ -36,6 +36,7 @@ impl World {
             known.conditions[end] = Arc::clone(&conditions);
             self.simulation.set_conditions(known.index, end, conditions);
         }
+        self.notice();
         self.decide()
     }
 
@@ -51,6 +52,7 @@ impl World {
                 self.simulation.set_link_up(self.links[at].index, end, up);
             }
         }
+        self.notice();
         self.decide()
     }
 
@@ -61,6 +63,7 @@ impl World {
     pub fn set_node_up(&mut self, node: &str, up: bool) -> Result<(), WorldError> {
         let node = self.node(node)?;
         self.simulation.set_node_up(node, up);
+        self.notice();
         self.decide()
     }
 

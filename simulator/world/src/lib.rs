@@ -15,7 +15,8 @@
 //!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles;
 //! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
 //!    `control/paths` which flow moves, as they do in a testbed;
-//! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`;
+//! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`; [`Detection`] – routes, and
+//!    lists that iplbd computes on hosts, which follow links as they would where daemons speak OSPF;
 //! 6. [`LinkRow`] – a sample of one direction of a link;
 //! 7. [`replay`] – what control planes of a testbed recorded, once more, and what was wrong between them.
 //!
@@ -31,16 +32,19 @@
 mod build;
 mod change;
 mod control;
+mod follow;
 mod overlay;
 mod paths;
 mod portable;
 pub mod replay;
+mod routes;
 mod sample;
 mod world;
 
 pub use control::ControlReport;
+pub use follow::{Detection, FollowReport};
 pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
-pub use paths::{PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
+pub use paths::{LearningSpec, PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
 pub use plait_simulator_engine as engine;
 pub use portable::{is_link_end, unportable};
 pub use sample::{LinkRow, Side};

@@ -1,27 +1,27 @@
 //! Paths that hosts choose, in virtual time: the relay lists of a testbed, by the walk of its programs.
 //!
 //! Relays have addresses of their own, which all nodes have routes to, and take headers off; each interface of a host that
-//! chooses has a [`SteeredInterface`]. As in a testbed whose routes are static, lists do not follow failures.
+//! chooses has a [`SteeredInterface`]. As in a testbed whose routes are static, lists of a file do not follow failures; those that
+//! hosts learn do, as its routes do where they follow links ([`Detection`](crate::Detection)).
 
+mod learning;
 mod steered;
 
+pub(crate) use learning::Learning;
+pub use learning::LearningSpec;
 pub use steered::{SteeredInterface, SteeredPrefix, SteeredWays};
 
-use crate::build::Cables;
 use crate::world::{World, WorldError};
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 use plait_dataplane_paths::protocol::Static;
 use plait_dataplane_paths::{Encapsulation, Ways};
 use plait_model_topology::Network;
-use plait_model_topology::address::Assignment;
-use plait_model_topology::network::{NodeIndex as Place, Port, Routing};
-use plait_model_topology::route::TableBuilder;
-use plait_model_topology::vocabulary::Role;
+use plait_model_topology::network::{NodeIndex as Place, Port};
 use plait_simulator_engine::{
-    Builder, Encapsulation as Headers, Neighbour, NodeIndex, Relays, SelectorIndex, StackIndex, Via,
+    Builder, Encapsulation as Headers, NodeIndex, Relays, SelectorIndex, StackIndex,
 };
-use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,23 +38,35 @@ pub struct PathsSpec {
     pub relays: BTreeMap<Place, IpAddr>,
     /// Of each host that chooses: prefixes, and by which ways what is for them goes.
     pub hosts: BTreeMap<Place, Arc<BTreeMap<IpNet, Static>>>,
+    /// Hosts that learn which paths there are; what is said to them goes before it.
+    pub learning: Option<LearningSpec>,
     /// Interfaces of routers that lead outside: nothing comes in by them with the headers' source.
     pub borders: BTreeMap<Place, Vec<String>>,
 }
 
-/// Interfaces whose packets are steered, by their nodes.
-pub(crate) type Steered = BTreeMap<Place, Vec<SelectorIndex>>;
+/// Hosts that choose, and what they go by.
+pub(crate) struct Steering {
+    pub spec: PathsSpec,
+    /// None where nobody learns.
+    pub learning: Option<Learning>,
+    hosts: BTreeMap<Place, SteeredHost>,
+}
 
-/// Makes relays of routers: their addresses, the way to them, what they take off and keep out.
-///
-/// The way to a relay is the first of those that are equally short, as a testbed's static routes have it, with ECMP too.
-pub(crate) fn lay(
-    builder: &mut Builder,
-    paths: &PathsSpec,
-    network: &Network,
-    assignment: &Assignment,
-    cables: &Cables,
-) {
+struct SteeredHost {
+    ways: Arc<SteeredWays>,
+    /// Of each interface.
+    selectors: Vec<SelectorIndex>,
+}
+
+/// What a host's ways follow from: those before, the switch that it is behind where it learns, and what is said to it. Hosts of which
+/// all of that is the same share their tables.
+type Reason = (Option<*const SteeredWays>, Option<Ipv4Addr>, Option<*const Said>);
+
+/// What is said of prefixes to a host.
+type Said = BTreeMap<IpNet, Static>;
+
+/// Makes relays of routers: their addresses, what they take off and keep out.
+pub(crate) fn lay(builder: &mut Builder, paths: &PathsSpec, network: &Network, interfaces: &[Vec<usize>]) {
     for (node, address) in &paths.relays {
         let index = NodeIndex(*node as u32);
         builder.address(index, *address);
@@ -63,67 +75,90 @@ pub(crate) fn lay(
     for (node, names) in &paths.borders {
         for (at, interface) in network.nodes[*node].interfaces.iter().enumerate() {
             if names.contains(&interface.name) {
-                let own = cables.interfaces[*node][at];
-                builder.border(NodeIndex(*node as u32), own, paths.source);
+                builder.border(NodeIndex(*node as u32), interfaces[*node][at], paths.source);
             }
-        }
-    }
-    if network.routing == Routing::None {
-        return;
-    }
-    let tables = TableBuilder::new(network, assignment);
-    // The address of a relay is of the headers' family.
-    let everywhere = match paths.source {
-        IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
-        IpAddr::V6(_) => IpNet::V6(Ipv6Net::default()),
-    };
-    for (node, known) in network.nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Switch) {
-        // Who sends everything one way needs no routes to relays.
-        let is_default = |prefix: IpNet| prefix == everywhere;
-        if known.routes.iter().any(|route| is_default(route.value.to))
-            || tables.table(node).iter().any(|route| is_default(route.prefix))
-        {
-            continue;
-        }
-        let hops = tables.first_hops(node, &everywhere);
-        for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != node) {
-            let Some(hop) = hops.get(*relay).copied().flatten() else { continue };
-            let via = Via {
-                interface: cables.interfaces[node][hop.interface],
-                neighbour: Neighbour::Address(hop.via),
-            };
-            builder.route(NodeIndex(node as u32), IpNet::from(*address), vec![via]);
         }
     }
 }
 
+impl Steering {
+    pub fn new(spec: PathsSpec) -> Self {
+        Self { learning: spec.learning.clone().map(Learning::new), spec, hosts: BTreeMap::new() }
+    }
+
+    /// Hosts that may choose.
+    fn choosing(&self) -> BTreeSet<Place> {
+        let learning = self.learning.iter().flat_map(|learning| learning.hosts());
+        self.spec.hosts.keys().chain(learning).copied().collect()
+    }
+}
+
 impl World {
-    /// Steers what hosts send.
-    pub(crate) fn steer(&mut self, paths: &PathsSpec) -> Result<(), WorldError> {
-        // Hosts that share what is said to them share their tables.
-        let mut known: HashMap<*const BTreeMap<IpNet, Static>, Arc<SteeredWays>> = HashMap::new();
-        for (&node, prefixes) in &paths.hosts {
-            let ways = match known.get(&Arc::as_ptr(prefixes)) {
+    /// Has hosts go by what is said to them, and by what those who learn have learnt of all else.
+    pub(crate) fn steer(&mut self) -> Result<(), WorldError> {
+        let Some(mut steering) = self.steering.take() else { return Ok(()) };
+        let steered = self.steer_all(&mut steering);
+        self.steering = Some(steering);
+        steered
+    }
+
+    fn steer_all(&mut self, steering: &mut Steering) -> Result<(), WorldError> {
+        let now = self.now();
+        let mut known: HashMap<Reason, Arc<SteeredWays>> = HashMap::new();
+        for node in steering.choosing() {
+            let learns = steering.learning.as_ref().filter(|learning| learning.hosts().contains(&node));
+            let access = learns.and_then(|learning| learning.access(node));
+            let said = steering.spec.hosts.get(&node);
+            let before = steering.hosts.get(&node).map(|host| &host.ways);
+            let reason = (before.map(Arc::as_ptr), access, said.map(Arc::as_ptr));
+            let ways = match known.get(&reason) {
                 Some(ways) => Arc::clone(ways),
-                None => Arc::new(self.ways(prefixes, paths.source)?),
-            };
-            known.insert(Arc::as_ptr(prefixes), Arc::clone(&ways));
-            if ways.is_empty() {
-                continue;
-            }
-            for interface in 0..self.network.nodes[node].interfaces.len() {
-                let port = Port { node, interface };
-                if self.assignment.addresses(port).is_empty() {
-                    continue;
+                None => {
+                    let learnt = learns.zip(access).map(|(learning, access)| learning.learnt(access));
+                    let mut prefixes = learnt.unwrap_or_default();
+                    prefixes.extend(
+                        said.iter().flat_map(|said| said.iter()).map(|(to, said)| (*to, said.clone())),
+                    );
+                    let all = self.ways(&prefixes, steering.spec.source)?;
+                    let ways = Arc::new(match before {
+                        Some(before) => before.then(all),
+                        None => SteeredWays::new(all),
+                    });
+                    known.insert(reason, Arc::clone(&ways));
+                    ways
                 }
-                let steered =
-                    SteeredInterface::new(Arc::clone(&ways), paths.spread, self.now()).forgets(paths.idle);
-                let own = self.interfaces[node][interface];
-                let index = self.simulation.add_selector(NodeIndex(node as u32), own, Box::new(steered));
-                self.steered.entry(node).or_default().push(index);
+            };
+            match steering.hosts.get_mut(&node) {
+                Some(host) => {
+                    for index in &host.selectors {
+                        if let Some(steered) = self.simulation.selector_mut::<SteeredInterface>(*index) {
+                            steered.set_ways(Arc::clone(&ways), now);
+                        }
+                    }
+                    host.ways = ways;
+                }
+                None if ways.is_empty() && learns.is_none() => {}
+                None => {
+                    let selectors = self.steer_host(node, &ways, &steering.spec);
+                    steering.hosts.insert(node, SteeredHost { ways, selectors });
+                }
             }
         }
         Ok(())
+    }
+
+    /// Steers what a host sends by its interfaces.
+    fn steer_host(&mut self, node: Place, ways: &Arc<SteeredWays>, paths: &PathsSpec) -> Vec<SelectorIndex> {
+        let now = self.now();
+        let has_any =
+            |interface: &usize| !self.assignment.addresses(Port { node, interface: *interface }).is_empty();
+        let interfaces = (0..self.network.nodes[node].interfaces.len()).filter(has_any).collect::<Vec<_>>();
+        let steer = |interface: usize| {
+            let steered = SteeredInterface::new(Arc::clone(ways), paths.spread, now).forgets(paths.idle);
+            let own = self.interfaces[node][interface];
+            self.simulation.add_selector(NodeIndex(node as u32), own, Box::new(steered))
+        };
+        interfaces.into_iter().map(steer).collect()
     }
 
     /// The ways of prefixes, with their relays' places in the simulation.
@@ -131,7 +166,7 @@ impl World {
         &mut self,
         prefixes: &BTreeMap<IpNet, Static>,
         source: IpAddr,
-    ) -> Result<SteeredWays, WorldError> {
+    ) -> Result<Vec<SteeredPrefix>, WorldError> {
         let mut all = Vec::new();
         for (prefix, said) in prefixes {
             let ways = said.ways();
@@ -141,10 +176,9 @@ impl World {
                 all.push(SteeredPrefix { prefix: *prefix, ways, stacks });
             }
         }
-        Ok(SteeredWays::new(all))
+        Ok(all)
     }
 
-    /// The stacks of a prefix's lists, and how long each is.
     /// Of each list its relays in the simulation, and the bytes of their headers.
     fn stacks(
         &mut self,
@@ -182,7 +216,8 @@ impl World {
     /// There is no such node.
     pub fn steered(&self, node: &str) -> Result<Vec<&SteeredInterface>, WorldError> {
         let place = self.node(node)?.0 as usize;
-        let indices = self.steered.get(&place).into_iter().flatten();
+        let host = self.steering.as_ref().and_then(|steering| steering.hosts.get(&place));
+        let indices = host.into_iter().flat_map(|host| &host.selectors);
         Ok(indices.filter_map(|index| self.simulation.selector(*index)).collect())
     }
 }

@@ -28,7 +28,7 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
         name(
             routing.key_span,
             "`routing: frr`",
-            "write `routing: static`, which is what it gets when this is left out",
+            "write `routing: static`; when this is left out, shortest paths follow links as late as daemons with these intervals",
         );
     }
     for node in &network.nodes {
@@ -139,7 +139,8 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
             ("overlays", Value::Map(written)) => overlays::unportable(written, &mut name),
             ("paths", Value::Map(paths)) => {
                 let learn = entry(paths, "learn");
-                let instead = "with `routing: static` they follow from the file; hosts go by `lists` alone when this is left out";
+                let instead = "with `routing: static` they follow from the file; when this is left out, hosts learn of links as late as \
+                    daemons would tell them";
                 match (learn, &network.routing) {
                     (Some(learn), _) if is_one_of(&learn.value, &["ospf"]) => {
                         name(learn.key_span, "`learn: ospf` of `paths`", instead);

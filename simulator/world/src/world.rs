@@ -1,12 +1,14 @@
 //! A network that is up in virtual time.
 
 use crate::control::Control;
+use crate::follow::{Detection, Following};
 use crate::overlay::Overlays;
-use crate::paths::{PathsSpec, Steered};
+use crate::paths::{PathsSpec, Steering};
 use plait_model_link::{Conditions, ConditionsSpec};
 use plait_model_topology::Network;
 use plait_model_topology::address::{Assignment, assign};
 use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::network::Port;
 use plait_model_traffic::TrafficSpec;
 use plait_simulator_engine::{
     AddError, Arrivals, CaptureIndex, FlowCounters, FlowIndex, FlowSpec, LinkIndex, NodeIndex, Simulation,
@@ -25,12 +27,14 @@ pub struct Options {
     /// Whether routers spread flows over all shortest paths (ECMP) rather than keeping to the first, as a testbed's static
     /// routes do.
     pub multipath: bool,
+    /// Whether routes, and paths that hosts learn, follow links, and how late. Without it they stay as they are.
+    pub detection: Option<Detection>,
 }
 
 impl Default for Options {
-    /// One thread, and the routes of a testbed.
+    /// One thread, and the static routes of a testbed.
     fn default() -> Self {
-        Self { threads: 1, multipath: false }
+        Self { threads: 1, multipath: false, detection: None }
     }
 }
 
@@ -44,7 +48,10 @@ pub struct World {
     /// By node and interface of the network, the interface of the simulation.
     pub(crate) interfaces: Vec<Vec<usize>>,
     pub(crate) overlays: Overlays,
-    pub(crate) steered: Steered,
+    /// None where no host chooses paths.
+    pub(crate) steering: Option<Steering>,
+    /// None where routes stay as they are.
+    pub(crate) following: Option<Following>,
     pub(crate) control: Option<Control>,
 }
 
@@ -54,6 +61,10 @@ pub(crate) struct WorldLink {
     /// The LAN that it is a member's cable of.
     pub lan: Option<usize>,
     pub index: LinkIndex,
+    /// The interfaces that it joins; of a member's cable its own alone.
+    pub ports: Vec<Port>,
+    /// Whether its ends see when it fails.
+    pub is_seen: bool,
     pub specs: [ConditionsSpec; 2],
     pub conditions: [Arc<Conditions>; 2],
 }
@@ -83,7 +94,8 @@ impl World {
     /// Builds a network with the addresses that a testbed gives it.
     ///
     /// What [`unportable`](crate::unportable) names is left out: commands, files and daemons are not there, `routing: frr`
-    /// becomes static shortest paths.
+    /// becomes shortest paths, which follow links where the options say
+    /// how late.
     ///
     /// # Errors
     /// Addresses that clash or run out, each with its place and remedy.
@@ -112,6 +124,10 @@ impl World {
 
     /// Lets everything happen that is due before an instant.
     pub fn run_until(&mut self, instant: Duration) {
+        while let Some(due) = self.next_to_follow().filter(|due| *due <= instant) {
+            self.simulation.run_until(due);
+            self.follow();
+        }
         self.simulation.run_until(instant);
     }
 

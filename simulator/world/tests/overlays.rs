@@ -35,7 +35,7 @@ fn network() -> Network {
 }
 
 fn world(plane: Plane, threads: usize) -> (World, OverlayIndex) {
-    let mut world = World::build(&network(), Options { threads, multipath: false }).unwrap();
+    let mut world = World::build(&network(), Options { threads, ..Options::default() }).unwrap();
     let data_plane = Some(DataPlane::new(1, Encapsulation::Ovstack));
     let spec = OverlaySpec { data_plane, ..OverlaySpec::new(["a", "b", "c"], plane) };
     let overlay = world.add_overlay(&spec).unwrap();

@@ -10,6 +10,7 @@
 //! ```
 
 use ipnet::IpNet;
+use plait_control_paths::Settings;
 use plait_dataplane_paths::protocol::{Policy, Static};
 use plait_dataplane_paths::{Encapsulation, FlowKey, PathDrop};
 use plait_dataplane_reference::paths::{hash_of, mapped};
@@ -17,7 +18,7 @@ use plait_model_quantity::Bandwidth;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::engine::{FlowCounters, FlowIndex, FlowSpec, NodeIndex, Reason, Size};
-use plait_simulator_world::{Options, PathsSpec, Side, World};
+use plait_simulator_world::{Detection, LearningSpec, Options, PathsSpec, Side, World};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ fn spec(lists: &[&[usize]], encapsulation: Encapsulation, policy: Policy) -> Pat
         relays: (2..=S2).map(|place| (place, relay(place))).collect(),
         hosts: [(0, Arc::new([("10.0.0.0/8".parse::<IpNet>().unwrap(), said)].into()))].into(),
         idle: None,
+        learning: None,
         borders: BTreeMap::new(),
     }
 }
@@ -243,7 +245,7 @@ fn a_border_keeps_out_what_comes_with_the_headers_source() {
 fn lists_do_not_follow_failures_and_results_do_not_depend_on_threads() {
     let spec = spec(&[&[], &[DOWN]], Encapsulation::Gue, Policy::FlowBased);
     let run = |threads| {
-        let options = Options { threads, multipath: false };
+        let options = Options { threads, ..Options::default() };
         let mut world = World::build_with_paths(&network(), &spec, options).unwrap();
         assert_eq!(world.simulation().threads(), threads);
         let flows: Vec<_> = (0..16).map(|port| flow(&mut world, 8000 + port, 200, 700, 9000)).collect();
@@ -281,4 +283,100 @@ fn headers_that_are_not_simulated_are_refused_by_name() {
         panic!("they are")
     };
     assert!(faults[0].message.contains("`ovstack` are not simulated"), "{faults:?}");
+}
+
+/// The first host learns which paths there are, by OSPF with a hello of a second and a dead interval of four.
+fn learning() -> World {
+    let learning = LearningSpec {
+        hosts: [0].into(),
+        settings: Settings { k: 2, ..Settings::default() },
+        encapsulation: Encapsulation::Gre,
+        policy: Policy::RoundRobin,
+    };
+    let spec = PathsSpec {
+        hosts: BTreeMap::new(),
+        learning: Some(learning),
+        ..spec(&[], Encapsulation::Gre, Policy::Hash)
+    };
+    let [hello, dead] = [1, 4].map(Duration::from_secs);
+    let options = Options { detection: Some(Detection::of_ospf(hello, dead)), ..Options::default() };
+    World::build_with_paths(&network(), &spec, options).unwrap()
+}
+
+/// Packets that arrive, and that leave the first router upwards and downwards, from now until an instant.
+fn until(world: &mut World, flows: &[FlowIndex], millis: u64) -> [u64; 3] {
+    let all = |world: &mut World| {
+        let links = carried(world);
+        [counters(world, flows).received, links[1].0, links[3].0]
+    };
+    let before = all(world);
+    world.run_until(Duration::from_millis(millis));
+    let after = all(world);
+    [0, 1, 2].map(|at| after[at] - before[at])
+}
+
+#[test]
+fn lists_that_hosts_learn_and_routes_follow_links_when_daemons_would_know_of_them() {
+    let mut world = learning();
+    // Eight flows of 100 packets a second each, which take turns.
+    let flows: Vec<FlowIndex> = (0..8).map(|port| flow(&mut world, 6000 + port, 833, 1000, 30_000)).collect();
+    assert_eq!(world.steered("h1").unwrap()[0].lists().len(), 2);
+    let [received, up, down] = until(&mut world, &flows, 2000);
+    assert!(received > 1500 && up.abs_diff(down) < 20, "{received} {up} {down}");
+    // Nobody sees that it fails, and all that goes by it is lost until its silence has lasted.
+    world.set_node_up("up", false).unwrap();
+    let [received, _, down] = until(&mut world, &flows, 5450);
+    assert!(received.abs_diff(down) < 20 && down > 1300, "{received} {down}");
+    assert_eq!(world.follow_report().unwrap().changes, 0);
+    until(&mut world, &flows, 5700);
+    assert_eq!(world.follow_report().unwrap().changes, 1);
+    // The one way that is left carries all, and nothing is overtaken.
+    let [received, up, down] = until(&mut world, &flows, 8200);
+    assert!(received > 1990 && received.abs_diff(down) < 10 && up == 0, "{received} {up} {down}");
+    assert_eq!(world.steered("h1").unwrap()[0].lists().len(), 0);
+    assert_eq!(counters(&world, &flows).reordered, 0);
+    // Back again, for flows that begin then.
+    world.set_node_up("up", true).unwrap();
+    let [received, _, down] = until(&mut world, &flows, 13_000);
+    assert!(received.abs_diff(down) < 10, "{received} {down}");
+    until(&mut world, &flows, 13_400);
+    assert_eq!(world.steered("h1").unwrap()[0].lists().len(), 2);
+    let late: Vec<FlowIndex> = (0..8).map(|port| flow(&mut world, 7000 + port, 833, 1000, 30_000)).collect();
+    let [_, up, down] = until(&mut world, &late, 20_000);
+    assert!(up > 2000 && down > 2000, "{up} {down}");
+    world.run_until(Duration::from_secs(31));
+    assert_eq!(counters(&world, &flows).reordered + counters(&world, &late).reordered, 0);
+    assert_eq!(world.follow_report().unwrap().failures, Vec::<String>::new());
+    assert!(world.totals().is_conserved());
+}
+
+#[test]
+fn what_is_over_before_anybody_knows_of_it_changes_nothing() {
+    let mut world = learning();
+    world.set_link_up("s1-up", Side::Both, false).unwrap();
+    world.run_until(Duration::from_secs(3));
+    world.set_link_up("s1-up", Side::Both, true).unwrap();
+    world.run_until(Duration::from_secs(10));
+    // One way is enough: neighbours must hear each other.
+    world.set_link_up("s1-up", Side::Forward, false).unwrap();
+    world.run_until(Duration::from_secs(13));
+    assert_eq!(world.follow_report().unwrap().changes, 0);
+    world.run_until(Duration::from_secs(15));
+    assert_eq!(world.follow_report().unwrap().changes, 1);
+}
+
+#[test]
+fn ends_of_a_bare_link_see_that_it_fails() {
+    let source = Source::new("bare.yaml", FILE.replace(", delay: 1ms, rate: 100Mbit", ""));
+    let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
+    let [hello, dead] = [1, 4].map(Duration::from_secs);
+    let options = Options { detection: Some(Detection::of_ospf(hello, dead)), ..Options::default() };
+    let mut world = World::build(&network, options).unwrap();
+    let flow = flow(&mut world, 5000, 8330, 1000, 4000);
+    world.run_until(Duration::from_secs(1));
+    world.set_node_up("up", false).unwrap();
+    world.run_until(Duration::from_secs(5));
+    let lost = world.flow(flow).sent - world.flow(flow).received;
+    // As many as were sent in the hundredth of a second until routes followed.
+    assert!((9..=11).contains(&lost), "{lost}");
 }

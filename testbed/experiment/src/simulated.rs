@@ -18,9 +18,10 @@ use plait_control_routing::Applications;
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::network::{FrrRouting, Routing};
 use plait_model_topology::{Network, section};
 use plait_simulator_world::{
-    DataPlane, MemberSpec, Options, OverlaySpec, PathsSpec, Side, World as Simulated,
+    DataPlane, Detection, LearningSpec, MemberSpec, Options, OverlaySpec, PathsSpec, Side, World as Simulated,
 };
 use plait_testbed_runtime::control::Traces;
 use plait_testbed_runtime::overlay::{Resolved, resolve};
@@ -64,7 +65,13 @@ impl SimulatedNetwork {
         threads: usize,
         left_out: Vec<String>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let options = Options { threads, ..Options::default() };
+        let detection = match &network.routing {
+            Routing::Frr(FrrRouting { hello, dead, .. }) => {
+                Some(Detection::of_ospf((*hello).into(), (*dead).into()))
+            }
+            Routing::None | Routing::Static => None,
+        };
+        let options = Options { threads, detection, ..Options::default() };
         let mut world = match paths_of(network)? {
             Some(paths) => Simulated::build_with_paths(network, &paths, options)?,
             None => Simulated::build(network, options)?,
@@ -104,15 +111,21 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Paths that hosts choose. Those that they would learn from daemons are not there; and whose type is left out, since it is
-/// not simulated, has the usual one.
+/// Paths that hosts choose. What they would learn from daemons, iplbd learns of links, as late as the daemons'
+/// intervals; and whose type is left out, since it is not simulated, has the usual one.
 fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
     let written: Option<Paths> = section(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(None) };
     let paths = paths::resolve(&written, network)?.with_a_header_for_each();
     let hosts = paths::statics(&paths, network, &assign(network, None)?)?;
+    let learning = (paths.learn == paths::Learn::Ospf).then(|| LearningSpec {
+        hosts: paths.hosts.iter().copied().collect(),
+        settings: paths.settings.clone(),
+        encapsulation: paths.encapsulation,
+        policy: paths.policy,
+    });
     let paths::Resolved { source, spread, idle, relays, borders, .. } = paths;
-    Ok(Some(PathsSpec { source, spread, idle, relays, hosts, borders }))
+    Ok(Some(PathsSpec { source, spread, idle, relays, hosts, learning, borders }))
 }
 
 /// An overlay whose members decide; one whose tables a file gives has nothing to decide, and its tables are no part of
@@ -258,8 +271,12 @@ impl World for SimulatedNetwork {
     fn link_report(&self) -> Value {
         let mut state = self.state();
         let mut report = serde_json::to_value(state.world.totals()).unwrap_or_default();
-        if let (Some(control), Value::Object(report)) = (state.world.control_report(), &mut report) {
-            report.insert("control".to_owned(), serde_json::to_value(control).unwrap_or_default());
+        if let Value::Object(report) = &mut report {
+            let mut add = |name: &str, of: Option<Value>| {
+                report.extend(of.map(|of| (name.to_owned(), of)));
+            };
+            add("control", state.world.control_report().and_then(|of| serde_json::to_value(of).ok()));
+            add("routes", state.world.follow_report().and_then(|of| serde_json::to_value(of).ok()));
         }
         report
     }

@@ -1,6 +1,7 @@
 //! What a worker does with a switch whose turn it is, and with what it told.
 
 use super::Worker;
+use super::resting::DEEP;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
 use plait_control_openflow::{News, PacketIn, Probes, Role, Tried};
@@ -22,7 +23,7 @@ impl Worker<'_> {
             Err(TryLockError::WouldBlock) => return Tried::Locked,
         };
         // Before the read: what arrives after it is told once more.
-        place.ready.store(false, Ordering::Release);
+        self.shared.set_ready(slot, false);
         let Some(link) = held.as_mut() else { return Tried::Empty };
         if link.flush() == Went::Ended || (link.ending.is_some() && link.is_flushed()) {
             return self.leave(slot, held.take());
@@ -34,12 +35,15 @@ impl Worker<'_> {
         let most = self.bound.as_ref().map_or(self.buffer.len(), |bound| bound.read().min(self.buffer.len()));
         let began = if self.bound.is_some() { self.shared.now() } else { Duration::ZERO };
         let count = match link.read(&mut self.buffer[..most]) {
-            Went::Bytes(count) => count,
+            Went::Bytes(count) => {
+                self.is_deep |= count >= DEEP;
+                count
+            }
             // A handshake's answer, for one.
             Went::Later if link.stream.push().is_err() => return self.leave(slot, held.take()),
             Went::Later => {
                 if !link.stream.is_watched() {
-                    place.ready.store(true, Ordering::Release);
+                    self.shared.set_ready(slot, true);
                 }
                 return Tried::Empty;
             }
@@ -48,7 +52,7 @@ impl Worker<'_> {
         let may_hold = link.stream.may_hold_input() || !link.stream.is_watched();
         let is_emptied = count < most && !may_hold;
         if !is_emptied || place.ended.load(Ordering::Acquire) {
-            place.ready.store(true, Ordering::Release);
+            self.shared.set_ready(slot, true);
         }
         if let Some(bound) = &mut self.bound {
             bound.took(count, Duration::from_nanos(place.since.load(Ordering::Relaxed)));
@@ -86,7 +90,7 @@ impl Worker<'_> {
             if let News::Ended(reason) = &news {
                 tracing::debug!(%reason, address = link.session.address(), "a connection ends");
                 link.ending = Some(self.shared.now());
-                self.shared.slots[slot as usize].ready.store(true, Ordering::Release);
+                self.shared.set_ready(slot, true);
             }
             self.news.push((slot, link.session.datapath(), news));
         }
@@ -157,7 +161,7 @@ impl Worker<'_> {
             link.session.connection.close();
             link.ending = Some(self.shared.now());
         }
-        place.ready.store(true, Ordering::Release);
+        self.shared.set_ready(slot, true);
     }
 }
 

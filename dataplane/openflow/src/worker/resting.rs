@@ -13,6 +13,11 @@ const NAP: Duration = Duration::from_millis(100);
 /// How long a worker is busy before it wakes another one. Choice: about as long as a batch; with less, every burst would wake
 /// all, who would then take processors from those that make the load and from each other.
 const BUSY: Duration = Duration::from_millis(1);
+/// Bytes of a read from which on there is more to do than a worker can, however long it has been busy. Choice: 4 KiB, some forty
+/// requests, which take as long as the system's calls for them. Who reads less is busy with these calls, and makes fewer of them
+/// the more waits in each socket: of a thousand switches that ask for a little, another worker would take its part in smaller
+/// reads.
+pub(super) const DEEP: usize = 4 << 10;
 /// Over how long a worker measures how much of a processor it has. Choice: some time slices of the kernel's.
 const WINDOW: Duration = Duration::from_millis(10);
 /// A worker that has less than this part of a processor gives way even when there is more to do than can be done. Choice: a
@@ -50,7 +55,7 @@ impl Worker<'_> {
 
     /// Whether it is time for another worker.
     fn is_busy(&self) -> bool {
-        self.is_partitioned() || self.took > BUSY || self.shared.now() > self.idle + BUSY
+        self.is_partitioned() || self.took > BUSY || (self.is_deep && self.shared.now() > self.idle + BUSY)
     }
 
     pub(super) fn wakes(&mut self) {
@@ -80,7 +85,7 @@ impl Worker<'_> {
                 for slot in self.members.iter() {
                     let place = &shared.slots[*slot as usize];
                     let worker = place.worker.load(Ordering::Relaxed);
-                    if worker != self.number && place.ready.load(Ordering::Acquire) {
+                    if worker != self.number && shared.is_ready(*slot) {
                         shared.wake(Some(worker));
                     }
                 }
@@ -90,7 +95,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn anything_waits(&self) -> bool {
-        let ready = |slot: &u32| self.shared.slots[*slot as usize].ready.load(Ordering::Acquire);
+        let ready = |slot: &u32| self.shared.is_ready(*slot);
         match self.shared.config.design {
             Design::RoundRobin => self.members.iter().any(ready),
             Design::SharedQueue if self.number == 0 => self.members.iter().any(ready),

@@ -23,6 +23,19 @@ impl Assignment {
         interfaces.and_then(|interfaces| interfaces.get_index(port.interface)).map_or(&[], |(_, nets)| nets)
     }
 
+    /// The same, but for interfaces that are gone: they have no addresses.
+    pub fn without(&self, is_gone: impl Fn(Port) -> bool) -> Self {
+        let mut left = self.clone();
+        for (node, interfaces) in left.nodes.values_mut().enumerate() {
+            for (interface, nets) in interfaces.values_mut().enumerate() {
+                if is_gone(Port { node, interface }) {
+                    nets.clear();
+                }
+            }
+        }
+        left
+    }
+
     /// What the node's name resolves to: the first address of its first interface that has one. Switches have none.
     pub fn primary(&self, node: NodeIndex) -> Option<IpAddr> {
         self.all(node).next().map(|net| net.addr())

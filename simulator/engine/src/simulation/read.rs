@@ -156,6 +156,14 @@ impl Simulation {
         known.downcast_ref()
     }
 
+    /// A selector to be changed, if it is an `S`.
+    pub fn selector_mut<S: Selector>(&mut self, selector: SelectorIndex) -> Option<&mut S> {
+        let (partition, out) = self.fabric.selectors[selector.0 as usize];
+        let known: &mut dyn std::any::Any =
+            &mut **self.partitions[partition as usize].selectors.get_mut(&out)?;
+        known.downcast_mut()
+    }
+
     /// The packets of all captures until now, by instant and then by interface.
     pub fn captured(&self) -> Vec<Captured> {
         let mut all: Vec<Captured> =

@@ -16,7 +16,7 @@ use std::time::Duration;
 const FLOWS: usize = 65_536;
 
 /// A prefix and by which ways it goes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SteeredPrefix {
     /// What is for it is steered.
     pub prefix: IpNet,
@@ -27,37 +27,62 @@ pub struct SteeredPrefix {
 }
 
 /// By which ways prefixes go: what interfaces that steer alike share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SteeredWays {
     tables: Arc<SteerTables>,
-    /// A prefix's place is the number of its set.
-    prefixes: Vec<Prefix>,
+    /// Prefixes by the numbers of their sets.
+    prefixes: BTreeMap<u32, Prefix>,
     /// Relays by the number of their stack.
     relays: Vec<StackIndex>,
 }
 
 #[derive(Debug)]
 struct Prefix {
-    prefix: IpNet,
-    lists: Vec<RelayList>,
-    is_rearranged: bool,
+    of: SteeredPrefix,
     stacks: Vec<u32>,
+}
+
+impl Prefix {
+    fn is_rearranged(&self) -> bool {
+        self.of.ways.selector == Policy::FlowBased
+    }
 }
 
 impl SteeredWays {
     /// Of all these prefixes.
     pub fn new(all: Vec<SteeredPrefix>) -> Self {
+        Self::default().then(all)
+    }
+
+    /// Of all these prefixes from now on, after those before. One that goes by the same ways keeps the number of its set; one of
+    /// others gets a new one, so that nothing that was meant for its former lists is taken for these.
+    pub fn then(&self, all: Vec<SteeredPrefix>) -> Self {
         let mut tables = SteerTables::default();
-        let (mut prefixes, mut relays) = (Vec::new(), Vec::new());
-        for (set, SteeredPrefix { prefix, ways, stacks: lists }) in (0..).zip(all) {
-            let first = relays.len() as u32;
-            let stacks: Vec<u32> = (first..).take(lists.len()).collect();
-            relays.extend(lists.iter().map(|(relays, _)| *relays));
-            tables.stacks.extend(stacks.iter().copied().zip(lists.iter().map(|(_, length)| *length)));
-            tables.sets.insert(set, ways.set(&stacks));
-            tables.prefixes.insert(&PrefixKey::new(prefix.network(), prefix.prefix_len()), set);
-            let is_rearranged = ways.selector == Policy::FlowBased;
-            prefixes.push(Prefix { prefix, lists: ways.lists, is_rearranged, stacks });
+        let (mut prefixes, mut relays) = (BTreeMap::new(), self.relays.clone());
+        let mut next = self.prefixes.keys().next_back().map_or(0, |last| last + 1);
+        for of in all {
+            let before = self.prefixes.iter().find(|(_, known)| known.of.prefix == of.prefix);
+            let set = match before {
+                Some((set, known)) if known.of == of => *set,
+                _ => {
+                    next += 1;
+                    next - 1
+                }
+            };
+            let mut stack = |list: &(StackIndex, u32)| {
+                let known = before.and_then(|(_, known)| {
+                    known.of.stacks.iter().position(|known| known == list).map(|at| known.stacks[at])
+                });
+                known.unwrap_or_else(|| {
+                    relays.push(list.0);
+                    relays.len() as u32 - 1
+                })
+            };
+            let stacks: Vec<u32> = of.stacks.iter().map(&mut stack).collect();
+            tables.stacks.extend(stacks.iter().copied().zip(of.stacks.iter().map(|(_, length)| *length)));
+            tables.sets.insert(set, of.ways.set(&stacks));
+            tables.prefixes.insert(&PrefixKey::new(of.prefix.network(), of.prefix.prefix_len()), set);
+            prefixes.insert(set, Prefix { of, stacks });
         }
         Self { tables: tables.into(), prefixes, relays }
     }
@@ -65,6 +90,11 @@ impl SteeredWays {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.prefixes.is_empty()
+    }
+
+    /// Whether flows of any of them are moved.
+    fn are_rearranged(&self) -> bool {
+        self.prefixes.values().any(Prefix::is_rearranged)
     }
 }
 
@@ -85,8 +115,7 @@ impl SteeredInterface {
         let spread = spread.as_nanos().try_into().unwrap_or(u64::MAX);
         let mut steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
         steer.patience = Rearrangement::default().patience.as_nanos().try_into().ok();
-        let is_moved = ways.prefixes.iter().any(|prefix| prefix.is_rearranged);
-        let next = is_moved.then(|| now + Rearrangement::default().period);
+        let next = ways.are_rearranged().then(|| now + Rearrangement::default().period);
         Self { ways, steer, rearranger: Rearranger::default(), next, moved: 0 }
     }
 
@@ -96,25 +125,33 @@ impl SteeredInterface {
         self
     }
 
+    /// By other ways from now on, which come [after](SteeredWays::then) those before. Flows stay by lists that are still there.
+    pub fn set_ways(&mut self, ways: Arc<SteeredWays>, now: Duration) {
+        self.steer.tables = Arc::clone(&ways.tables);
+        let begins = now + Rearrangement::default().period;
+        self.next = ways.are_rearranged().then(|| self.next.unwrap_or(begins));
+        self.ways = ways;
+    }
+
     /// Each prefix's lists, and what went by them.
     pub fn lists(&self) -> Vec<ListReport> {
         let none = ListCount { packets: 0, bytes: 0 };
         let of = |known: &Prefix| {
-            let lists = known.lists.iter().zip(&known.stacks);
+            let lists = known.of.ways.lists.iter().zip(&known.stacks);
             let report = |(relays, stack): (&RelayList, &u32)| {
                 let ListCount { packets, bytes } = self.steer.counts.get(stack).copied().unwrap_or(none);
-                ListReport { prefix: known.prefix, relays: relays.clone(), packets, bytes }
+                ListReport { prefix: known.of.prefix, relays: relays.clone(), packets, bytes }
             };
             lists.map(report).collect::<Vec<_>>()
         };
-        self.ways.prefixes.iter().flat_map(of).collect()
+        self.ways.prefixes.values().flat_map(of).collect()
     }
 
     /// The flows that were heard of, in the order of their keys.
     pub fn flows(&self) -> Vec<FlowReport> {
         let report = |(key, flow): (&FlowKey, &Flow)| FlowReport {
             key: *key,
-            prefix: self.ways.prefixes.get(flow.set as usize).map(|known| known.prefix),
+            prefix: self.ways.prefixes.get(&flow.set).map(|known| known.of.prefix),
             list: flow.list,
             moves: self.steer.move_of(key, flow),
             packets: flow.packets,
@@ -156,8 +193,8 @@ impl SteeredInterface {
             (Some(flow.set), FlowShare { key: *key, list: flow.list as usize, moves, bytes: flow.bytes })
         });
         let lists = |set: &u32| {
-            let known = ways.prefixes.get(*set as usize)?;
-            known.is_rearranged.then_some(known.lists.len())
+            let known = ways.prefixes.get(set)?;
+            known.is_rearranged().then_some(known.of.ways.lists.len())
         };
         for (set, key, list) in rearranger.run(shares, lists) {
             steer.move_flow(key, set, list as u32);

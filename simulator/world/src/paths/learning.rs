@@ -1,0 +1,97 @@
+//! Hosts that learn which paths there are: iplbd, once for all hosts behind a switch.
+
+use ipnet::IpNet;
+use plait_control_paths::{DaemonConfig, Iplbd, Settings, Survey};
+use plait_dataplane_paths::Encapsulation;
+use plait_dataplane_paths::protocol::{Policy, Static};
+use plait_model_topology::network::NodeIndex as Place;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Who learns which paths there are, and what is done with them.
+#[derive(Debug, Clone)]
+pub struct LearningSpec {
+    /// Hosts, by their places.
+    pub hosts: BTreeSet<Place>,
+    /// What is planned.
+    pub settings: Settings,
+    /// What stands between headers.
+    pub encapsulation: Encapsulation,
+    /// Which list a flow goes by.
+    pub policy: Policy,
+}
+
+pub(crate) struct Learning {
+    spec: LearningSpec,
+    /// The switch that each host was behind last.
+    behind: BTreeMap<Place, Ipv4Addr>,
+    daemons: BTreeMap<Ipv4Addr, Iplbd>,
+}
+
+impl Learning {
+    pub fn new(spec: LearningSpec) -> Self {
+        Self { spec, behind: BTreeMap::new(), daemons: BTreeMap::new() }
+    }
+
+    /// The fabric is this one. A host that is behind no switch now goes on as it did.
+    pub fn hear(&mut self, survey: &Survey, now: Duration) {
+        let Self { spec, behind, daemons } = self;
+        behind.extend(spec.hosts.iter().filter_map(|host| Some((*host, survey.access(*host)?))));
+        for access in behind.values() {
+            daemons.entry(*access).or_insert_with(|| {
+                let mut daemon = Iplbd::new(spec.settings.clone(), DaemonConfig::PAUSE, false);
+                daemon.handle_access(*access, now);
+                daemon
+            });
+        }
+        daemons.values_mut().for_each(|daemon| daemon.handle_fabric(survey.fabric.clone(), now));
+    }
+
+    /// When [`run`](Self::run) has something to do.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.daemons.values().filter_map(Iplbd::poll_timeout).min()
+    }
+
+    /// Lets time pass. Whether any host is to go by other lists.
+    pub fn run(&mut self, now: Duration) -> bool {
+        let mut is_changed = false;
+        for daemon in self.daemons.values_mut() {
+            if daemon.poll_timeout().is_some_and(|due| due <= now) {
+                daemon.handle_timeout(now);
+            }
+            while daemon.poll_operation().is_some() {
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
+    /// Why lists stayed as they were.
+    pub fn failures(&mut self) -> impl Iterator<Item = String> + '_ {
+        self.daemons
+            .values_mut()
+            .flat_map(|daemon| std::iter::from_fn(|| daemon.poll_failure()).map(|why| why.to_string()))
+    }
+
+    /// Hosts that learn.
+    pub fn hosts(&self) -> &BTreeSet<Place> {
+        &self.spec.hosts
+    }
+
+    /// The switch that a host is behind.
+    pub fn access(&self, host: Place) -> Option<Ipv4Addr> {
+        self.behind.get(&host).copied()
+    }
+
+    /// What hosts behind a switch know.
+    pub fn learnt(&self, access: Ipv4Addr) -> BTreeMap<IpNet, Static> {
+        let LearningSpec { encapsulation, policy, .. } = self.spec;
+        let Some(daemon) = self.daemons.get(&access) else { return BTreeMap::new() };
+        let said = |(prefix, lists): (&IpNet, &[plait_control_paths::RelayList])| {
+            let lists = lists.iter().map(|list| (list.clone(), 1)).collect();
+            (*prefix, Static { lists, encapsulation, policy })
+        };
+        daemon.table().sets().map(said).collect()
+    }
+}

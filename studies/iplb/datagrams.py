@@ -1,0 +1,40 @@
+"""E13 with datagrams in place of a connection: one file on real stacks and in virtual time."""
+
+import os
+
+import recovery
+import stacks
+from blocks import table
+
+NAME = "recovery-datagrams"
+LEFT_OUT = ("--world", "simulated", "--leave-out")
+
+
+def measure(plait, folder, small):
+    """For each failure, what is seen of it on real stacks and in virtual time."""
+    text = stacks.read_text(os.path.join(recovery.HERE, f"{NAME}.yaml"))
+    if recovery.BARE not in text:
+        raise SystemExit(f"{NAME}.yaml has no bare links of c")
+    if small:
+        for old, new in (("duration: 60s", "duration: 26s"), ("stop: 59s", "stop: 25s"), ("at: 20s", "at: 8s"), ("at: 40s", "at: 18s")):
+            text = text.replace(old, new)
+
+    def both(name, of):
+        real = stacks.run_valid(plait, f"{NAME}-{name}", of, folder)
+        virtual = stacks.run(plait, f"{NAME}-{name}-simulated", of, folder, LEFT_OUT)
+        return [recovery.read(output) for output in (real, virtual)]
+
+    return {"its neighbours see it": both("seen", text), "nobody sees it": both("silent", text.replace(recovery.BARE, recovery.SHAPED))}
+
+
+def beside(failures):
+    columns = [(f"{name}, {world}", run) for name, worlds in failures.items()
+               for world, run in zip(("real stacks", "virtual time"), worlds)]
+    def row(title, of, form):
+        return [title, *(form.format(of(run)) for _, run in columns)]
+
+    rows = [row("before", recovery.Recovery.before, "{:.0f} Mbit/s"),
+            row("least in 0.1 s", lambda run: 100 * run.least() / run.before(), "{:.0f} %"),
+            row("full again after", recovery.Recovery.until_full, "{:.1f} s"),
+            row("missing until then", recovery.Recovery.missing, "{:.0f} kB")]
+    return table(["a switch fails", *(title for title, _ in columns)], rows)
