@@ -2,23 +2,38 @@
 
 mod row;
 
-use plait_dataplane_agent::home;
 use plait_dataplane_paths::agent::{Agent, AgentOptions, LAYOUT, Places, remove};
 use plait_dataplane_paths::protocol::Request;
 use row::Row;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// Those of an agent of one test, whose folder goes when this is dropped.
-fn places(test: &str) -> Option<(Places, TempDir)> {
-    let folder = tempfile::tempdir().unwrap();
-    let pins = Path::new("/sys/fs/bpf").join(format!("plait-{test}-{}", std::process::id())).join("pins");
-    if !home::is_bpffs(&pins).unwrap() {
-        println!("skipped: there is no BPF file system at /sys/fs/bpf");
+/// A folder with a BPF file system of the test's own, which goes when this is dropped.
+struct Home(TempDir);
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = unmount(self.pins(), UnmountFlags::DETACH);
+    }
+}
+
+impl Home {
+    fn pins(&self) -> PathBuf {
+        self.0.path().join("pins")
+    }
+}
+
+/// Those of an agent of one test.
+fn places() -> Option<(Places, Home)> {
+    let home = Home(tempfile::tempdir().unwrap());
+    fs::create_dir(home.pins()).unwrap();
+    if let Err(error) = mount("bpf", home.pins(), "bpf", MountFlags::empty(), None) {
+        println!("skipped: no BPF file system can be mounted: {error}");
         return None;
     }
-    Some((Places { run: folder.path().join("agents/run"), pins }, folder))
+    Some((Places { run: home.0.path().join("agents/run"), pins: home.pins().join("own") }, home))
 }
 
 /// An agent of the first node steers a device, does what is asked, and dies.
@@ -35,7 +50,7 @@ fn lives(row: &Row, places: &Places, device: &str, request: Option<Request>) {
 #[test]
 fn a_pair_that_nobody_keeps_is_made_anew_and_goes_with_the_agent() {
     let Some(row) = Row::new(2) else { return };
-    let Some((places, _folder)) = places("pair") else { return };
+    let Some((places, _home)) = places() else { return };
     let device = row.device(0, "r0");
     let pair = format!("cut{device}");
     let pin = places.pins.join(format!("layout-{LAYOUT}")).join(format!("cut-{device}"));
@@ -69,7 +84,7 @@ fn a_pair_that_nobody_keeps_is_made_anew_and_goes_with_the_agent() {
 #[test]
 fn what_an_agent_limited_as_it_began_is_set_back() {
     let Some(row) = Row::new(2) else { return };
-    let Some((places, _folder)) = places("limits") else { return };
+    let Some((places, _home)) = places() else { return };
     row.sh(0, "ip link add d0 type veth peer name d0e");
     let before = ["r0", "d0"].map(|device| row.segments(0, device));
     assert!(before.iter().all(|segments| *segments > 1));

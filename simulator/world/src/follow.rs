@@ -122,8 +122,12 @@ impl World {
     pub(crate) fn follow(&mut self) {
         let now = self.now();
         let Some(following) = &mut self.following else { return };
-        let due: Vec<usize> =
-            following.pending.extract_if(.., |_, due| *due <= now).map(|(at, _)| at).collect();
+        let mut due = Vec::new();
+        following.pending.retain(|at, when| {
+            let is_due = *when <= now;
+            due.extend(is_due.then_some(*at));
+            !is_due
+        });
         due.iter().for_each(|at| following.is_up[*at] ^= true);
         if !due.is_empty() {
             self.reroute(now);

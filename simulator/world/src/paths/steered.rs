@@ -32,6 +32,8 @@ pub struct SteeredWays {
     tables: Arc<SteerTables>,
     /// Prefixes by the numbers of their sets.
     prefixes: BTreeMap<u32, Prefix>,
+    /// The number of the next set that is another than those before.
+    next: u32,
     /// Relays by the number of their stack.
     relays: Vec<StackIndex>,
 }
@@ -59,9 +61,11 @@ impl SteeredWays {
     pub fn then(&self, all: Vec<SteeredPrefix>) -> Self {
         let mut tables = SteerTables::default();
         let (mut prefixes, mut relays) = (BTreeMap::new(), self.relays.clone());
-        let mut next = self.prefixes.keys().next_back().map_or(0, |last| last + 1);
+        let mut next = self.next;
+        let before: BTreeMap<IpNet, (u32, &Prefix)> =
+            self.prefixes.iter().map(|(set, known)| (known.of.prefix, (*set, known))).collect();
         for of in all {
-            let before = self.prefixes.iter().find(|(_, known)| known.of.prefix == of.prefix);
+            let before = before.get(&of.prefix);
             let set = match before {
                 Some((set, known)) if known.of == of => *set,
                 _ => {
@@ -84,7 +88,7 @@ impl SteeredWays {
             tables.prefixes.insert(&PrefixKey::new(of.prefix.network(), of.prefix.prefix_len()), set);
             prefixes.insert(set, Prefix { of, stacks });
         }
-        Self { tables: tables.into(), prefixes, relays }
+        Self { tables: tables.into(), prefixes, next, relays }
     }
 
     /// Whether there are none.
