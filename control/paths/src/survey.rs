@@ -19,8 +19,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Of a network whose routers take headers off for these addresses, all of them of one family. Interfaces without an address
-    /// lead nowhere.
+    /// Of a network whose routers take headers off for these addresses, all of them of one family (without any, IPv4). Interfaces
+    /// without an address lead nowhere.
     pub fn of(network: &Network, assignment: &Assignment, relays: &BTreeMap<NodeIndex, IpAddr>) -> Self {
         let is_router = |node: NodeIndex| network.nodes[node].role == Role::Router;
         let routers: Vec<NodeIndex> = (0..network.nodes.len()).filter(|node| is_router(*node)).collect();

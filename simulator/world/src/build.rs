@@ -10,8 +10,8 @@ use plait_model_quantity::ByteCount;
 use plait_model_topology::Network;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
-use plait_model_topology::document::{Map, Scalar, Span, Value};
-use plait_model_topology::network::{Port, Routing};
+use plait_model_topology::document::{Scalar, Span, Value};
+use plait_model_topology::network::{Link, Port, Routing};
 use plait_model_topology::vocabulary::Role;
 use plait_simulator_engine::{Builder, Kind, LinkSpec, NodeIndex};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(crate) fn build(
         let index = builder.link(spec);
         link.ends.iter().for_each(|port| cables.plug(*port, &mut used));
         let (name, specs) = (link.name.clone(), link.specs.clone());
-        let is_seen = is_seen(&link.conditions, &link.extra);
+        let is_seen = is_seen(network, link);
         let ports = link.ends.to_vec();
         cables.links.push(WorldLink { name, lan: None, index, ports, is_seen, specs, conditions });
     }
@@ -70,8 +70,8 @@ pub(crate) fn build(
             });
             cables.plug(*port, &mut used);
             let (specs, conditions) = (lan.specs.clone(), conditions.clone());
-            let is_seen = is_seen(&lan.conditions, &lan.extra);
-            let ports = vec![*port];
+            // Its neighbours' devices are joined to the segment's, and not to its own.
+            let (ports, is_seen) = (vec![*port], false);
             cables.links.push(WorldLink { name, lan: Some(at), index, ports, is_seen, specs, conditions });
         }
     }
@@ -133,11 +133,13 @@ impl Cables {
     }
 }
 
-/// Whether a testbed's link of these conditions joins its ends' devices to each other, so that both see when it fails: nothing
-/// stands between them, or a rate alone, and its conditions never change.
-fn is_seen(conditions: &[Conditions; 2], extra: &Map) -> bool {
-    let is_dynamic = matches!(extra.get("dynamic"), Some(Value::Scalar(Scalar::Bool(true), _)));
-    !is_dynamic && conditions.iter().all(|conditions| conditions.is_unimpaired() || conditions.is_rate_only())
+/// Whether a testbed's link joins devices of two neighbours to each other, so that either sees when it fails: nothing stands
+/// between them, or a rate alone, its conditions never change, and neither is a switch, behind which there are others.
+fn is_seen(network: &Network, link: &Link) -> bool {
+    let is_dynamic = matches!(link.extra.get("dynamic"), Some(Value::Scalar(Scalar::Bool(true), _)));
+    let is_bare = |conditions: &Conditions| conditions.is_unimpaired() || conditions.is_rate_only();
+    let is_switch = |port: &Port| network.nodes[port.node].role == Role::Switch;
+    !is_dynamic && link.conditions.iter().all(is_bare) && !link.ends.iter().any(is_switch)
 }
 
 fn node_of(port: Port) -> NodeIndex {

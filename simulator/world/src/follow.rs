@@ -160,10 +160,10 @@ impl World {
             changes.extend(new.map(|(prefix, via)| (index, *prefix, via.clone())));
         }
         following.report.changes += 1;
-        match simulation.set_routes(changes) {
-            Ok(()) => following.tables = tables,
-            Err(why) => following.report.failures.push(format!("at {now:?}: {why}")),
+        if let Err(why) = simulation.set_routes(changes) {
+            return following.report.failures.push(format!("at {now:?}: {why}"));
         }
+        following.tables = tables;
         if let Some(steering) = steering
             && let Some(learning) = &mut steering.learning
         {

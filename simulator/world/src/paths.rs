@@ -86,6 +86,10 @@ impl Steering {
         Self { learning: spec.learning.clone().map(Learning::new), spec, hosts: BTreeMap::new() }
     }
 
+    fn learns(&self, host: Place) -> bool {
+        self.learning.as_ref().is_some_and(|learning| learning.hosts().contains(&host))
+    }
+
     /// Hosts that may choose.
     fn choosing(&self) -> BTreeSet<Place> {
         let learning = self.learning.iter().flat_map(|learning| learning.hosts());
@@ -102,32 +106,11 @@ impl World {
         steered
     }
 
+    /// All hosts or, after an error, none.
     fn steer_all(&mut self, steering: &mut Steering) -> Result<(), WorldError> {
         let now = self.now();
-        let mut known: HashMap<Reason, Arc<SteeredWays>> = HashMap::new();
-        for node in steering.choosing() {
-            let learns = steering.learning.as_ref().filter(|learning| learning.hosts().contains(&node));
-            let access = learns.and_then(|learning| learning.access(node));
-            let said = steering.spec.hosts.get(&node);
-            let before = steering.hosts.get(&node).map(|host| &host.ways);
-            let reason = (before.map(Arc::as_ptr), access, said.map(Arc::as_ptr));
-            let ways = match known.get(&reason) {
-                Some(ways) => Arc::clone(ways),
-                None => {
-                    let learnt = learns.zip(access).map(|(learning, access)| learning.learnt(access));
-                    let mut prefixes = learnt.unwrap_or_default();
-                    prefixes.extend(
-                        said.iter().flat_map(|said| said.iter()).map(|(to, said)| (*to, said.clone())),
-                    );
-                    let all = self.ways(&prefixes, steering.spec.source)?;
-                    let ways = Arc::new(match before {
-                        Some(before) => before.then(all),
-                        None => SteeredWays::new(all),
-                    });
-                    known.insert(reason, Arc::clone(&ways));
-                    ways
-                }
-            };
+        for (node, ways) in self.all_ways(steering)? {
+            let learns = steering.learns(node);
             match steering.hosts.get_mut(&node) {
                 Some(host) => {
                     for index in &host.selectors {
@@ -137,7 +120,7 @@ impl World {
                     }
                     host.ways = ways;
                 }
-                None if ways.is_empty() && learns.is_none() => {}
+                None if ways.is_empty() && !learns => {}
                 None => {
                     let selectors = self.steer_host(node, &ways, &steering.spec);
                     steering.hosts.insert(node, SteeredHost { ways, selectors });
@@ -145,6 +128,34 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// The ways of each host that may choose.
+    fn all_ways(&mut self, steering: &Steering) -> Result<Vec<(Place, Arc<SteeredWays>)>, WorldError> {
+        let mut known: HashMap<Reason, Arc<SteeredWays>> = HashMap::new();
+        let mut all = Vec::new();
+        for node in steering.choosing() {
+            let learns = steering.learning.as_ref().filter(|_| steering.learns(node));
+            let access = learns.and_then(|learning| learning.access(node));
+            let said = steering.spec.hosts.get(&node);
+            let before = steering.hosts.get(&node).map(|host| &host.ways);
+            let reason = (before.map(Arc::as_ptr), access, said.map(Arc::as_ptr));
+            if let Some(ways) = known.get(&reason) {
+                all.push((node, Arc::clone(ways)));
+                continue;
+            }
+            let learnt = learns.zip(access).map(|(learning, access)| learning.learnt(access));
+            let mut prefixes = learnt.unwrap_or_default();
+            prefixes.extend(said.iter().flat_map(|said| said.iter()).map(|(to, said)| (*to, said.clone())));
+            let ways = self.ways(&prefixes, steering.spec.source)?;
+            let ways = Arc::new(match before {
+                Some(before) => before.then(ways),
+                None => SteeredWays::new(ways),
+            });
+            known.insert(reason, Arc::clone(&ways));
+            all.push((node, ways));
+        }
+        Ok(all)
     }
 
     /// Steers what a host sends by its interfaces.

@@ -63,7 +63,7 @@ pub(crate) struct WorldLink {
     pub index: LinkIndex,
     /// The interfaces that it joins; of a member's cable its own alone.
     pub ports: Vec<Port>,
-    /// Whether its ends see when it fails.
+    /// Whether neighbours see when it fails.
     pub is_seen: bool,
     pub specs: [ConditionsSpec; 2],
     pub conditions: [Arc<Conditions>; 2],

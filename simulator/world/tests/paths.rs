@@ -365,18 +365,37 @@ fn what_is_over_before_anybody_knows_of_it_changes_nothing() {
     assert_eq!(world.follow_report().unwrap().changes, 1);
 }
 
-#[test]
-fn ends_of_a_bare_link_see_that_it_fails() {
-    let source = Source::new("bare.yaml", FILE.replace(", delay: 1ms, rate: 100Mbit", ""));
+/// A network of bare links whose routes follow them, and a thousand packets a second from the first host to the second.
+fn bare(text: &str) -> (World, FlowIndex) {
+    let source = Source::new("bare.yaml", text.replace(", delay: 1ms, rate: 100Mbit", ""));
     let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
     let [hello, dead] = [1, 4].map(Duration::from_secs);
     let options = Options { detection: Some(Detection::of_ospf(hello, dead)), ..Options::default() };
     let mut world = World::build(&network, options).unwrap();
     let flow = flow(&mut world, 5000, 8330, 1000, 4000);
     world.run_until(Duration::from_secs(1));
+    (world, flow)
+}
+
+#[test]
+fn ends_of_a_bare_link_see_that_it_fails() {
+    let (mut world, flow) = bare(FILE);
     world.set_node_up("up", false).unwrap();
     world.run_until(Duration::from_secs(5));
     let lost = world.flow(flow).sent - world.flow(flow).received;
     // As many as were sent in the hundredth of a second until routes followed.
     assert!((9..=11).contains(&lost), "{lost}");
+}
+
+#[test]
+fn who_fails_behind_a_switch_is_missed_by_its_silence_alone() {
+    let text = FILE.replace("s1: router", "s1: router, sw: switch");
+    let text = text.replace("[s1, up], delay", "[s1, sw]}\n  - {endpoints: [sw, up], delay");
+    let (mut world, _) = bare(&text);
+    world.set_node_up("up", false).unwrap();
+    world.run_until(Duration::from_secs(4));
+    // The links to what is behind no switch are seen at once.
+    let before = world.follow_report().unwrap().changes;
+    world.run_until(Duration::from_secs(5));
+    assert_eq!((before, world.follow_report().unwrap().changes), (1, 2));
 }

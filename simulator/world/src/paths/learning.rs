@@ -27,17 +27,22 @@ pub(crate) struct Learning {
     /// The switch that each host was behind last.
     behind: BTreeMap<Place, Ipv4Addr>,
     daemons: BTreeMap<Ipv4Addr, Iplbd>,
+    /// Whether a host has come behind another switch.
+    is_moved: bool,
 }
 
 impl Learning {
     pub fn new(spec: LearningSpec) -> Self {
-        Self { spec, behind: BTreeMap::new(), daemons: BTreeMap::new() }
+        Self { spec, behind: BTreeMap::new(), daemons: BTreeMap::new(), is_moved: false }
     }
 
     /// The fabric is this one. A host that is behind no switch now goes on as it did.
     pub fn hear(&mut self, survey: &Survey, now: Duration) {
-        let Self { spec, behind, daemons } = self;
-        behind.extend(spec.hosts.iter().filter_map(|host| Some((*host, survey.access(*host)?))));
+        let Self { spec, behind, daemons, is_moved } = self;
+        for host in &spec.hosts {
+            let Some(access) = survey.access(*host) else { continue };
+            *is_moved |= behind.insert(*host, access) != Some(access);
+        }
         for access in behind.values() {
             daemons.entry(*access).or_insert_with(|| {
                 let mut daemon = Iplbd::new(spec.settings.clone(), DaemonConfig::PAUSE, false);
@@ -55,7 +60,7 @@ impl Learning {
 
     /// Lets time pass. Whether any host is to go by other lists.
     pub fn run(&mut self, now: Duration) -> bool {
-        let mut is_changed = false;
+        let mut is_changed = std::mem::take(&mut self.is_moved);
         for daemon in self.daemons.values_mut() {
             if daemon.poll_timeout().is_some_and(|due| due <= now) {
                 daemon.handle_timeout(now);
