@@ -36,7 +36,8 @@ impl Worker<'_> {
         let began = if self.bound.is_some() { self.shared.now() } else { Duration::ZERO };
         let count = match link.read(&mut self.buffer[..most]) {
             Went::Bytes(count) => {
-                self.is_deep |= count >= DEEP;
+                // Who may read no more than little reads much when he reads all that he may.
+                self.is_deep |= count >= DEEP.min(most);
                 count
             }
             // A handshake's answer, for one.
