@@ -220,7 +220,15 @@ fn questions_leave_from_where_the_kernel_sends_also_when_that_changes() {
         host.overlay(&format!("fib add ov0 02:00:00:00:00:0{} {}", other.number, other.id()));
         host.overlay("config control static --key /run/key");
     }
-    let line = format!("ov0 02:00:00:00:00:0{} --seconds 0", b.number);
+    // Of a station whose packets leave from the second, which is what the other node knows.
+    let of = |station: u8| {
+        format!("ov0 02:00:00:00:00:0{} --from 02:00:00:00:01:{station:02x} --seconds 0", b.number)
+    };
+    let leaves_from = |line: &String| trace(a, line).0["hops"][0]["sent"][0]["outer"]["locators"][0].clone();
+    let line = (0..64)
+        .map(of)
+        .find(|line| leaves_from(line) == "192.0.2.11")
+        .expect("either is half of all stations'");
     let asks = || trace(a, &line).1;
     assert!(eventually(asks), "{:#}", trace(a, &line).0);
     // What is from the first is lost from now on.
