@@ -38,7 +38,10 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 		copies.skb = skb;
 		copies.group = at(groups, *word);
 		copies.parcel = *parcel;
-		copies.interface = 0;
+		/* What one copy leaves to the next. */
+		copies.parcel.outer = unknown(skb, parcel->outer);
+		copies.parcel.encapsulated = unknown(skb, parcel->encapsulated);
+		copies.interface = unknown(skb, 0);
 		copies.previous = came_from(parcel);
 		if (!copies.group)
 			return drop(DROP_NO_ROUTE);

@@ -3,11 +3,13 @@
 mod support;
 
 use plait_dataplane_bpf::{Mirror, Program, RELAYED, Verdict, names};
+use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_reference::Outcome;
 use plait_dataplane_reference::tables::*;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::ether_type;
 use plait_model_wire::*;
+use support::line::Line;
 use support::*;
 
 #[test]
@@ -258,6 +260,114 @@ fn a_relay_changes_the_outer_header_and_one_hop() {
     let after = inside(&ran.packet);
     assert_eq!(ovstack::Repr::of(&after), ovstack::Repr { ttl: 8, ..sent });
     assert_eq!(after.payload(), frame);
+}
+
+/// Frames for all begin here, come from one of the others, and end here or not: each other member gets one copy.
+#[test]
+fn of_a_group_each_gets_one_copy_and_its_sender_none() {
+    if !may_load() {
+        return;
+    }
+    let namespace = Namespace::new().unwrap();
+    let copies = || {
+        let line = Line::new(&namespace);
+        let node = Node::new(driver::ETHERNET).unwrap();
+        let application = u32::from(APPLICATION);
+        let slots = node.programs.table(&names::ADJACENCY_SLOTS).unwrap();
+        let there = slots.get(&9).unwrap().unwrap();
+        slots.set(&9, &Adjacency { interface: line.index, ..there }).unwrap();
+        node.flood();
+        let nodes = node.programs.table(&names::NODES).unwrap();
+        nodes.set(&NodeKey { application, node: GROUP.0 }, &GROUP_PATH).unwrap();
+        let includes_own = |includes_own: bool| {
+            let mut hops = [0; size::GROUP as usize];
+            hops[..2].copy_from_slice(&[PEER_HOP, FAR_HOP]);
+            let group = Group { count: 2, includes_own: includes_own.into(), hops };
+            node.programs.table(&names::GROUPS).unwrap().set(&0, &group).unwrap();
+            node.programs.turn().unwrap();
+        };
+        // The last one is what the program has in its hands at its end.
+        let run = |program, packet: &[u8], count: usize| {
+            let ran = node.programs.run(program, packet).unwrap();
+            assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+            let mut all = line.left(count - 1);
+            all.push(ran.packet);
+            assert_eq!(all.len(), count, "{all:?}");
+            all
+        };
+        let is_copy = |copy: &[u8], locator, header: ovstack::Repr, frame: &[u8]| {
+            let outer = ethernet::Frame::parse(copy).unwrap();
+            assert_eq!((outer.destination(), outer.source()), (GATEWAY, UNDERLAY));
+            assert_eq!(destination(copy), locator);
+            let said = inside(copy);
+            assert_eq!(ovstack::Repr::of(&said), ovstack::Repr { hash: said.hash(), ..header });
+            assert_eq!(said.payload(), frame);
+        };
+        let payload = inner_ipv4(64, 0);
+        let shouted = frame(Mac::BROADCAST, STATION_A, ether_type::IPV4, &payload);
+        let heard = frame(Mac::BROADCAST, STATION_C, ether_type::IPV4, &payload);
+        for own in [true, false] {
+            includes_own(own);
+            let all = run(Program::Transmit, &shouted, 2);
+            let header = ovstack::Repr { source: OWN, destination: GROUP, ..overlay_header() };
+            is_copy(&all[0], PEER_LOCATOR, header, &shouted);
+            is_copy(&all[1], FAR_LOCATOR, header, &shouted);
+            for (from, from_locator, to_locator) in
+                [(PEER, PEER_LOCATOR, FAR_LOCATOR), (FAR, FAR_LOCATOR, PEER_LOCATOR)]
+            {
+                let header = ovstack::Repr { source: from, destination: GROUP, ..overlay_header() };
+                let mut packet = arriving(&header, &heard);
+                change_source(&mut packet, from_locator.octets());
+                let all = run(Program::Receive, &packet, 1 + usize::from(own));
+                is_copy(&all[0], to_locator, ovstack::Repr { ttl: header.ttl - 1, ..header }, &heard);
+                assert_eq!(inside(&all[0]).hash(), header.hash, "the flow stays what it was");
+                if own {
+                    assert_eq!(all[1], heard, "here it comes up");
+                }
+            }
+        }
+        assert_eq!(node.programs.drops().unwrap(), Default::default());
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 2);
+    };
+    namespace.run(copies).unwrap();
+}
+
+/// What a program of this host sends is stopped where only the overlay may say it, and is left as it is otherwise.
+#[test]
+fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with(driver::ETHERNET, encapsulation::OVSTACK, is_ipv6) else { return };
+        // As if from this node, to the peer.
+        let turned = |packet: &[u8]| {
+            let mut packet = packet.to_vec();
+            let [source, destination, bytes] = if is_ipv6 { [22, 38, 16] } else { [26, 30, 4] };
+            (0..bytes).for_each(|byte| packet.swap(source + byte, destination + byte));
+            packet
+        };
+        let passes = |packet: &[u8], what: &str| {
+            let ran = node.programs.run(Program::Guard, packet).unwrap();
+            assert_eq!((ran.verdict, &ran.packet[..]), (Verdict::Next, packet), "{what}");
+        };
+        let inner = inner_ipv4(64, 0);
+        for kind in ENCAPSULATIONS {
+            let is_frame = !matches!(kind, encapsulation::IPIP | encapsulation::GUE);
+            let carried =
+                if is_frame { frame(STATION_B, STATION_A, ether_type::IPV4, &inner) } else { inner.clone() };
+            let others = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+            passes(&others, "another's, which is on its way");
+            let (forged, before) = (turned(&others), node.drops(Drop::Forged));
+            let ran = node.programs.run(Program::Guard, &forged).unwrap();
+            let dropped = node.drops(Drop::Forged) - before;
+            assert_eq!((ran.verdict, dropped), (Verdict::Dropped, 1), "{kind}, IPv6: {is_ipv6}");
+        }
+        let mut asks = turned(&arriving_in(encapsulation::OVSTACK, is_ipv6, &inner, false, 0));
+        let port = if is_ipv6 { 56 } else { 36 };
+        asks[port..port + 2].copy_from_slice(&53u16.to_be_bytes());
+        passes(&asks, "its own to a port that is not the overlay's");
+        passes(&frame(GATEWAY, UNDERLAY, ether_type::ARP, &[1; 28]), "what is no IP");
+        let drops = node.programs.drops().unwrap();
+        assert_eq!(drops.keys().collect::<Vec<_>>(), [&Drop::Forged], "{drops:?}");
+    }
 }
 
 #[test]
@@ -612,7 +722,9 @@ fn a_packet_too_big_is_answered_heeded_and_told() {
 
 #[test]
 fn a_mirror_sends_back_puts_as_it_was_forwards_swallows_and_notes() {
-    let Some(_node) = Node::new(driver::ETHERNET) else { return };
+    if !may_load() {
+        return;
+    }
     let packet = arriving(&overlay_header(), &[1; 90]);
     let mirror = Mirror::load(packet[..RELAYED].try_into().unwrap()).unwrap();
     let sent = mirror.reflect(&packet).unwrap();

@@ -43,11 +43,12 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
     a.sh("ip addr replace 192.0.2.1/24 dev eth0 && ip addr add 2001:db8::1/64 dev eth0 nodad \
           && ip addr add fe80::1/64 dev eth0 nodad");
     guest
-        .shell("ip addr replace 192.0.2.2/24 dev eth0 && ip addr add 2001:db8::2/64 dev eth0 nodad && ip link set lo up")
+        .shell("modprobe tun && ip addr replace 192.0.2.2/24 dev eth0 && ip addr add 2001:db8::2/64 dev eth0 nodad \
+                && ip link set lo up")
         .unwrap();
     a.start_agent();
 
-    timed("packet cases", || cases_pass(&mut guest, "packets::", 10));
+    timed("packet cases", || cases_pass(&mut guest, "packets:: --skip path_packets::", 10));
     timed("packet cases of paths", || cases_pass(&mut guest, "path_packets::", 10));
     timed("relays", || cases_pass(&mut guest, "relays::packets_go_by_the_kernels_tunnels --ignored", 1));
     timed("agent", || an_agent_dies_and_goes_without_a_trace(&a, &mut guest));
@@ -83,7 +84,7 @@ fn program_in(testbed: &Testbed<'_>, node: &str) -> (Running, i32) {
 
 /// Programs are loaded by this kernel and do what they do elsewhere: so many cases of a name pass, and none is skipped.
 fn cases_pass(guest: &mut Guest, which: &str, least: usize) {
-    let ended = guest.run(&format!("cases {which} 2>&1"), &[], Duration::from_secs(100)).unwrap();
+    let ended = guest.run(&format!("cases {which} 2>&1"), &[], Duration::from_secs(300)).unwrap();
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     let passed = said.split("test result: ok. ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
     assert!(passed.unwrap_or(0) >= least && !said.contains("skipped"), "{said}");
@@ -178,7 +179,8 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
     a.overlay("config device ov0 --delete");
 }
 
-/// A testbed on a kernel without TCX, whose members are on each other's way.
+/// A testbed on a kernel without TCX, whose members are on each other's way, and are asked by group for addresses: of three, so that
+/// whoever asks sends two copies.
 fn an_overlay_of_a_file_is_built(guest: &mut Guest) {
     let [_, built, reached, left] = each(
         guest,
@@ -187,11 +189,11 @@ fn an_overlay_of_a_file_is_built(guest: &mut Guest) {
 plait: 1
 nodes: {a: host, r: router, b: host}
 links: [a-r, r-b]
-overlays: {vnet: {members: [a, b], network: 172.16.0.0/24, control: mesh}}
+overlays: {vnet: {members: [a, r, b], network: 172.16.0.0/24, control: mesh}}
 END",
             "plait up /tmp/net.yaml --name files",
-            "until plait exec --testbed files a -- ping -c 1 -W 1 172.16.0.2 >/dev/null; do :; done
-             plait exec --testbed files a -- ping -c 3 -W 2 172.16.0.2",
+            "until plait exec --testbed files a -- ping -c 1 -W 1 172.16.0.3 >/dev/null; do :; done
+             plait exec --testbed files a -- ping -c 3 -W 2 172.16.0.3",
             "plait down files; plait ls --json; ip -o link",
         ],
     );

@@ -87,6 +87,16 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 	return adjacency->interface;
 }
 
+/* A number that a verifier knows nothing of. Before Linux 6.7 it looks at a loop's body once, with what is known before the loop,
+ * and takes out what cannot happen then: that an earlier copy wears a header, for one. */
+inline __u32 unknown(struct __sk_buff *skb, __u32 number)
+{
+	__u32 length = skb->len;
+
+	asm volatile("" : "+r"(length));
+	return number + (skb->len - length);
+}
+
 /* The next hops of a group, one after the other. A copy leaves when the next one is asked for, so that the last needs
  * none. */
 struct copies {

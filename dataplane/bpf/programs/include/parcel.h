@@ -37,7 +37,7 @@ struct parcel {
 	/* The locator it came from; all nought of a packet that begins here. */
 	__u8 from[16] __attribute__((aligned(8)));
 	/* Whether the kernel has been told that it is encapsulated, which it must not be told twice. */
-	bool encapsulated;
+	__u8 encapsulated;
 };
 
 /* How the guard knows what these programs send: no socket can write it. */

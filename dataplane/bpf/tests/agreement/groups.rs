@@ -1,60 +1,14 @@
 //! Copies for groups: both send the same ones in the same order, not back to where a packet came from, and one up.
 
 use super::*;
+use crate::support::line::Line;
 use plait_dataplane_links::scratch::Namespace;
-use plait_dataplane_links::tap;
 use plait_dataplane_reference::mapped;
-use plait_model_wire::ethernet::Frame;
-use std::fs::File;
-use std::io::Read;
-use std::time::Duration;
 
 /// The third of the group, whose device takes no long packets.
 const THIRD: ovstack::NodeId = ovstack::NodeId(0x0a00_0004);
 const THIRD_LOCATOR: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 4);
 const THIRD_HOP: u32 = 3;
-
-/// What stands before a frame that a TAP hands over: nothing is left to be computed of these.
-const OFFLOAD_HEADER: usize = 10;
-
-/// The device by which copies leave. What a program still has in its hands at its end does not.
-struct Line {
-    tap: File,
-    index: u32,
-}
-
-impl Line {
-    fn new(namespace: &Namespace) -> Self {
-        let tap = namespace.run(|| tap::create("line")).unwrap().unwrap();
-        namespace.up("line").unwrap();
-        let index = || {
-            let socket =
-                rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
-            rustix::net::netdevice::name_to_index(socket, "line")
-        };
-        let index = namespace.run(index).unwrap().unwrap();
-        Self { tap: tap.into(), index }
-    }
-
-    /// The frames that left, of which there should be so many: a queue may be another processor's for a moment. The kernel's
-    /// own are of another address.
-    fn left(&self, count: usize) -> Vec<Vec<u8>> {
-        let mut frames = Vec::new();
-        let mut frame = [0; 4096];
-        for wait in [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(100)] {
-            if frames.len() < count {
-                std::thread::sleep(wait);
-            }
-            while let Ok(length) = (&self.tap).read(&mut frame) {
-                let frame = &frame[OFFLOAD_HEADER..length];
-                if Frame::parse(frame).is_ok_and(|frame| frame.source() == UNDERLAY) {
-                    frames.push(frame.to_vec());
-                }
-            }
-        }
-        frames
-    }
-}
 
 /// A group of three and of the node itself, which frames for unknown stations go to.
 fn gather(node: &Node, line: &Line, third: (u32, bool), includes_own: bool) {
@@ -165,7 +119,7 @@ fn heard(driver: u32, is_ipv6: bool) -> impl Strategy<Value = Vec<u8>> {
 
 /// Groups in every encapsulation, whose third is reached in another one, over both families.
 fn groups(try_it: impl Fn(&Line, Way, (u32, bool), bool) + Sync) {
-    if !rustix::process::geteuid().is_root() {
+    if !may_load() {
         return;
     }
     let namespace = Namespace::new().unwrap();

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each file of tests uses some of it")]
 
+pub mod line;
+
 use plait_dataplane_bpf::{Programs, Sizes, TableName, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Counts, Table, Walk, arrivals, mapped, udp_port};
@@ -55,6 +57,15 @@ pub struct Node {
     pub device: Device,
 }
 
+/// Whether programs may be loaded, with the reason printed if not. To load them takes seconds in an emulated guest.
+pub fn may_load() -> bool {
+    let may = rustix::process::geteuid().is_root();
+    if !may {
+        println!("skipped: eBPF programs are loaded by root only");
+    }
+    may
+}
+
 impl Node {
     /// One that speaks ovstack over IPv4. None, with the reason printed, where programs may not be loaded.
     pub fn new(driver: u32) -> Option<Self> {
@@ -63,8 +74,7 @@ impl Node {
 
     /// One that sends in an encapsulation, and takes all.
     pub fn with(driver: u32, encapsulation: u32, is_ipv6: bool) -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            println!("skipped: eBPF programs are loaded by root only");
+        if !may_load() {
             return None;
         }
         let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 18, mask: [0xf0; 16] };
