@@ -192,6 +192,8 @@ fn each_link_carries_what_hosts_steer_over_it_header_by_header_in_both_worlds() 
         "{k: 3, select: round-robin, type: gue}",
         "{learn: none, type: ipip, lists: {h1: {10.0.0.0/8: {select: weighted, lists: \
          [{relays: [down], weight: 2}, {relays: [low, s2]}, []]}}}}",
+        "{learn: none, type: ovstack, lists: {h1: {10.0.0.0/8: {select: round-robin, lists: \
+         [[down], [low, s2], []]}}}}",
     ] {
         person.file("net.yaml", steered(paths));
         let run = |world: &str| {

@@ -1,7 +1,8 @@
 //! Stacks of tunnel headers: a list of relays that a packet goes by before its destination.
 //!
 //! Nakamura's thesis, section 5.3: the first relay's header is outermost, every header has the same source address that
-//! nobody has, each relay takes off its own header and forwards what is inside, and needs no state for that.
+//! nobody has, each relay takes off its own header and forwards what is inside, and needs no state for that. Or all relays
+//! stand in one header, of which each makes the next one the destination, and the last one takes it off.
 
 use crate::address::AddressIndex;
 use crate::hash::{flow_hash, mix};
@@ -22,16 +23,30 @@ pub enum Encapsulation {
     Ipip,
     /// IP · UDP · GUE, whose source port tells flows apart.
     Gue,
+    /// One IPv6 header, with a segment routing header behind it where there is more than one relay: RFC 8754, reduced as in
+    /// RFC 8986 section 5.2.
+    Srv6,
+    /// One header: IP · UDP · ovstack · relay list, whose source port tells flows apart.
+    Ovstack,
 }
 
 impl Encapsulation {
-    /// Bytes that one header adds.
-    pub fn length(self, is_ipv6: bool) -> u32 {
-        let ip = if is_ipv6 { 40 } else { 20 };
+    /// Whether all relays stand in one header.
+    pub fn has_list(self) -> bool {
+        matches!(self, Self::Srv6 | Self::Ovstack)
+    }
+
+    /// Bytes of one header, in which so many relays are where it has a list.
+    pub fn length(self, is_ipv6: bool, relays: usize) -> u32 {
+        let (ip, address) = if is_ipv6 { (40, 16) } else { (20, 4) };
+        let listed = address * relays.saturating_sub(1) as u32;
         ip + match self {
             Self::Gre => 4,
             Self::Ipip => 0,
             Self::Gue => 8 + 4,
+            Self::Srv6 if relays > 1 => 8 + listed,
+            Self::Srv6 => 0,
+            Self::Ovstack => 8 + 20 + 4 + listed,
         }
     }
 }
@@ -53,12 +68,12 @@ pub(crate) struct Stack {
     pub levels: Vec<Level>,
 }
 
-/// One header.
+/// One header, or one relay's turn in a header of several.
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
     pub relay: AddressIndex,
     pub address: IpAddr,
-    /// Bytes that it adds.
+    /// Bytes that its relay takes off.
     pub length: u32,
     /// What switches hash of it, where flows do not differ in it.
     hash: u32,
@@ -66,17 +81,20 @@ pub(crate) struct Level {
 
 impl Stack {
     pub fn new(encapsulation: Encapsulation, source: IpAddr, relays: &[(AddressIndex, IpAddr)]) -> Self {
-        let level = |&(relay, address): &(AddressIndex, IpAddr)| {
+        let level = |(place, &(relay, address)): (usize, &(AddressIndex, IpAddr))| {
             let number = match (encapsulation, address.is_ipv6()) {
                 (Encapsulation::Gre, _) => protocol::GRE,
-                (Encapsulation::Ipip, false) => protocol::IPV4,
-                (Encapsulation::Ipip, true) => protocol::IPV6,
-                (Encapsulation::Gue, _) => protocol::UDP,
+                (Encapsulation::Srv6, _) if relays.len() > 1 => protocol::ROUTING,
+                (Encapsulation::Ipip | Encapsulation::Srv6, false) => protocol::IPV4,
+                (Encapsulation::Ipip | Encapsulation::Srv6, true) => protocol::IPV6,
+                (Encapsulation::Gue | Encapsulation::Ovstack, _) => protocol::UDP,
             };
             let hash = flow_hash(source, address, number, [0, 0]);
-            Level { relay, address, length: encapsulation.length(address.is_ipv6()), hash }
+            let is_sent_on = encapsulation.has_list() && place + 1 < relays.len();
+            let length = if is_sent_on { 0 } else { encapsulation.length(address.is_ipv6(), relays.len()) };
+            Level { relay, address, length, hash }
         };
-        Self { encapsulation, source, levels: relays.iter().map(level).collect() }
+        Self { encapsulation, source, levels: relays.iter().enumerate().map(level).collect() }
     }
 
     /// Bytes of all headers.
@@ -91,11 +109,12 @@ impl Stack {
     /// What switches hash of one header, around a packet of this inner hash.
     pub fn hash(&self, position: u8, inner: u32) -> u32 {
         let level = self.level(position);
+        let of_flow =
+            |port| flow_hash(self.source, level.address, protocol::UDP, [entropy_port(inner), port]);
         match self.encapsulation {
-            Encapsulation::Gue => {
-                flow_hash(self.source, level.address, protocol::UDP, [entropy_port(inner), port::GUE])
-            }
-            Encapsulation::Gre | Encapsulation::Ipip => level.hash,
+            Encapsulation::Gue => of_flow(port::GUE),
+            Encapsulation::Ovstack => of_flow(port::OVSTACK),
+            Encapsulation::Gre | Encapsulation::Ipip | Encapsulation::Srv6 => level.hash,
         }
     }
 }

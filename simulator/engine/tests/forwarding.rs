@@ -88,7 +88,8 @@ fn a_stack_goes_by_its_relays_and_by_no_other_way() {
         builder.decapsulate(*relay, x);
     }
     let mut simulation = builder.build().unwrap();
-    for encapsulation in [Encapsulation::Gre, Encapsulation::Ipip, Encapsulation::Gue] {
+    let all = [Encapsulation::Gre, Encapsulation::Ipip, Encapsulation::Gue, Encapsulation::Ovstack];
+    for encapsulation in all {
         for (at, root) in roots.iter().enumerate() {
             let before: Vec<NodeCounters> =
                 roots.iter().map(|root| simulation.node_counters(*root)).collect();
@@ -104,7 +105,7 @@ fn a_stack_goes_by_its_relays_and_by_no_other_way() {
             }
         }
     }
-    assert_eq!(simulation.node_counters(edge).decapsulated, 240);
+    assert_eq!(simulation.node_counters(edge).decapsulated, 320);
     assert!(simulation.totals().is_conserved());
 }
 

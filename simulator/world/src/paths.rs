@@ -206,10 +206,8 @@ impl World {
                     Encapsulation::Gre => Headers::Gre,
                     Encapsulation::Ipip => Headers::Ipip,
                     Encapsulation::Gue => Headers::Gue,
-                    Encapsulation::Srv6 | Encapsulation::Ovstack => {
-                        let text = format!("headers of type `{}` are not simulated", ways.encapsulation);
-                        return Err(WorldError::new(text));
-                    }
+                    Encapsulation::Srv6 => Headers::Srv6,
+                    Encapsulation::Ovstack => Headers::Ovstack,
                 },
                 source,
                 relays: list.clone(),

@@ -150,11 +150,6 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                     }
                     _ => {}
                 }
-                let in_one = |kind: &&Entry| is_one_of(&kind.value, &["srv6", "ovstack"]);
-                if let Some(kind) = entry(paths, "type").filter(in_one) {
-                    let instead = "write `gre`, `ipip` or `gue`; headers are of `gre` when this is left out";
-                    name(kind.key_span, "one header for all relays, by `type` of `paths`", instead);
-                }
             }
             _ => {}
         }

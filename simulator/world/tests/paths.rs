@@ -20,7 +20,7 @@ use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::engine::{FlowCounters, FlowIndex, FlowSpec, NodeIndex, Reason, Size};
 use plait_simulator_world::{Detection, LearningSpec, Options, PathsSpec, Side, World};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,11 @@ const DOWN: usize = 4;
 const S2: usize = 5;
 
 fn network() -> Network {
-    let source = Source::new("diamond.yaml", FILE.to_owned());
+    network_of(FILE)
+}
+
+fn network_of(text: &str) -> Network {
+    let source = Source::new("diamond.yaml", text.to_owned());
     parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap()
 }
 
@@ -140,6 +144,43 @@ fn each_relay_of_a_list_takes_off_what_its_type_puts_on() {
         // A list's own bytes are without the stack, as a testbed counts them.
         let lists = world.steered("h1").unwrap()[0].lists();
         assert_eq!((lists[0].packets, lists[0].bytes), (sent, sent * 1042));
+        assert!(world.totals().is_conserved());
+    }
+}
+
+/// The same with relays of IPv6.
+fn over_ipv6(mut spec: PathsSpec) -> PathsSpec {
+    let six = |relay: &mut IpAddr| {
+        if let IpAddr::V4(four) = *relay {
+            *relay = Ipv6Addr::new(0xfd00, 0x255, 0, 0, 0, 0, 0, four.octets()[3].into()).into();
+        }
+    };
+    spec.source = "100::1".parse().unwrap();
+    spec.relays.values_mut().for_each(six);
+    for said in spec.hosts.values_mut().flat_map(|said| Arc::make_mut(said).values_mut()) {
+        said.lists.iter_mut().flat_map(|(list, _)| list).for_each(six);
+    }
+    spec
+}
+
+#[test]
+fn relays_of_one_header_send_it_on_and_the_last_one_takes_it_off() {
+    let lists: &[&[usize]] = &[&[DOWN, S2]];
+    let of = |encapsulation| spec(lists, encapsulation, Policy::Hash);
+    for (spec, header) in [
+        (of(Encapsulation::Ovstack), 48 + 2 * 4),
+        (over_ipv6(of(Encapsulation::Ovstack)), 56 + 2 * 16),
+        (over_ipv6(of(Encapsulation::Srv6)), 32 + 2 * 16),
+    ] {
+        let network = network_of(&format!("{FILE}defaults: {{ipv6: on}}\n"));
+        let mut world = World::build_with_paths(&network, &spec, Options::default()).unwrap();
+        let flow = flow(&mut world, 5000, 1000, 1000, 1000);
+        world.run_until(Duration::from_secs(2));
+        let sent = world.flow(flow).sent;
+        let bytes = |headers: u64| (sent, sent * (1042 + headers));
+        let whole = bytes(header);
+        assert_eq!(carried(&mut world), [whole, (0, 0), (0, 0), whole, whole, bytes(0)]);
+        assert_eq!(world.flow(flow).received, sent);
         assert!(world.totals().is_conserved());
     }
 }
@@ -274,15 +315,6 @@ fn a_relays_address_that_somebody_has_is_refused() {
         panic!("{taken} has two owners")
     };
     assert!(faults[0].message.contains("is the address of both h2 and down"), "{faults:?}");
-}
-
-#[test]
-fn headers_that_are_not_simulated_are_refused_by_name() {
-    let spec = spec(&[&[DOWN]], Encapsulation::Ovstack, Policy::Hash);
-    let Err(faults) = World::build_with_paths(&network(), &spec, Options::default()) else {
-        panic!("they are")
-    };
-    assert!(faults[0].message.contains("`ovstack` are not simulated"), "{faults:?}");
 }
 
 /// The first host learns which paths there are, by OSPF with a hello of a second and a dead interval of four.

@@ -1,13 +1,14 @@
 //! The bytes that a packet stands for, by the same writers that real packets are made with.
 
-use crate::encapsulation::{Encapsulation, StackIndex, entropy_port};
+use crate::encapsulation::{Encapsulation, Stack, StackIndex, entropy_port};
 use crate::fabric::{DirectionNumber, Fabric};
 use crate::packet::{NO_FLOW, Packet, TTL, flag, headers};
 use crate::partition::inner_hash;
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, port, protocol};
-use plait_model_wire::{gre, gue, ipv4, ipv6, push, udp};
-use std::net::IpAddr;
+use plait_model_wire::ovstack::NodeId;
+use plait_model_wire::{gre, gue, ipv4, ipv6, ovstack, push, relay_list, segment_routing, udp};
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The frame as it passes an interface: its headers, and the payload where there is one.
 ///
@@ -37,27 +38,15 @@ pub(super) fn emit(fabric: &Fabric, packet: &Packet, interface: DirectionNumber)
     push_ip(&mut bytes, source, destination, protocol::UDP, ttl, ecn, packet.number);
     let inner = inner_hash(fabric, packet);
     let mut is_ipv6 = packet.is_ipv6();
-    for (depth, level) in levels.iter().enumerate().rev() {
-        let encapsulation = stack.map_or(Encapsulation::Gre, |stack| stack.encapsulation);
-        let carried = if is_ipv6 { protocol::IPV6 } else { protocol::IPV4 };
-        let number = match encapsulation {
-            Encapsulation::Gre => {
-                let protocol = if is_ipv6 { ether_type::IPV6 } else { ether_type::IPV4 };
-                push(&mut bytes, &gre::Repr { protocol, ..gre::Repr::default() });
-                protocol::GRE
-            }
-            Encapsulation::Ipip => carried,
-            Encapsulation::Gue => {
-                push(&mut bytes, &gue::Repr::Header { protocol: carried });
-                let (source, destination) = (entropy_port(inner), port::GUE);
-                push(&mut bytes, &udp::Repr { source, destination, checked: None });
-                protocol::UDP
-            }
-        };
-        let ttl = if depth == 0 { packet.ttl } else { TTL };
-        let outer = stack.map_or(source, |stack| stack.source);
-        push_ip(&mut bytes, outer, level.address, number, ttl, ecn, packet.number);
-        is_ipv6 = level.address.is_ipv6();
+    if let Some(stack) = stack {
+        // One header has the list of all.
+        let written = if stack.encapsulation.has_list() { &levels[..1] } else { levels };
+        for (depth, level) in written.iter().enumerate().rev() {
+            let number = push_between(&mut bytes, stack, packet.position, is_ipv6, inner);
+            let ttl = if depth == 0 { packet.ttl } else { TTL };
+            push_ip(&mut bytes, stack.source, level.address, number, ttl, ecn, packet.number);
+            is_ipv6 = level.address.is_ipv6();
+        }
     }
     let ether_type = if is_ipv6 { ether_type::IPV6 } else { ether_type::IPV4 };
     // A frame that leaves is from this interface; one that comes is for it, or for another on its segment.
@@ -68,6 +57,58 @@ pub(super) fn emit(fabric: &Fabric, packet: &Packet, interface: DirectionNumber)
         bytes.truncate(bytes.len() - (payload - kept));
     }
     bytes
+}
+
+/// What stands between an IP header of a stack, so many of whose relays were passed, and what is inside. The IP protocol of the
+/// first of it.
+fn push_between(bytes: &mut Vec<u8>, stack: &Stack, passed: u8, is_ipv6: bool, inner: u32) -> u8 {
+    let carried = if is_ipv6 { protocol::IPV6 } else { protocol::IPV4 };
+    // The first relay stands in the outer header alone.
+    let listed = || stack.levels.iter().skip(1).map(|level| level.address);
+    let left = (stack.levels.len() - 1).saturating_sub(passed.into()) as u8;
+    let push_udp = |bytes: &mut Vec<u8>, destination| {
+        push(bytes, &udp::Repr { source: entropy_port(inner), destination, checked: None });
+        protocol::UDP
+    };
+    match stack.encapsulation {
+        Encapsulation::Gre => {
+            let protocol = if is_ipv6 { ether_type::IPV6 } else { ether_type::IPV4 };
+            push(bytes, &gre::Repr { protocol, ..gre::Repr::default() });
+            protocol::GRE
+        }
+        Encapsulation::Ipip => carried,
+        Encapsulation::Gue => {
+            push(bytes, &gue::Repr::Header { protocol: carried });
+            push_udp(bytes, port::GUE)
+        }
+        Encapsulation::Srv6 if stack.levels.len() == 1 => carried,
+        Encapsulation::Srv6 => {
+            let segments = listed().map(mapped).collect();
+            push(bytes, &segment_routing::Repr { next: carried, left, segments });
+            protocol::ROUTING
+        }
+        Encapsulation::Ovstack => {
+            push(bytes, &relay_list::Repr { left, relays: listed().collect(), next: carried });
+            let header = ovstack::Repr {
+                ttl: ovstack::DEFAULT_TTL.saturating_sub(passed),
+                application: relay_list::APPLICATION,
+                is_control: false,
+                vni: 0,
+                hash: inner,
+                destination: NodeId(0),
+                source: NodeId(0),
+            };
+            push(bytes, &header);
+            push_udp(bytes, port::OVSTACK)
+        }
+    }
+}
+
+fn mapped(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
 }
 
 fn push_ip(
@@ -94,10 +135,7 @@ fn push_ip(
             push(bytes, &repr);
         }
         (source, destination) => {
-            let [source, destination] = [source, destination].map(|address| match address {
-                IpAddr::V4(address) => address.to_ipv6_mapped(),
-                IpAddr::V6(address) => address,
-            });
+            let [source, destination] = [source, destination].map(mapped);
             let repr = ipv6::Repr {
                 source,
                 destination,

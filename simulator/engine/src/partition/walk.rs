@@ -203,18 +203,26 @@ fn outer(fabric: &Fabric, packet: &Packet) -> crate::address::AddressIndex {
     fabric.stacks[packet.stack.0 as usize].level(packet.position).relay
 }
 
-/// Takes off a tunnel's header, where the node is a relay for its source.
+/// Takes off a tunnel's header, or sends it on to the next relay of its list, where the node is a relay for its source.
 fn decapsulate(fabric: &Fabric, node: &Node, packet: &mut Packet) -> bool {
     let stack = &fabric.stacks[packet.stack.0 as usize];
     if !node.decapsulates.contains(&stack.source) {
         return false;
     }
-    packet.frame -= stack.level(packet.position).length;
+    let (level, has_list) = (stack.level(packet.position), stack.encapsulation.has_list());
     packet.position += 1;
+    let next = stack.levels.get(usize::from(packet.position));
+    // Who is here is not on the way to itself.
+    if has_list && next.is_some_and(|next| next.relay == level.relay) {
+        return false;
+    }
+    packet.frame -= level.length;
     let inner = inner_hash(fabric, packet);
-    if usize::from(packet.position) < stack.levels.len() {
-        // Each header has hops of its own; those outside it used none of them.
-        packet.ttl = crate::packet::TTL;
+    if next.is_some() {
+        // Each header has hops of its own; those outside it used none of them. One with a list has them for all of the way.
+        if !has_list {
+            packet.ttl = crate::packet::TTL;
+        }
         packet.hash = stack.hash(packet.position, inner);
     } else {
         packet.ttl = packet.inner_ttl;
