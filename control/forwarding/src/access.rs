@@ -12,6 +12,7 @@
 use crate::Set;
 use crate::frame::Parsed;
 use crate::outgoing::some;
+use crate::welcome::of_switches;
 use plait_control_openflow::{
     Action, Actions, Command, Commands, Fields, Flow, PacketIn, SwitchEvent, SwitchEvents, Switches, Version,
 };
@@ -186,7 +187,11 @@ pub fn access_lists() -> Set {
                 .writes("~commands@1?"),
             native(|(list, installed, switches)| on_change(list, installed, switches)),
         )
-        .dag(Dag::chain("access-on-connect", &["access-on-connect"]).on("switch-events@1"))
+        .dag(
+            Dag::chain("access-on-connect", &["access-on-connect"])
+                .on("switch-events@1")
+                .policy(of_switches()),
+        )
         .dag(Dag::chain("access-on-change", &["access-on-change"]).on("access-list@1"))
 }
 

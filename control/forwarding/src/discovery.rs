@@ -7,6 +7,7 @@ use crate::Set;
 use crate::links::{Heard, Link, Links, Probing, Settled};
 use crate::outgoing::{is_up, send_bytes, some};
 use crate::probe::Probe;
+use crate::welcome::of_switches;
 use plait_control_openflow::{
     Actions, Commands, Port, Probes, SwitchEvent, SwitchEvents, SwitchInfo, Switches,
 };
@@ -99,7 +100,7 @@ pub fn discovery(config: &Discovery) -> Set {
         )
         .dag(Dag::chain("probing", &["probing", "ageing"]).every(config.interval))
         .dag(Dag::chain("discovery", &["discovery"]).on("probes@1"))
-        .dag(Dag::chain("port-changes", &["port-changes"]).on("switch-events@1"))
+        .dag(Dag::chain("port-changes", &["port-changes"]).on("switch-events@1").policy(of_switches()))
 }
 
 fn ports(info: &SwitchInfo) -> impl Iterator<Item = (Port, Mac)> {

@@ -138,6 +138,12 @@ impl Hosts {
         self.all.iter().filter_map(|(_, known)| known.host.as_deref())
     }
 
+    /// The hosts behind such ports of switches.
+    pub(crate) fn behind(&self, is_one: impl Fn(u64, Port) -> bool) -> impl Iterator<Item = Mac> {
+        let ports = self.behind.iter().filter(move |((switch, port), _)| is_one(*switch, *port));
+        ports.flat_map(|(_, crowd)| crowd.values().copied())
+    }
+
     /// Sees a host in a round of probes. Gives where it was, if that was elsewhere.
     ///
     /// Choice: a host moves once a round at most. Each move is told to many switches, and whoever sends by two ports in

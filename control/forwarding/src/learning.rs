@@ -6,6 +6,7 @@ use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
 use crate::shards::{First, Seek};
 use crate::stations::{Learned, Seen, Station, Stations, Table};
 use crate::together::AT_ONCE;
+use crate::welcome::of_switches;
 use crate::{Set, welcome};
 use plait_control_openflow::{
     Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
@@ -85,7 +86,7 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
         )
         .dag(Dag::chain("switch-packets", &["switch-packets"]).on("packet-ins@1").policy(many))
         .dag(Dag::chain("learn", &["learn"]).on("learned@1"))
-        .dag(Dag::chain("forget", &["forget"]).on("switch-events@1"))
+        .dag(Dag::chain("forget", &["forget"]).on("switch-events@1").policy(of_switches()))
         .and(welcome(config.miss_length))
         .and(access_lists())
 }

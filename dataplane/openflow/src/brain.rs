@@ -22,6 +22,8 @@ pub struct Brain {
     due: AtomicU64,
     /// Whether there is a task that any worker may take.
     spares: AtomicBool,
+    /// Whether nothing is begun any more.
+    is_over: AtomicBool,
     recorder: Option<Recorder>,
 }
 
@@ -58,8 +60,8 @@ impl Brain {
         }
         runtime.add_driver(&driver, signature)?;
         let inner = Inner { runtime, switchboard, spare: VecDeque::new() };
-        let (due, spares) = (AtomicU64::new(0), AtomicBool::new(false));
-        Ok(Self { inner: Mutex::new(inner), driver, due, spares, recorder })
+        let (due, spares, is_over) = (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { inner: Mutex::new(inner), driver, due, spares, is_over, recorder })
     }
 
     /// The runtime, for those who look.
@@ -118,6 +120,11 @@ impl Brain {
         changed
     }
 
+    /// Ends what [`work`](Self::work) does after the task that it is at: what waits is never begun.
+    pub fn stop(&self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+
     /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
     /// processor's cache (thesis section 4.2.2.5). What they set off, of batches that waited for them, is done in turn by
     /// whoever has no task of its own. Commands are told when there is no task left, or as many messages as [`MANY`], since
@@ -136,6 +143,9 @@ impl Brain {
             }
             if to.tasks.is_empty() && self.spares.load(Ordering::Acquire) {
                 self.take(&mut self.lock(), to);
+            }
+            if self.is_over.load(Ordering::Acquire) {
+                return;
             }
             let Some(task) = to.tasks.pop() else { return };
             let finished: Finished = task.run();
@@ -221,6 +231,31 @@ mod tests {
             brain.work(|| Duration::ZERO, &mut outcome, |commands| told.push(commands.len()));
             assert_eq!(told, told_at_once);
         }
+    }
+
+    #[test]
+    fn what_waits_when_it_is_stopped_is_never_begun() {
+        let (place, begun): (Arc<OnceLock<Arc<Brain>>>, Arc<AtomicU64>) = Default::default();
+        let mut runtime = Runtime::new(Default::default());
+        let manifest = Manifest::new("one").reads("~packet-ins@1").writes("~commands@1").parallel();
+        runtime.grant(&manifest.name, &Commands::id().name);
+        let (brain, count) = (place.clone(), begun.clone());
+        let stop = native(move |(_,): (Arc<PacketIns>,)| {
+            count.fetch_add(1, Ordering::Relaxed);
+            brain.get().unwrap().stop();
+            Ok((Commands::default(),))
+        });
+        runtime.add_application(manifest, stop).unwrap();
+        let dag = Dag::chain("one", &["one"]).on(&PacketIns::id().to_string());
+        runtime.add_dag(Duration::ZERO, dag).unwrap();
+        let (brain, mut outcome) = (Arc::new(Brain::new(runtime, None).unwrap()), Outcome::default());
+        place.set(brain.clone()).ok().unwrap();
+        for _ in 0..3 {
+            let batch = Content::new(PacketIns::default());
+            brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();
+        }
+        brain.work(|| Duration::ZERO, &mut outcome, |_| {});
+        assert_eq!(begun.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -117,6 +117,20 @@ impl Net {
         self.run();
     }
 
+    /// Every switch connects, one after the other, before anything is done about any of them.
+    pub fn connect_at_once(&mut self) {
+        self.switches.values_mut().for_each(|switch| switch.connected = true);
+        let known = Content::new(self.known());
+        for number in self.switches.keys() {
+            let list = vec![(*number, SwitchEvent::Connected)];
+            let event = Content::new(SwitchEvents { list });
+            let changes = vec![(Switches::id(), known.clone()), (SwitchEvents::id(), event)];
+            self.runtime.handle_views(self.now, &name(DRIVER), changes).unwrap();
+        }
+        self.settle();
+        self.run();
+    }
+
     /// A link goes down or comes up, at both ends.
     pub fn set_link(&mut self, end: End, up: bool) {
         let other = self.links[&end];
