@@ -11,6 +11,9 @@ import time
 STATIONS = {8: 100, 79: 1000, 1347: 58}
 # Seconds until a load begins, at most.
 WARM_UP = 60
+# Seconds from one look at a controller's processor time to the next, and a load's end, which does not count in it: whoever
+# ends it may have taken its answers by then.
+LOOK, END = 0.05, 0.5
 PRESETS = {"NOX": ("--preset", "nox"), "Beacon": ("--preset", "beacon")}
 DESIGNS = {
     "round robin": ("--design", "round-robin"),
@@ -38,9 +41,10 @@ class Lab:
         self.plait, self.folder, self.seconds = plait, folder, seconds
         os.makedirs(folder, exist_ok=True)
 
-    def run(self, app, controller=(), load=(), workers=4, switches=79, seconds=None, sample=None):
+    def run(self, app, controller=(), load=(), workers=4, switches=79, seconds=None, sample=None, span=None):
         """What the load measured, with what the controller counted as `workers`. With `sample`, seconds, the counters
-        are also asked for that often while the load runs, and are `samples`."""
+        are also asked for that often while the load runs, and are `samples`. With `span`, seconds, `processor` is what of
+        a processor the controller took in so many before the load's end: neither handshakes nor what is learned count."""
         seconds = seconds or self.seconds
         asked = ["controller", "run", "--app", app, "--workers", str(workers), *controller]
         stations = STATIONS.get(switches, 1000)
@@ -50,12 +54,12 @@ class Lab:
         # Routing learns eighty thousand stations at its own pace; what is not learned by then would be a load of its own.
         offered += ["--warm-up", f"{WARM_UP}s"]
         offered += ["--duration", f"{seconds + settle}s", *load]
-        key = hashlib.sha256(json.dumps([asked, offered, sample]).encode()).hexdigest()[:16]
+        key = hashlib.sha256(json.dumps([asked, offered, sample, *([span] if span else [])]).encode()).hexdigest()[:16]
         path = os.path.join(self.folder, f"{key}.json")
         if os.path.exists(path):
             with open(path) as file:
                 return json.load(file)
-        told = self.measure(asked, offered, seconds, sample)
+        told = self.measure(asked, offered, seconds, sample, span)
         told["asked"] = " ".join(asked + offered)
         with open(path + ".new", "w") as file:
             json.dump(told, file)
@@ -64,7 +68,7 @@ class Lab:
         print(f"  {rate:6.2f} M/s  worst {worst:6.1f} %   {' '.join(asked[3:])} · {' '.join(offered)}", flush=True)
         return told
 
-    def measure(self, asked, offered, seconds, sample):
+    def measure(self, asked, offered, seconds, sample, span):
         port, name = free_port(), f"study-{os.getpid()}"
         address = f"127.0.0.1:{port}"
         with open(os.path.join(self.folder, "controller.log"), "w") as log:
@@ -74,17 +78,21 @@ class Lab:
             self.wait(address, controller)
             load = subprocess.Popen([self.plait, "controller", "load", address, *offered, "--json"],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            samples = []
+            samples, looks = [], []
             while sample and load.poll() is None:
                 time.sleep(sample)
                 samples.append({"at": time.time(), "workers": self.counters(name)})
+            while span and load.poll() is None:
+                looks.append((time.monotonic(), processor_time(controller.pid)))
+                time.sleep(LOOK)
             out, fault = load.communicate(timeout=seconds + WARM_UP + 60)
             if load.returncode:
                 raise Failed(f"{' '.join(offered)}: {fault or out}")
             told = json.loads(out)
             told["workers"] = self.counters(name)
             told["samples"] = samples
-            told["processor"] = processor_time(controller.pid)
+            if span:
+                told["processor"] = taken(looks, span)
             return told
         finally:
             controller.terminate()
@@ -113,6 +121,13 @@ def processor_time(pid):
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def taken(looks, span):
+    """Of looks at a process's processor time, what it took of a processor in so many seconds before the end."""
+    end = looks[-1][0] - END
+    before, after = ([look for look in looks if look[0] <= at][-1] for at in (end - span, end))
+    return (after[1] - before[1]) / (after[0] - before[0])
 
 
 def rate(value):

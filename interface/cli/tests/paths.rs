@@ -294,6 +294,31 @@ fn prefixes_of_a_file_have_weights_and_selectors_of_their_own() {
 }
 
 #[test]
+fn a_border_of_a_file_keeps_out_who_chooses_paths_from_outside() {
+    let Some(person) = Person::root() else { return };
+    // The first host is outside, and has the headers' source nevertheless.
+    let testbed = person.up(&diamond("paths: {k: 2, select: round-robin, borders: ['s1:eth0']}\n"));
+    let forged = || asked(&testbed, "s1", "status")["drops"]["forged"].as_u64().unwrap_or_default();
+    // Nobody listens there, so that the kernel counts what comes.
+    let came = || {
+        let counted = "awk '/^Udp:/ {print $3}' /proc/net/snmp | tail -n 1";
+        testbed.shell("h2", counted).fine().trim().parse::<u64>().unwrap()
+    };
+    let before = came();
+    (1..=8).for_each(|port| send(&testbed, port));
+    assert!(
+        eventually(|| forged() == 4),
+        "each other flow wears headers: {}",
+        asked(&testbed, "s1", "status")
+    );
+    assert!(eventually(|| came() == before + 4), "{} of {before} and 4", came());
+    testbed.apply(&diamond("paths: {k: 2, select: round-robin}\n")).fine();
+    (1..=8).for_each(|port| send(&testbed, 100 + port));
+    assert!(eventually(|| came() == before + 12), "{} of {before} and 12", came());
+    testbed.down();
+}
+
+#[test]
 fn what_is_wrong_with_paths_is_told_with_its_line_and_remedy() {
     let Some(person) = Person::root() else { return };
     for (paths, words) in [
