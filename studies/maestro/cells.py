@@ -76,8 +76,11 @@ class Lab:
                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             self.wait(address, controller)
-            load = subprocess.Popen([self.plait, "controller", "load", address, *offered, "--json"],
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            # Into a file: what it says of a thousand switches is more than a pipe holds while nobody reads.
+            with open(os.path.join(self.folder, "load.told"), "w") as told, \
+                    open(os.path.join(self.folder, "load.log"), "w") as log:
+                load = subprocess.Popen([self.plait, "controller", "load", address, *offered, "--json"],
+                                        stdin=subprocess.DEVNULL, stdout=told, stderr=log)
             samples, looks = [], []
             while sample and load.poll() is None:
                 time.sleep(sample)
@@ -85,10 +88,11 @@ class Lab:
             while span and load.poll() is None:
                 looks.append((time.monotonic(), processor_time(controller.pid)))
                 time.sleep(LOOK)
-            out, fault = load.communicate(timeout=seconds + WARM_UP + 60)
-            if load.returncode:
-                raise Failed(f"{' '.join(offered)}: {fault or out}")
-            told = json.loads(out)
+            if load.wait(timeout=seconds + WARM_UP + 60):
+                with open(log.name) as log:
+                    raise Failed(f"{' '.join(offered)}: {log.read()}")
+            with open(told.name) as file:
+                told = json.load(file)
             told["workers"] = self.counters(name)
             told["samples"] = samples
             if span:
@@ -135,7 +139,9 @@ def rate(value):
 
 
 def probe_ms(told):
-    return told["probe"]["latency"]["p50"] / 1000 if told.get("probe") else float("nan")
+    """The probing switch's median delay; none if nothing that it asked was answered."""
+    median = told["probe"]["latency"]["p50"]
+    return None if median is None else median / 1000
 
 
 def count(told, what):

@@ -12,7 +12,7 @@ APPS = ("learning-switch", "routing")
 FIRST = {"learning-switch": 8e6, "routing": 4e6}
 # A read of 64 KiB brings six hundred requests, and no batch is smaller: with reads of 2 KiB the threshold decides. These,
 # and 3 ms for a batch, are what the thesis has.
-SMALL_READS = ("--read", "2048", "--batch-bound", "3ms")
+SMALL_READS = ("--read", "2KiB", "--batch-bound", "3ms")
 
 
 def shaped(shape, value):

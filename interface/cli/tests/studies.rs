@@ -116,7 +116,7 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     }
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/maestro/run");
     let mut command = person.command(study);
-    command.args(["--small", "counted", "batching", "memory"]);
+    command.args(["--small", "counted", "dynamics", "batching", "memory"]);
     command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
     let said = Running::start(&mut command, "studies/maestro/run --small".to_owned()).wait().fine();
     // Where all serve all, workers meet: of both applications.
@@ -148,9 +148,9 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     let processors = std::thread::available_parallelism().unwrap().get();
     assert_eq!((row("measured"), row("`model`")), (processors.min(3), 3), "{said}");
     let kept = std::fs::read_dir(person.work().join("results/study-maestro")).unwrap();
-    // Of each application two to know the capacity, and the design.
+    // Of each application two to know the capacity, and the design; of small reads as many, and a load that changes.
     let runs = kept.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "json"));
-    assert_eq!(runs.count(), 6, "{said}");
+    assert_eq!(runs.count(), 12, "{said}");
     person.assert_nothing_runs();
 }
 

@@ -111,12 +111,11 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Paths that hosts choose. What they would learn from daemons, iplbd learns of links, as late as the daemons'
-/// intervals; and whose type is left out, since it is not simulated, has the usual one.
+/// Paths that hosts choose. What they would learn from daemons, iplbd learns of links, as late as the daemons' intervals.
 fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
     let written: Option<Paths> = section(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(None) };
-    let paths = paths::resolve(&written, network)?.with_a_header_for_each();
+    let paths = paths::resolve(&written, network)?;
     let hosts = paths::statics(&paths, network, &assign(network, None)?)?;
     let learning = (paths.learn == paths::Learn::Ospf).then(|| LearningSpec {
         hosts: paths.hosts.iter().copied().collect(),

@@ -69,14 +69,6 @@ pub struct ByHand {
 }
 
 impl Resolved {
-    /// The same by a header for each relay: one for all is the usual type then.
-    pub fn with_a_header_for_each(self) -> Self {
-        match self.encapsulation.headers(2) {
-            2 => self,
-            _ => Self { encapsulation: Encapsulation::Gre, ..self },
-        }
-    }
-
     /// Whether a node listens to routers to learn paths.
     pub fn listens(&self, node: NodeIndex) -> bool {
         self.learn == Learn::Ospf && self.hosts.contains(&node)
