@@ -153,7 +153,7 @@ fn with_lists() -> Simulation {
 
 #[test]
 fn a_header_for_all_relays_says_who_is_next_and_how_many_are_left() {
-    let mut simulation = with_lists();
+    let simulation = with_lists();
     let mut seen = [0; 3];
     for packet in simulation.captured() {
         let mut whole = packet.bytes.clone();

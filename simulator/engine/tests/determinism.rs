@@ -148,7 +148,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 /// down. Who changes what is drawn, or in which order, changes it, and says so to those who keep results.
 #[test]
 fn any_machine_gives_the_same_bytes() {
-    let (mut simulation, hosts) = ran(1, 2);
+    let (simulation, hosts) = ran(1, 2);
     let mut digest = Sha256::new_with_prefix(simulation.pcapng());
     for flow in 0..simulation.flows() {
         let seen = simulation.flow_counters(FlowIndex(flow as u32));
