@@ -77,10 +77,10 @@ class Lab:
         try:
             self.wait(address, controller)
             # Into a file: what it says of a thousand switches is more than a pipe holds while nobody reads.
-            with open(os.path.join(self.folder, "load.told"), "w") as told, \
-                    open(os.path.join(self.folder, "load.log"), "w") as log:
+            out, fault = (os.path.join(self.folder, file) for file in ("load.told", "load.log"))
+            with open(out, "w") as to, open(fault, "w") as log:
                 load = subprocess.Popen([self.plait, "controller", "load", address, *offered, "--json"],
-                                        stdin=subprocess.DEVNULL, stdout=told, stderr=log)
+                                        stdin=subprocess.DEVNULL, stdout=to, stderr=log)
             samples, looks = [], []
             while sample and load.poll() is None:
                 time.sleep(sample)
@@ -89,9 +89,9 @@ class Lab:
                 looks.append((time.monotonic(), processor_time(controller.pid)))
                 time.sleep(LOOK)
             if load.wait(timeout=seconds + WARM_UP + 60):
-                with open(log.name) as log:
+                with open(fault) as log:
                     raise Failed(f"{' '.join(offered)}: {log.read()}")
-            with open(told.name) as file:
+            with open(out) as file:
                 told = json.load(file)
             told["workers"] = self.counters(name)
             told["samples"] = samples

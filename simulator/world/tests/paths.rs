@@ -399,8 +399,7 @@ fn what_is_over_before_anybody_knows_of_it_changes_nothing() {
 
 /// A network of bare links whose routes follow them, and a thousand packets a second from the first host to the second.
 fn bare(text: &str) -> (World, FlowIndex) {
-    let source = Source::new("bare.yaml", text.replace(", delay: 1ms, rate: 100Mbit", ""));
-    let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
+    let network = network_of(&text.replace(", delay: 1ms, rate: 100Mbit", ""));
     let [hello, dead] = [1, 4].map(Duration::from_secs);
     let options = Options { detection: Some(Detection::of_ospf(hello, dead)), ..Options::default() };
     let mut world = World::build(&network, options).unwrap();
