@@ -120,9 +120,14 @@ impl Brain {
         changed
     }
 
-    /// Ends what [`work`](Self::work) does after the task that it is at: what waits is never begun.
+    /// Ends workers, and what [`work`](Self::work) does, after the task that each is at: what waits is never begun.
     pub fn stop(&self) {
         self.is_over.store(true, Ordering::Release);
+    }
+
+    /// Whether it was stopped.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
     }
 
     /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
@@ -144,7 +149,7 @@ impl Brain {
             if to.tasks.is_empty() && self.spares.load(Ordering::Acquire) {
                 self.take(&mut self.lock(), to);
             }
-            if self.is_over.load(Ordering::Acquire) {
+            if self.is_over() {
                 return;
             }
             let Some(task) = to.tasks.pop() else { return };

@@ -299,7 +299,6 @@ impl Controller {
 
 impl Drop for Controller {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Release);
         self.shared.brain.stop();
         self.shared.poller.ring();
         for worker in self.workers.drain(..) {

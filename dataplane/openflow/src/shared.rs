@@ -29,7 +29,6 @@ pub struct Shared {
     ready: Box<[AtomicBool]>,
     pub poller: Poller,
     pub counters: Box<[Counters]>,
-    pub stop: AtomicBool,
     /// Changes whenever somebody comes, goes, or changes workers.
     pub generation: AtomicU64,
     /// Requests that one worker has read and any may take, in the design that has that.
@@ -63,7 +62,6 @@ impl Shared {
         let slots: Box<[Slot]> = (0..config.most_connections).map(|_| Slot::default()).collect();
         Self {
             counters: (0..config.workers).map(|_| Counters::default()).collect(),
-            stop: AtomicBool::new(false),
             generation: AtomicU64::new(1),
             // Choice: full with four batches for each worker, so that none is ever short of one.
             queue: Mutex::new(Queue::new(config.most_batch.saturating_mul(4 * config.workers))),

@@ -106,7 +106,7 @@ impl<'a> Worker<'a> {
 
     /// Works until it is told to stop.
     pub fn run(mut self) {
-        while !self.shared.stop.load(Ordering::Acquire) {
+        while !self.shared.brain.is_over() {
             self.enter();
             let found = self.round();
             self.count_rounds();
@@ -234,7 +234,7 @@ impl<'a> Worker<'a> {
         while brain.batch(self.shared.now(), view.clone(), content.clone(), &mut self.outcome).is_err() {
             self.finish();
             std::thread::yield_now();
-            if self.shared.stop.load(Ordering::Acquire) {
+            if self.shared.brain.is_over() {
                 return;
             }
         }
