@@ -92,10 +92,21 @@ impl Brain {
         Ok(())
     }
 
-    /// Tells what happened to a switch. What no application has room for is not told to it; what is known of switches is
-    /// always kept.
-    pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
+    /// Tells what happened to a switch, if it `holds`, which is asked while nothing else can be told: so who asks others about
+    /// it, as about which connection of a switch is its last, has events in the order of their answers. What no application
+    /// has room for is not told to it; what is known of switches is always kept.
+    pub fn news(
+        &self,
+        now: Duration,
+        datapath: u64,
+        news: News,
+        to: &mut Outcome,
+        holds: impl FnOnce() -> bool,
+    ) {
         let mut inner = self.lock();
+        if !holds() {
+            return;
+        }
         let Inner { runtime, switchboard, .. } = &mut *inner;
         for change in switchboard.observe((datapath, news), &runtime.state()) {
             if let Err(fault) = runtime.handle_views(now, &self.driver, vec![change]) {
@@ -203,7 +214,8 @@ impl Brain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plait_control_openflow::{Command, PacketIns};
+    use plait_control_openflow::connection::Reason;
+    use plait_control_openflow::{Command, PacketIns, SwitchInfo, Switches};
     use plait_control_runtime::{Dag, Manifest, Policy, View, native};
     use std::sync::{OnceLock, mpsc};
 
@@ -236,6 +248,33 @@ mod tests {
             brain.work(|| Duration::ZERO, &mut outcome, |commands| told.push(commands.len()));
             assert_eq!(told, told_at_once);
         }
+    }
+
+    /// A connection of a switch that has a newer one ends: whoever told of both out of order would have it gone.
+    #[test]
+    fn what_no_longer_holds_is_told_to_nobody() {
+        let (brain, mut outcome) = (Brain::new(runtime(0), None).unwrap(), Outcome::default());
+        let info = SwitchInfo {
+            version: 1,
+            connected: true,
+            address: String::new(),
+            buffers: 0,
+            tables: 1,
+            maker: String::new(),
+            hardware: String::new(),
+            software: String::new(),
+            ports: Vec::new(),
+        };
+        let mut is_connected_after = |news, holds| {
+            brain.news(Duration::ZERO, 7, news, &mut outcome, || holds);
+            let state = brain.lock().runtime.state();
+            let known = state.content(&Switches::id())?.read::<Switches>().unwrap();
+            known.known.get(&7).map(|switch| switch.connected)
+        };
+        assert_eq!(is_connected_after(News::Connected(info.clone()), false), None);
+        assert_eq!(is_connected_after(News::Connected(info), true), Some(true));
+        assert_eq!(is_connected_after(News::Ended(Reason::Gone), false), Some(true));
+        assert_eq!(is_connected_after(News::Ended(Reason::Gone), true), Some(false));
     }
 
     #[test]

@@ -145,7 +145,8 @@ impl Controller {
         let mut outcome = Outcome::default();
         for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
             let news = News::Connected((*info).clone());
-            self.shared.brain.news(self.shared.now(), datapath, news, &mut outcome);
+            let is_there = || self.shared.routes().contains_key(&datapath);
+            self.shared.brain.news(self.shared.now(), datapath, news, &mut outcome, is_there);
         }
         self.finish(outcome);
     }

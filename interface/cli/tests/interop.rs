@@ -5,7 +5,7 @@ mod common;
 #[path = "common/equipped.rs"]
 mod equipped;
 /// The programs' packet cases. This test program is copied into the guest, and runs them there.
-#[path = "../../../dataplane/bpf/tests/packets.rs"]
+#[path = "../../../dataplane/bpf/tests/packets/main.rs"]
 mod packets;
 #[path = "../../../dataplane/bpf/tests/paths/main.rs"]
 mod path_packets;
@@ -157,8 +157,10 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
     );
     ping.signal(Signal::INT);
     let pinged = Pinged::read(&ping.wait().stdout);
-    // The last one was on its way.
-    assert!(pinged.sent > 20 && pinged.received + 1 >= pinged.sent, "no packet was lost: {pinged:?}");
+    // Those of the last second may have been on their way.
+    let last = pinged.answered.iter().max().copied().unwrap_or_default();
+    assert!(pinged.sent > 20 && last + 50 > pinged.sent, "answers go on: {pinged:?}");
+    assert_eq!(pinged.received, last, "no packet was lost: {pinged:?}");
     assert_ne!(before, after, "the successor's own programs");
     assert_eq!(before.lines().count(), after.lines().count(), "in the place of those before: {after}");
     assert_eq!(said, "", "nothing to complain about");

@@ -122,11 +122,21 @@ impl Worker<'_> {
             match &news {
                 News::Connected(info) => {
                     tracing::info!(datapath = %format_args!("{datapath:016x}"), address = info.address, "a switch");
-                    if let Some(before) = shared.found(datapath, slot).filter(|before| *before != slot) {
+                    let (mut before, now) = (None, shared.now());
+                    shared.brain.news(now, datapath, news, &mut self.outcome, || {
+                        before = shared.found(datapath, slot);
+                        true
+                    });
+                    if let Some(before) = before.filter(|before| *before != slot) {
                         self.replace(before);
                     }
+                    continue;
                 }
-                News::Ended(_) if !shared.lost(datapath, slot) => continue,
+                News::Ended(_) => {
+                    let is_last = || shared.lost(datapath, slot);
+                    shared.brain.news(shared.now(), datapath, news, &mut self.outcome, is_last);
+                    continue;
+                }
                 News::Answer(message) => {
                     let waiting = &shared.waiting;
                     let key = (slot, transaction(message));
@@ -149,7 +159,7 @@ impl Worker<'_> {
                 }
                 _ => {}
             }
-            shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
+            shared.brain.news(shared.now(), datapath, news, &mut self.outcome, || true);
         }
         self.finish();
     }
