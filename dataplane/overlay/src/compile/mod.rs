@@ -4,21 +4,26 @@
 //! leads to is written before the pointer, and a slot is written again only when nobody can still be reading it.
 
 mod encapsulation;
+mod hops;
+mod kind;
+mod paths;
 mod peers;
 mod rerouted;
 mod slots;
 mod wires;
+mod write;
 
 pub use encapsulation::{Encapsulation, NoEncapsulation};
+pub use kind::Kind;
 pub use rerouted::Rerouted;
 pub use slots::Full;
 pub(crate) use slots::QUIET;
+pub use write::Write;
 
-use plait_dataplane_reference::tables::{
-    Adjacency, Choice, EndpointKey, Group, Hop, LocatorKey, NodeKey, Peer, PeerKey, Wire, path, size,
-};
+use hops::Compiled;
+use paths::Led;
+use plait_dataplane_reference::tables::Adjacency;
 use plait_model_overlay::{Application, Event, NodeId, Overlay, Tables};
-use plait_model_wire::ovstack;
 use slots::{Indices, Slots};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -39,63 +44,12 @@ pub trait Underlay {
     fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour>;
 }
 
-/// A write to the tables, to be done in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Write {
-    /// An application's own identity, TTL and kind.
-    Application(u32, plait_dataplane_reference::tables::Application),
-    /// A node's or group's path.
-    Node(NodeKey, Option<u32>),
-    /// What a path leads to.
-    Path(u32, u64),
-    /// A next hop.
-    Hop(u32, Hop),
-    /// A group.
-    Group(u32, Box<Group>),
-    /// An outer header.
-    Wire(u32, Wire),
-    /// The slot of an adjacency.
-    Adjacency(u32, u64),
-    /// A neighbour.
-    AdjacencySlot(u32, Adjacency),
-    /// A known pair of locators.
-    Peer(PeerKey, Option<Peer>),
-    /// An own locator.
-    Endpoint(EndpointKey, bool),
-    /// Whose a locator is.
-    Locator(LocatorKey, Option<u32>),
-    /// Identifiers that lead to a node are to be forgotten, because its path is another's soon.
-    Forget(NodeKey),
-}
-
 /// A wire by what makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct WireKey {
     from: IpAddr,
     to: IpAddr,
     encapsulation: Encapsulation,
-}
-
-/// What a path leads to now.
-#[derive(Debug, Clone, Default)]
-struct Led {
-    word: u64,
-    /// What stands in the slot of a group.
-    group: Option<Group>,
-    /// The next hops it uses, of which each knows it.
-    hops: BTreeSet<NodeId>,
-}
-
-/// A next hop as it is compiled now.
-#[derive(Debug, Clone, Default)]
-struct Compiled {
-    slot: Option<u32>,
-    hop: Option<Hop>,
-    /// Bytes of the longest of its outer headers.
-    length: u32,
-    wires: Vec<WireKey>,
-    /// The destinations whose paths lead over it.
-    used_by: BTreeSet<NodeId>,
 }
 
 /// How many entries the tables have. Of what is written anew for each change there is room for all, and for all once
@@ -151,42 +105,6 @@ pub struct Compiler {
     is_behind: bool,
     writes: Vec<Write>,
     full: Option<Full>,
-}
-
-/// What an application is told beyond its tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind {
-    /// What its packets carry: [`driver`].
-    pub driver: u32,
-    /// Overlay hops of a packet that begins here.
-    pub ttl: u8,
-    /// How packets are sent to next hops that nothing else is said of.
-    pub encapsulation: Encapsulation,
-    /// How they are sent to others.
-    pub to: BTreeMap<NodeId, Encapsulation>,
-    /// How they may come.
-    pub accepts: BTreeSet<Encapsulation>,
-    /// The virtual network of packets that name none.
-    pub vni: u32,
-}
-
-impl Kind {
-    /// Ethernet frames or IP packets with ovstack's header both ways.
-    pub fn of(driver: u32) -> Self {
-        Self {
-            driver,
-            ttl: ovstack::DEFAULT_TTL,
-            encapsulation: Encapsulation::Ovstack,
-            to: BTreeMap::new(),
-            accepts: BTreeSet::from([Encapsulation::Ovstack]),
-            vni: 0,
-        }
-    }
-
-    /// Whether packets are sent in an encapsulation.
-    fn uses(&self, encapsulation: Encapsulation) -> bool {
-        self.encapsulation == encapsulation || self.to.values().any(|kind| *kind == encapsulation)
-    }
 }
 
 /// Bytes of an Ethernet header.
@@ -307,15 +225,6 @@ impl Compiler {
         self.done(now)
     }
 
-    /// Each path is led anew once, however much of what it leads over changed.
-    fn lead_stale(&mut self, overlay: &Overlay, now: Duration) {
-        let empty = Tables::default();
-        for (application, destination) in std::mem::take(&mut self.stale) {
-            let tables = overlay.tables(application).unwrap_or(&empty);
-            self.lead(application, destination, tables, now);
-        }
-    }
-
     /// Takes what is known of a neighbour: where its packets go, or that it is gone.
     pub fn neighbour(
         &mut self,
@@ -405,200 +314,5 @@ impl Compiler {
             Some(locators) => before.nodes.insert(node, locators.clone()),
             None => before.nodes.remove(&node),
         };
-    }
-
-    /// A node or group of the RIB changed.
-    fn route(&mut self, application: Application, destination: NodeId, tables: &Tables, now: Duration) {
-        self.keep_path(application, destination, tables, now);
-        self.stale.insert((application, destination));
-    }
-
-    /// Gives whatever LIB or RIB know a path, and takes it from what neither knows.
-    fn keep_path(&mut self, application: Application, node: NodeId, tables: &Tables, now: Duration) {
-        let key = (application, node);
-        let is_known = tables.nodes.contains_key(&node) || tables.routes.contains_key(&node);
-        let entry = NodeKey { application: application.0.into(), node: node.0 };
-        match (self.paths.get(&key), is_known) {
-            (None, true) => {
-                let taken = self.paths.want(&key, now);
-                if let Some((path, _)) = self.found(taken) {
-                    self.writes.push(Write::Path(path, 0));
-                    self.writes.push(Write::Node(entry, Some(path)));
-                }
-            }
-            (Some(path), false) => {
-                self.writes.extend([Write::Node(entry, None), Write::Forget(entry), Write::Path(path, 0)]);
-                if let Some(led) = self.led.remove(&key) {
-                    self.leave(application, node, &led.hops);
-                    self.free_group(led.word, now);
-                }
-                self.paths.let_go(&key, now);
-            }
-            _ => {}
-        }
-    }
-
-    /// A next hop anew: its locators, its weights, its neighbours.
-    fn hop(
-        &mut self,
-        application: Application,
-        node: NodeId,
-        tables: &Tables,
-        underlay: &dyn Underlay,
-        now: Duration,
-    ) {
-        let kind = &self.kinds[&application];
-        let encapsulation = kind.to.get(&node).copied().unwrap_or(kind.encapsulation);
-        let theirs = tables.nodes.get(&node);
-        let mut pairs: Vec<(u32, WireKey, Neighbour)> = Vec::new();
-        for (from, weight) in &tables.locators {
-            for (to, share) in theirs.into_iter().flatten() {
-                let weight = u32::from(weight.get()) * u32::from(share.get());
-                if from.is_ipv4() == to.is_ipv4()
-                    && let Some(neighbour) = underlay.neighbour(*from, *to)
-                {
-                    pairs.push((weight, WireKey { from: *from, to: *to, encapsulation }, neighbour));
-                }
-            }
-        }
-        // Choice: of more pairs than there is room for, those that weigh most.
-        pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        pairs.truncate(size::CHOICES as usize);
-
-        let mut hop = Hop {
-            node: node.0,
-            weights: 0,
-            count: 0,
-            reserved: 0,
-            choices: [Choice { below: 0, wire: 0 }; size::CHOICES as usize],
-        };
-        let (mut wires, mut length) = (Vec::new(), 0);
-        for (weight, key, neighbour) in pairs {
-            let Some((wire, bytes)) = self.wire(key, neighbour, now) else { continue };
-            length = length.max(bytes);
-            hop.weights += weight;
-            hop.choices[hop.count as usize] = Choice { below: hop.weights, wire };
-            hop.count += 1;
-            wires.push(key);
-        }
-        let before = self.compiled.get(&(application, node)).cloned().unwrap_or_default();
-        let mut slot = before.slot;
-        if before.hop != Some(hop) {
-            slot = None;
-            if hop.count > 0 {
-                let taken = self.hops.take(now);
-                let Some(free) = self.found(taken) else {
-                    // It stays as it was.
-                    wires.into_iter().for_each(|key| self.unwire(key, now));
-                    return;
-                };
-                self.writes.push(Write::Hop(free, hop));
-                slot = Some(free);
-            }
-            self.stale.extend(before.used_by.iter().map(|destination| (application, *destination)));
-            self.retired.extend(before.slot);
-        }
-        before.wires.into_iter().for_each(|key| self.unwire(key, now));
-        let used_by = before.used_by;
-        self.compiled.insert((application, node), Compiled { slot, hop: Some(hop), length, wires, used_by });
-        self.forget_unused(application, node);
-    }
-
-    /// Forgets a next hop that is nowhere and that nothing leads over.
-    fn forget_unused(&mut self, application: Application, node: NodeId) {
-        let key = (application, node);
-        let is_nothing = |compiled: &Compiled| compiled.slot.is_none() && compiled.used_by.is_empty();
-        if self.compiled.get(&key).is_some_and(is_nothing) {
-            self.compiled.remove(&key);
-        }
-    }
-
-    /// What a path leads to anew.
-    fn lead(&mut self, application: Application, destination: NodeId, tables: &Tables, now: Duration) {
-        let key = (application, destination);
-        let Some(path) = self.paths.get(&key) else { return };
-        let hops = tables.routes.get(&destination).cloned().unwrap_or_default();
-        let includes_own = tables.own.is_some_and(|own| hops.contains(&own));
-        let others: BTreeSet<NodeId> = hops.into_iter().filter(|hop| Some(*hop) != tables.own).collect();
-        // Copies with short outer headers leave first: a frame that is no IP can only be made longer.
-        let mut slots: Vec<(u32, u32)> = others
-            .iter()
-            .filter_map(|hop| {
-                let compiled = self.compiled.get(&(application, *hop))?;
-                Some((compiled.length, compiled.slot?))
-            })
-            .collect();
-        if slots.len() > size::GROUP as usize {
-            self.full = Some(Full { table: "next hops of a group", size: size::GROUP, is_busy: false });
-            slots.truncate(size::GROUP as usize);
-        }
-        slots.sort_unstable();
-        let slots: Vec<u32> = slots.into_iter().map(|(_, slot)| slot).collect();
-        for hop in &others {
-            self.compiled.entry((application, *hop)).or_default().used_by.insert(destination);
-        }
-        let before = self.led.get(&key).cloned().unwrap_or_default();
-        let word = |kind: u32, index: u32| u64::from(kind) << 32 | u64::from(index);
-        let mut group = None;
-        let word = match (slots.as_slice(), includes_own) {
-            ([], true) => word(path::OWN, 0),
-            ([], false) => 0,
-            ([slot], false) => word(path::HOP, *slot),
-            _ => {
-                let mut made = Group {
-                    count: slots.len() as u32,
-                    includes_own: includes_own.into(),
-                    hops: [0; size::GROUP as usize],
-                };
-                made.hops[..slots.len()].copy_from_slice(&slots);
-                group = Some(made);
-                if before.group == group {
-                    before.word
-                } else {
-                    let taken = self.groups.take(now);
-                    match self.found(taken) {
-                        Some(slot) => {
-                            self.writes.push(Write::Group(slot, Box::new(made)));
-                            word(path::GROUP, slot)
-                        }
-                        // It stays as it was, and so do the slots that it leads to.
-                        None if self.full.is_some_and(|full| full.is_busy) => {
-                            self.is_behind = true;
-                            return;
-                        }
-                        None => {
-                            group = None;
-                            0
-                        }
-                    }
-                }
-            }
-        };
-        if before.word != word {
-            self.writes.push(Write::Path(path, word));
-        }
-        let hops = before.hops.difference(&others).copied().collect();
-        let is_other = before.word != word;
-        self.led.insert(key, Led { word, group, hops: others });
-        self.leave(application, destination, &hops);
-        if is_other {
-            self.free_group(before.word, now);
-        }
-    }
-
-    /// A path leads over some hops no more.
-    fn leave(&mut self, application: Application, destination: NodeId, hops: &BTreeSet<NodeId>) {
-        for hop in hops {
-            let Some(compiled) = self.compiled.get_mut(&(application, *hop)) else { continue };
-            compiled.used_by.remove(&destination);
-            self.forget_unused(application, *hop);
-        }
-    }
-
-    /// No path has a word any more: the slot of the group that it named is free.
-    fn free_group(&mut self, word: u64, now: Duration) {
-        if (word >> 32) as u32 == path::GROUP {
-            self.groups.give(word as u32, now);
-        }
     }
 }

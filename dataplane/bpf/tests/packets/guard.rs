@@ -1,0 +1,41 @@
+//! What programs of this host may not send.
+
+use super::*;
+
+/// What a program of this host sends is stopped where only the overlay may say it, and is left as it is otherwise.
+#[test]
+fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with(driver::ETHERNET, encapsulation::OVSTACK, is_ipv6) else { return };
+        // As if from this node, to the peer.
+        let turned = |packet: &[u8]| {
+            let mut packet = packet.to_vec();
+            let [source, destination, bytes] = if is_ipv6 { [22, 38, 16] } else { [26, 30, 4] };
+            (0..bytes).for_each(|byte| packet.swap(source + byte, destination + byte));
+            packet
+        };
+        let passes = |packet: &[u8], what: &str| {
+            let ran = node.programs.run(Program::Guard, packet).unwrap();
+            assert_eq!((ran.verdict, &ran.packet[..]), (Verdict::Next, packet), "{what}");
+        };
+        let inner = inner_ipv4(64, 0);
+        for kind in ENCAPSULATIONS {
+            let is_frame = !matches!(kind, encapsulation::IPIP | encapsulation::GUE);
+            let carried =
+                if is_frame { frame(STATION_B, STATION_A, ether_type::IPV4, &inner) } else { inner.clone() };
+            let others = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+            passes(&others, "another's, which is on its way");
+            let (forged, before) = (turned(&others), node.drops(Drop::Forged));
+            let ran = node.programs.run(Program::Guard, &forged).unwrap();
+            let dropped = node.drops(Drop::Forged) - before;
+            assert_eq!((ran.verdict, dropped), (Verdict::Dropped, 1), "{kind}, IPv6: {is_ipv6}");
+        }
+        let mut asks = turned(&arriving_in(encapsulation::OVSTACK, is_ipv6, &inner, false, 0));
+        let port = if is_ipv6 { 56 } else { 36 };
+        asks[port..port + 2].copy_from_slice(&53u16.to_be_bytes());
+        passes(&asks, "its own to a port that is not the overlay's");
+        passes(&frame(GATEWAY, UNDERLAY, ether_type::ARP, &[1; 28]), "what is no IP");
+        let drops = node.programs.drops().unwrap();
+        assert_eq!(drops.keys().collect::<Vec<_>>(), [&Drop::Forged], "{drops:?}");
+    }
+}

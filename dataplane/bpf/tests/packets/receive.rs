@@ -1,0 +1,222 @@
+//! What comes in by the underlay: up to a tenant, dropped for a reason, or the kernel's.
+
+use super::*;
+
+#[test]
+fn a_packet_for_this_node_comes_up_as_it_left() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    for (kind, payload) in
+        [(ether_type::IPV4, inner_ipv4(64, 0)), (ether_type::ARP, vec![1; 28]), (0x88cc, vec![3; 9])]
+    {
+        let frame = frame(STATION_A, STATION_C, kind, &payload);
+        let ran = node.programs.run(Program::Receive, &arriving(&overlay_header(), &frame)).unwrap();
+        assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+        assert_eq!(ran.packet[..frame.len()], frame);
+        assert!(ran.packet[frame.len()..].iter().all(|byte| *byte == 0), "what is too short is padded");
+    }
+    let learned = node.programs.table(&names::FIB).unwrap().get(&identifier(STATION_C)).unwrap().unwrap();
+    assert_eq!((learned.node, learned.path), (PEER.0, PEER_PATH));
+    assert!(learned.heard > 0);
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 3);
+}
+
+/// Of a packet with an outer header of IPv6 the kernel leaves no less than another such header.
+#[test]
+fn a_packet_shorter_than_its_outer_header_comes_up_as_it_left() {
+    let payload = inner_ipv4(0, 0);
+    let arp = frame(STATION_A, STATION_C, ether_type::ARP, &[1; 28]);
+    for (driver, kind, carried) in
+        [(driver::IP, encapsulation::IPIP, &payload), (driver::ETHERNET, encapsulation::GRE, &arp)]
+    {
+        let Some(node) = Node::with(driver, kind, true) else { return };
+        let is_frame = driver == driver::ETHERNET;
+        let packet = arriving_in(kind, true, carried, is_frame, 0);
+        let ran = node.programs.run(Program::Receive, &packet).unwrap();
+        assert_eq!(ran.verdict, Verdict::Redirected, "{:?}", node.programs.drops());
+        let came = if is_frame { &ran.packet[..] } else { &ran.packet[14..] };
+        assert_eq!(came, &carried[..]);
+    }
+}
+
+#[test]
+fn a_packet_in_place_stays_with_the_device_it_came_by() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with(driver::IP, encapsulation::OVSTACK, is_ipv6) else { return };
+        node.take_in_place();
+        // What is of the other family is looked at anew, by the tenant's device.
+        for (carried, stays) in [(inner_ipv4(64, 0), !is_ipv6), (inner_ipv6(64, 0, false), is_ipv6)] {
+            let packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &carried, false, 0);
+            let ran = node.programs.run(Program::Receive, &packet).unwrap();
+            let verdict = if stays { Verdict::Next } else { Verdict::Redirected };
+            assert_eq!((ran.verdict, &ran.packet[14..]), (verdict, &carried[..]));
+        }
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 2);
+    }
+}
+
+/// Packets like those that came in lately are not looked up again: what changed must count all the same.
+#[test]
+fn what_tables_say_anew_counts_for_those_who_were_heard_just_before() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let application = u32::from(APPLICATION);
+    let payload = inner_ipv4(64, 0);
+    let arrived = arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &payload));
+    let passing = ovstack::Repr { destination: FAR, ..overlay_header() };
+    let passing = arriving(&passing, &frame(STATION_A, STATION_C, ether_type::IPV4, &payload));
+    let receive = |packet: &[u8]| node.programs.run(Program::Receive, packet).unwrap().verdict;
+    let heard = || {
+        for _ in 0..3 {
+            assert_eq!(receive(&arrived), Verdict::Redirected, "{:?}", node.programs.drops());
+            assert_eq!(receive(&passing), Verdict::Redirected, "{:?}", node.programs.drops());
+        }
+    };
+    let dropped = |packet: &[u8], reason| {
+        node.programs.turn().unwrap();
+        let before = node.drops(reason);
+        assert_eq!((receive(packet), node.drops(reason) - before), (Verdict::Dropped, 1), "{reason:?}");
+    };
+
+    let vnis = node.programs.table(&names::VNIS).unwrap();
+    let key = VniKey { application, vni: VNI };
+    heard();
+    assert!(vnis.remove(&key).unwrap());
+    dropped(&arrived, Drop::UnknownTenant);
+    vnis.set(&key, &TENANT).unwrap();
+
+    let nodes = node.programs.table(&names::NODES).unwrap();
+    let key = NodeKey { application, node: FAR.0 };
+    heard();
+    assert!(nodes.remove(&key).unwrap());
+    dropped(&passing, Drop::NoRoute);
+    nodes.set(&key, &FAR_PATH).unwrap();
+
+    // The station is said to be elsewhere, and may not be here then.
+    let fib = node.programs.table(&names::FIB).unwrap();
+    heard();
+    let learned = fib.get(&identifier(STATION_C)).unwrap().unwrap();
+    fib.set(&identifier(STATION_C), &FibEntry { node: FAR.0, heard: 0, ..learned }).unwrap();
+    dropped(&arrived, Drop::UnknownSource);
+    fib.set(&identifier(STATION_C), &learned).unwrap();
+
+    let peers = node.programs.table(&names::PEERS).unwrap();
+    heard();
+    for key in peers.keys().collect::<Vec<_>>() {
+        peers.remove(&key).unwrap();
+    }
+    dropped(&arrived, Drop::UnknownLocator);
+    dropped(&passing, Drop::UnknownLocator);
+}
+
+#[test]
+fn what_must_not_be_is_dropped_and_counted() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0));
+    let whole = overlay_header();
+    let cases = [
+        (Drop::UnknownSource, ovstack::Repr { source: OWN, ..whole }),
+        (Drop::UnknownSource, ovstack::Repr { source: ovstack::NodeId(0x7f00_0001), ..whole }),
+        (Drop::UnknownTenant, ovstack::Repr { vni: VNI + 1, ..whole }),
+        (Drop::UnknownLocator, ovstack::Repr { application: APPLICATION + 1, ..whole }),
+        (Drop::NoRoute, ovstack::Repr { destination: ovstack::NodeId(0x7f00_0002), ..whole }),
+    ];
+    for (reason, sent) in cases {
+        let before = node.drops(reason);
+        let ran = node.programs.run(Program::Receive, &arriving(&sent, &frame)).unwrap();
+        assert_eq!((ran.verdict, node.drops(reason)), (Verdict::Dropped, before + 1), "{sent:?}");
+    }
+    // From an address that is nobody's.
+    let mut packet = arriving(&whole, &frame);
+    change_source(&mut packet, [198, 51, 100, 66]);
+    assert_eq!(node.programs.run(Program::Receive, &packet).unwrap().verdict, Verdict::Dropped);
+    assert_eq!(node.drops(Drop::UnknownLocator), 2);
+    // A frame that says it is from a group.
+    let shouting = support::frame(STATION_A, Mac::BROADCAST, ether_type::IPV4, &inner_ipv4(64, 0));
+    assert_eq!(
+        node.programs.run(Program::Receive, &arriving(&whole, &shouting)).unwrap().verdict,
+        Verdict::Dropped
+    );
+    // Another version of the header.
+    let mut packet = arriving(&whole, &frame);
+    packet[42] = 2;
+    node.programs.run(Program::Receive, &packet).unwrap();
+    assert_eq!((node.drops(Drop::Version), node.drops(Drop::Malformed)), (1, 1));
+}
+
+#[test]
+fn what_is_not_the_overlays_is_the_kernels() {
+    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let whole =
+        arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)));
+    let mut elsewhere = whole.clone();
+    elsewhere[36..38].copy_from_slice(&53u16.to_be_bytes());
+    let mut fragment = whole.clone();
+    fragment[20] = 0x20;
+    let mut to_another = whole.clone();
+    to_another[33] ^= 1;
+    let arp = frame(STATION_A, STATION_C, ether_type::ARP, &[1; 28]);
+    for packet in [elsewhere, fragment, to_another, arp] {
+        let ran = node.programs.run(Program::Receive, &packet).unwrap();
+        assert_eq!((ran.verdict, ran.packet), (Verdict::Next, packet));
+    }
+    assert_eq!(node.programs.drops().unwrap(), Default::default());
+}
+
+/// Whatever is left of a packet, both say the same of it, for the same reason; and a whole one passes right behind it.
+#[test]
+fn a_packet_cut_at_any_byte_harms_nobody() {
+    for (driver, is_ipv6) in [(driver::ETHERNET, false), (driver::IP, true)] {
+        let Some(node) = Node::with(driver, encapsulation::OVSTACK, is_ipv6) else { return };
+        let mut walk = node.walk();
+        let (is_frame, inner) = (driver != driver::IP, inner_ipv4(64, 0));
+        let sent = frame(STATION_B, STATION_A, ether_type::IPV4, &inner);
+        let carried = if is_frame { frame(STATION_A, STATION_C, ether_type::IPV4, &inner) } else { inner };
+        let mut both = |program, packet: &[u8]| {
+            let before = walk.counts.drops.clone();
+            let verdict = node.programs.run(program, packet).unwrap().verdict;
+            let outcome = match program {
+                Program::Receive => walk.receive(packet, 1),
+                _ => walk.transmit(&node.device, packet, 0, 1),
+            };
+            let expected = match outcome {
+                Outcome::Next => Verdict::Next,
+                Outcome::Sent(sent) if sent.is_empty() => Verdict::Dropped,
+                Outcome::Sent(_) => Verdict::Redirected,
+            };
+            assert_eq!((verdict, node.programs.drops().unwrap()), (expected, walk.counts.drops.clone()));
+            let reasons: Vec<Drop> =
+                Drop::ALL.iter().copied().filter(|of| walk.counts.drops.get(of) != before.get(of)).collect();
+            (verdict, reasons)
+        };
+        for kind in ENCAPSULATIONS.filter(|kind| match *kind {
+            encapsulation::VXLAN | encapsulation::NVGRE => is_frame,
+            encapsulation::IPIP | encapsulation::GUE => !is_frame,
+            _ => true,
+        }) {
+            let whole = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+            for length in (15..whole.len()).filter(|length| !is_stunted(&whole[..*length])) {
+                let (verdict, reasons) = both(Program::Receive, &whole[..length]);
+                let headers = whole.len() - carried.len();
+                let ip = if is_ipv6 { 40 } else { 20 };
+                let (outer, least) = (14 + ip + 8, if is_frame { 14 } else { 20 });
+                let told = (verdict, &reasons[..]);
+                match length {
+                    // What is too short for any header behind IP is the kernel's.
+                    _ if length < outer => assert_eq!(told, (Verdict::Next, &[][..]), "{kind}: {length}"),
+                    _ if length < headers + least => {
+                        assert_eq!(told, (Verdict::Dropped, &[Drop::Malformed][..]), "{kind}: {length}");
+                    }
+                    _ => assert_eq!(told, (Verdict::Redirected, &[][..]), "{kind}: {length}"),
+                }
+                assert_eq!(
+                    both(Program::Receive, &whole),
+                    (Verdict::Redirected, Vec::new()),
+                    "{kind}: {length}"
+                );
+            }
+        }
+        for length in (15..sent.len()).filter(|length| !is_stunted(&sent[..*length])) {
+            both(Program::Transmit, &sent[..length]);
+            assert_eq!(both(Program::Transmit, &sent), (Verdict::Redirected, Vec::new()), "{length}");
+        }
+    }
+}

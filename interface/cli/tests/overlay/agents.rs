@@ -1,0 +1,190 @@
+//! Agents: who may run one, what its death stops, and what it follows.
+
+use super::*;
+
+#[test]
+fn an_agent_that_dies_stops_no_packet() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = pair(&person, "ethernet --group 224.0.0.1");
+    assert!(eventually(|| hosts[0].reaches(&hosts[1])));
+    let learned = hosts[0].json("fib show")[0]["identifier"].clone();
+    let inner = hosts[1].inner();
+    let ping = hosts[0].start(&["ping", "-i", "0.01", "-c", "250", "-W", "5", &inner]);
+    hosts[0].kill_agent();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    hosts[0].start_agent();
+    // What was told and what was learned is known again, and can be changed.
+    assert_eq!(hosts[0].json("fib show")[0]["identifier"], learned);
+    assert_eq!(hosts[0].overlay("id show"), "10.0.0.1\n");
+    let said = Pinged::read(&ping.wait().fine());
+    assert_eq!(said.answered.len(), 250, "no packet was lost");
+    assert!(hosts[0].reaches(&hosts[1]));
+    hosts[0].overlay("route del 10.0.0.2 --via 10.0.0.2");
+    assert!(!hosts[0].reaches(&hosts[1]));
+    hosts[0].overlay("route add 10.0.0.2 --via 10.0.0.2");
+    assert!(hosts[0].reaches(&hosts[1]));
+
+    // Where programs cannot stay, nothing begins.
+    hosts[0]
+        .try_overlay("--agent other agent --pins /run/pins")
+        .fails_saying(1, &["/run/pins", "mount -t bpf"]);
+    if let Some(user) = Person::user() {
+        user.plait(&["overlay", "agent"])
+            .fails_saying(1, &["need root", "lacks CAP_BPF and CAP_NET_ADMIN and CAP_PERFMON"]);
+    }
+
+    // A second agent is refused, and tables of another layout are.
+    hosts[0].try_overlay("agent").fails_saying(1, &["an agent runs already"]);
+    hosts[0].try_overlay("agent --remove").fails_saying(1, &["an agent runs already"]);
+    hosts[0].kill_agent();
+    hosts[0].sh("mkdir /sys/fs/bpf/plait-overlay/default/layout-999");
+    hosts[0].try_overlay("agent").fails_saying(1, &["layout-999", "--remove"]);
+    assert!(hosts[0].reaches(&hosts[1]), "and what runs goes on");
+
+    // Nothing is left.
+    hosts[0].overlay("agent --remove");
+    assert_eq!(
+        hosts[0].sh("exec 2>&1; ls /sys/fs/bpf/plait-overlay /run/plait-overlay"),
+        "/run/plait-overlay:\n\n/sys/fs/bpf/plait-overlay:\n"
+    );
+    assert!(!hosts[0].sh("ip -o link").contains("ov0"));
+    assert!(!hosts[0].sh("ip neigh").contains("managed"));
+    hosts[0].try_overlay("id show").fails_saying(1, &["no overlay agent listens", "plait overlay agent"]);
+    hosts[0].exec(&["ping", "-c", "1", "-W", "2", "192.0.2.2"]).fine();
+}
+
+/// `setpriv`'s words for another user with some capabilities and no other.
+fn as_nobody(capabilities: &str) -> Vec<&str> {
+    vec![
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps",
+        capabilities,
+        "--ambient-caps",
+        capabilities,
+    ]
+}
+
+#[test]
+fn a_user_with_the_capabilities_and_no_other_runs_an_agent() {
+    let (Some(person), Some(user)) = (Person::root(), Person::user()) else { return };
+    let mut hosts = Host::two(&person);
+    hosts[1].start_agent();
+    let program = user.program().to_str().unwrap();
+    let [a, b] = &hosts;
+    a.sh("mkdir /run/plait-overlay /sys/fs/bpf/plait-overlay && chown 65534 /run/plait-overlay /sys/fs/bpf/plait-overlay");
+    a.sh("chmod o+x /sys/fs/bpf");
+    for (held, missing) in [
+        ("+net_admin,+perfmon", "this one lacks CAP_BPF\n"),
+        ("+bpf,+perfmon", "this one lacks CAP_NET_ADMIN\n"),
+        ("+bpf,+net_admin", "this one lacks CAP_PERFMON\n"),
+    ] {
+        a.exec(&[&as_nobody(held)[..], &[program, "overlay", "agent"]].concat()).fails_saying(1, &[missing]);
+    }
+    a.exec(&["unshare", "--user", "--map-root-user", program, "overlay", "agent"])
+        .fails_saying(1, &["is in a user namespace"]);
+    // So does the plan of a network with an overlay, for a root without one of them.
+    let net = person.file("net.yaml", "plait: 1\nnodes: [a, b]\nlinks: [a-b]\noverlays: {ov0: [a, b]}\n");
+    let program_of_root = person.program().to_str().unwrap();
+    for (lacks, said) in [("-bpf", "CAP_BPF"), ("-net_admin", "CAP_NET_ADMIN"), ("-perfmon", "CAP_PERFMON")] {
+        a.exec(&["setpriv", "--bounding-set", lacks, program_of_root, "plan", net.to_str().unwrap()])
+            .fails_saying(3, &["net.yaml:4:1", "overlays need eBPF", &format!("this root lacks {said}")]);
+    }
+    let agent = || {
+        let words = [&as_nobody("+bpf,+net_admin,+perfmon")[..], &[program, "overlay", "agent"]].concat();
+        let agent = a.start(&words);
+        assert!(eventually(|| a.try_overlay("config show").code() == Some(0)), "{:?}", agent.wait());
+        agent
+    };
+    let first = agent();
+    for (host, other) in [(a, b), (b, a)] {
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.identify(&host.locator());
+        host.know(other, &other.locator());
+        host.device("--vni 1");
+    }
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    // Its successor takes over what it left, and nothing is left behind that.
+    first.signal(rustix::process::Signal::KILL);
+    first.wait();
+    assert!(a.reaches(b));
+    let second = agent();
+    assert!(a.reaches(b), "{}", stats(&hosts));
+    second.signal(rustix::process::Signal::KILL);
+    second.wait();
+    let remove =
+        [&as_nobody("+bpf,+net_admin,+perfmon")[..], &[program, "overlay", "agent", "--remove"]].concat();
+    a.exec(&remove).fine();
+    assert_eq!(
+        a.sh("ls /run/plait-overlay /sys/fs/bpf/plait-overlay; ip -o link show type vxlan"),
+        "/run/plait-overlay:\n\n/sys/fs/bpf/plait-overlay:\n"
+    );
+}
+
+#[test]
+fn the_underlay_is_followed() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1");
+    let [a, b] = &hosts;
+    assert!(eventually(|| a.reaches(b)));
+    // Another hardware address of the neighbour; a smaller MTU; a link that goes down and up.
+    b.sh("ip link set eth0 down && ip link set eth0 address 02:00:00:00:00:99 && ip link set eth0 up");
+    assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
+    // A route that is more special than the one that leads there, and then is no more.
+    a.sh("ip neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev eth0 && ip route add 192.0.2.2/32 via 192.0.2.77");
+    assert!(eventually(|| !a.reaches(b)), "{}", a.overlay("stats"));
+    // A table that no rule leads to, and nexthops that a route names.
+    a.sh("ip route add 192.0.2.2/32 via 192.0.2.77 table 77");
+    a.sh("ip nexthop add id 1 via 192.0.2.2 dev eth0 && ip nexthop add id 2 via 192.0.2.77 dev eth0");
+    a.sh("ip nexthop add id 3 group 1 && ip route replace 192.0.2.2/32 nhid 3");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    // For old listeners' sake the kernel tells of routes whose nexthops change, unless it is asked not to.
+    a.sh("echo 0 > /proc/sys/net/ipv4/nexthop_compat_mode");
+    let both_ways = |there: &str, back: &str| {
+        a.sh(there);
+        assert!(eventually(|| !a.reaches(b)), "{there}: {}", a.overlay("stats"));
+        a.sh(back);
+        assert!(eventually(|| a.reaches(b)), "{back}: {}", a.overlay("stats"));
+    };
+    both_ways("ip nexthop replace id 3 group 2", "ip nexthop replace id 3 group 1");
+    both_ways("ip rule add pref 100 table 77", "ip rule del pref 100");
+    a.sh("ip route del 192.0.2.2/32 && ip nexthop flush");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    a.sh("ip link set eth0 mtu 1400");
+    assert!(
+        eventually(|| a.sh("ip -o link show ov0").contains("mtu 1338")),
+        "{}",
+        a.sh("ip -o link show ov0")
+    );
+    a.sh("ip link set eth0 down && sleep 0.2 && ip link set eth0 up");
+    assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
+}
+
+#[test]
+fn doctor_names_what_overlays_need() {
+    const LINES: [&str; 5] = ["eBPF", "TCX", "BPF file system", "VXLAN devices", "XDP"];
+    let Some(person) = Person::root() else { return };
+    let host = Host::new(&person, 1);
+    let program = person.program().to_str().unwrap();
+    let signs = |said: &str| {
+        LINES.map(|name| {
+            let line = said.lines().find(|line| line.contains(&format!(" {name} ")));
+            line.unwrap_or_else(|| panic!("{name}: {said}")).split(' ').next().unwrap().to_owned()
+        })
+    };
+    let ended = host.exec(&[program, "doctor"]);
+    assert_eq!(signs(&ended.stdout), ["yes"; 5], "{}", ended.stdout);
+    assert_eq!(ended.stderr, "");
+    host.without_bpf_file_system();
+    let said = host.sh(&format!("{program} doctor; ip -o link"));
+    assert_eq!(signs(&said), ["yes", "yes", "no", "yes", "yes"], "{said}");
+    assert!(said.contains("mount -t bpf") && !said.contains("plait-trial"), "{said}");
+    if let Some(user) = Person::user() {
+        let ended = user.plait(&["doctor"]);
+        assert_eq!(signs(&ended.stdout)[..2], ["no", "no"], "{}", ended.stdout);
+        assert!(ended.stdout.contains("need root"), "{}", ended.stdout);
+        assert_eq!(ended.stderr, "");
+    }
+}

@@ -1,0 +1,135 @@
+//! What devices do with what they carry: by bits, by routes of the kernel, into another overlay.
+
+use super::*;
+
+#[test]
+fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts.iter_mut().for_each(Host::start_agent);
+    let [a, b] = &hosts;
+    let program = person.program().to_str().unwrap();
+    let madcap = |host: &Host<'_>, words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        host.exec(&[&[program, "ip", "madcap"], &words[..]].concat())
+    };
+    for (host, other) in [(a, b), (b, a)] {
+        let (locator, theirs) = (host.locator(), other.locator());
+        madcap(host, &format!("set dev mc0 offset 0 length 48 src {locator} proto udp")).fine();
+        assert_eq!(
+            madcap(host, "show config dev mc0").fine(),
+            format!("offset 0 length 48 proto 17 src {locator}\n")
+        );
+        host.sh(&format!("ip link set mc0 address 02:00:00:00:00:0{}", host.number));
+        host.sh(&format!("ip addr add {}/24 dev mc0", host.inner()));
+        for id in [format!("02000000000{}", other.number), "ffffffffffff".to_owned()] {
+            madcap(host, &format!("add id {id} dst {theirs} dev mc0")).fine();
+        }
+    }
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+    // A miss is dropped and counted; what was changed of the device is refused, and so are bits of another number.
+    madcap(a, &format!("del id 020000000002 dst {} dev mc0", b.locator())).fine();
+    assert!(!a.reaches(b));
+    assert!(a.dropped("unknown-identifier") > 0, "{}", stats(&hosts));
+    madcap(a, "set dev mc0 offset 8 length 48 src 192.0.2.1").fails_saying(1, &["mc0", "--delete"]);
+    madcap(a, "set dev mc1 offset 3 length 48 src 192.0.2.1").fails_saying(1, &["3", "whole byte"]);
+    madcap(a, "add id 0200 dst 192.0.2.2 dev mc0").fails_saying(1, &["48 bits", "12 hexadecimal digits"]);
+    madcap(a, "add id 0200 dst 192.0.2.2 dev eth0").fails_saying(1, &["eth0", "ip madcap set"]);
+    assert!(madcap(a, "show dev mc0").fine().contains("ffffffffffff"));
+}
+
+#[test]
+fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --carries ip");
+    let [a, b] = &hosts;
+    for (host, other) in [(a, b), (b, a)] {
+        let (own, theirs) = (host.number, other.number);
+        host.overlay(&format!("fib add ov0 {} {}", other.inner(), other.id()));
+        host.overlay(&format!("fib add ov0 fd00::{theirs} {}", other.id()));
+        host.sh(&format!("ip addr add fd00::{own}/64 dev ov0 nodad"));
+        host.sh(&format!("ip addr add 2001:db8::{own}/64 dev eth0 nodad"));
+    }
+    // Addresses of the overlay's network that are at the other host, and that no table of the overlay has.
+    b.sh("ip addr add 10.1.0.77/32 dev lo && ip addr add fd00::77/128 dev lo");
+    let missing = ["10.1.0.77", "fd00::77"];
+    let pings = |address: &str, count: &str| {
+        a.exec(&["ping", "-i", "0.05", "-c", count, "-W", "1", "-s", "1200", address]).code() == Some(0)
+    };
+    let counts = || {
+        let stats = a.json("stats");
+        let of = &stats["devices"]["ov0"];
+        let count = |name: &str| of[name].as_u64().unwrap_or(0);
+        (count("sent"), count("missed"), stats["drops"]["unknown-identifier"].as_u64().unwrap_or(0))
+    };
+    assert!(eventually(|| pings(&b.inner(), "1") && pings("fd00::2", "1")), "{}", stats(&hosts));
+    let configure =
+        |miss: &str| a.overlay(&format!("config application ethernet --carries ip --miss {miss}"));
+    let routes = |verb: &str| {
+        a.sh(&format!("ip route {verb} default via 192.0.2.2 && ip -6 route {verb} default via 2001:db8::2"));
+    };
+    routes("add");
+    for (miss, leaves) in [("group", false), ("kernel", true), ("drop", false), ("kernel", true)] {
+        configure(miss);
+        for address in missing {
+            let before = counts();
+            assert_eq!(pings(address, "3"), leaves, "{address} with {miss}: {}", stats(&hosts));
+            let after = counts();
+            assert_eq!(after.0, before.0, "none of it goes by the overlay");
+            assert!(after.1 >= before.1 + 3, "{}", stats(&hosts));
+            // Of a neighbour that is looked for IPv6 says more.
+            assert_eq!(after.2 - before.2, if leaves { 0 } else { after.1 - before.1 });
+        }
+        let before = counts();
+        assert!(pings(&b.inner(), "3") && pings("fd00::2", "3"));
+        assert!(counts().0 >= before.0 + 6, "what is known goes by the overlay: {}", stats(&hosts));
+    }
+    let said = a.try_overlay("trace ov0 10.1.0.77 --seconds 0");
+    assert!(said.stdout.contains("the host's kernel has it"), "{} {}", said.stdout, said.stderr);
+    // The host's routes are followed: other devices have them, or none.
+    let other = "ip link add eth1 type veth peer name eth2 && ip link set eth1 up && ip link set eth2 up && ip addr add \
+                 198.51.100.1/24 dev eth1 && ip route replace default via 198.51.100.2";
+    a.sh(other);
+    assert!(eventually(|| !pings(missing[0], "1")));
+    a.sh("ip link del eth1 && ip route add default via 192.0.2.2");
+    assert!(eventually(|| pings(missing[0], "1")), "{}", stats(&hosts));
+    a.sh("ip route flush dev eth0");
+    let drops = || {
+        let before = counts().2;
+        !pings(missing[0], "1") && counts().2 > before
+    };
+    assert!(eventually(drops), "{}", stats(&hosts));
+    assert!(pings(missing[1], "1"), "{}", stats(&hosts));
+    assert!(a.overlay("stats").contains("MISSED"));
+    assert!(a.overlay("stats --metrics").contains("plait_overlay_missed_packets_total{device=\"ov0\"}"));
+    b.overlay("config application 8");
+    b.try_overlay("config application 8 --miss kernel")
+        .fails_saying(1, &["no route for a frame", "ip or bits"]);
+}
+
+#[test]
+fn a_host_forwards_from_one_overlay_to_another() {
+    let Some(person) = Person::root() else { return };
+    let hosts = Host::in_a_row(&person, [1, 2, 3]);
+    let [a, router, b] = &hosts;
+    // Two applications with a node each at both ends; the router between them is a host of both.
+    for (application, left, right, net) in [(7, a, router, 0), (8, router, b, 1)] {
+        for (host, other, own, theirs) in [(left, right, 1, 2), (right, left, 2, 1)] {
+            host.overlay(&format!("config application {application} --carries ip"));
+            host.overlay(&format!("id set {} --app {application}", host.id()));
+            host.overlay(&format!("locator add 192.0.{net}.{own} --app {application}"));
+            host.overlay(&format!("node add {} 192.0.{net}.{theirs} --app {application}", other.id()));
+            host.overlay(&format!("route add {} --via {} --app {application}", other.id(), other.id()));
+            host.overlay(&format!("config device ov{net} --app {application} --vni 1 --prefix4 0"));
+            host.overlay(&format!("fib add ov{net} 0.0.0.0/0 {}", other.id()));
+            host.sh(&format!("ip addr add 10.{net}.0.{}/24 dev ov{net}", host.number));
+        }
+    }
+    router.sh("echo 1 > /proc/sys/net/ipv4/ip_forward");
+    a.sh("ip route add 10.1.0.0/24 via 10.0.0.2");
+    b.sh("ip route add 10.0.0.0/24 via 10.1.0.2");
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+    assert_eq!(router.dropped("refused"), 0, "{}", stats(&hosts));
+}

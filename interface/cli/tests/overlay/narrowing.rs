@@ -1,0 +1,126 @@
+//! A path that has less room farther on.
+
+use super::*;
+
+/// Five hosts in a row, three of them relays, of which the third has less room behind it than all before.
+fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool) -> [Host<'a>; 5] {
+    let hosts = Host::in_a_row(person, [1, 2, 3, 4, 5]);
+    hosts[3].sh("ip link set right mtu 1400");
+    hosts[4].sh("ip link set left mtu 1400");
+    for (number, host) in hosts.iter().enumerate() {
+        host.overlay(&format!("config application 7 --carries {carries}"));
+        host.overlay(&format!("id set {}", host.id()));
+        // Whichever of its locators a relay sends from, it is the relay's.
+        let address = |network: usize, end: u8| match is_over_ipv6 {
+            false => format!("192.0.{network}.{end}"),
+            true => format!("2001:db8:{network}::{end}"),
+        };
+        let right = |number: usize| (number < 4).then(|| address(number, 1));
+        let left = |number: usize| (number > 0).then(|| address(number - 1, 2));
+        let locators = |number: usize| right(number).into_iter().chain(left(number));
+        if is_over_ipv6 {
+            for (device, address) in [("right", right(number)), ("left", left(number))] {
+                let add = |address: String| host.sh(&format!("ip addr add {address}/64 dev {device} nodad"));
+                address.map(add);
+            }
+        }
+        for locator in locators(number) {
+            host.overlay(&format!("locator add {locator}"));
+        }
+        for near in (0..5).filter(|near: &usize| near.abs_diff(number) == 1) {
+            for locator in locators(near) {
+                host.overlay(&format!("node add {} {locator}", hosts[near].id()));
+            }
+        }
+        for (to, other) in hosts.iter().enumerate().filter(|(to, _)| *to != number) {
+            let via = if to > number { number + 1 } else { number - 1 };
+            host.overlay(&format!("route add {} --via {}", other.id(), hosts[via].id()));
+        }
+    }
+    hosts
+}
+
+#[test]
+fn a_path_that_narrows_tells_hosts_what_fits() {
+    let Some(person) = Person::root() else { return };
+    for (carries, is_over_ipv6) in [("ethernet", false), ("ip", false), ("ethernet", true)] {
+        let hosts = narrowing(&person, carries, is_over_ipv6);
+        let [a, .., b] = &hosts;
+        for (host, other) in [(a, b), (b, a)] {
+            host.overlay("config device ov0 --app 7 --vni 1");
+            host.sh(&format!(
+                "ip addr add {}/24 dev ov0 && ip addr add fd00::{}/64 dev ov0 nodad && ip link set ov0 address 02:00:00:00:00:0{}",
+                host.inner(), host.number, host.number
+            ));
+            let far = other.number;
+            if carries == "ip" {
+                host.overlay(&format!("fib add ov0 {}/32 {}", other.inner(), other.id()));
+                host.overlay(&format!("fib add ov0 fd00::{far}/128 {}", other.id()));
+            } else {
+                host.overlay(&format!("fib add ov0 02:00:00:00:00:0{far} {}", other.id()));
+                host.sh(&format!(
+                    "ip neigh replace {} lladdr 02:00:00:00:00:0{far} dev ov0; ip neigh replace fd00::{far} lladdr 02:00:00:00:00:0{far} dev ov0",
+                    other.inner()
+                ));
+            }
+        }
+        assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+        // The device has the room of its own link; what the relay's has is heard of, once for both families.
+        let mtu = a.sh("ip -o link show ov0 | sed 's/.*mtu //; s/ .*//'").trim().parse::<u32>().unwrap();
+        for (address, headers) in [(b.inner(), 28), (format!("fd00::{}", b.number), 48)] {
+            let ping = |bytes: u32| {
+                let size = (bytes - headers).to_string();
+                a.exec(&["ping", "-c", "1", "-W", "1", "-M", "do", "-s", &size, &address]).code() == Some(0)
+            };
+            assert!(!ping(mtu), "{address}");
+            let knows =
+                || a.sh(&format!("ip route get {address}; ip -6 route get {address}; true")).contains("mtu");
+            assert!(
+                eventually(|| !ping(mtu) && knows()),
+                "{address}: {} {}",
+                a.sh(&format!("ip route get {address}; true")),
+                stats(&hosts)
+            );
+            assert!(!ping(mtu - 99) && ping(mtu - 100), "{address}: {}", stats(&hosts));
+            assert!(eventually(|| ping(mtu - 100)));
+        }
+        let nodes = a.json("stats")["nodes"].clone();
+        let of_b = nodes.as_array().unwrap().iter().find(|row| row["node"] == b.id()).unwrap();
+        let header = if carries == "ethernet" { 14 } else { 0 };
+        assert_eq!(of_b["room"], mtu - 100 + header, "{nodes}");
+        assert!(hosts[3].dropped("too-big") > 0 && a.dropped("too-big") > 0, "{}", stats(&hosts));
+        // What was begun before anybody knew of it goes on: superpackets, too, are cut to what fits.
+        for (from, to) in [(a, b), (b, a)] {
+            for address in [to.inner(), format!("fd00::{}", to.number)] {
+                from.sh("ip route flush cache; ip -6 route flush cache");
+                transfers_to(from, to, &address);
+                from.sh("ip route flush cache; ip -6 route flush cache");
+                is_echoed(from, to, &address, &[100, mtu as usize - 90, mtu as usize - 48, 4000]);
+            }
+        }
+    }
+}
+
+/// Has datagrams of so many bytes come back, whether they fit a packet or are cut by their host. Of those that are lost before
+/// it has heard what fits, others are sent.
+#[track_caller]
+fn is_echoed(from: &Host<'_>, to: &Host<'_>, address: &str, sizes: &[usize]) {
+    const PYTHON: &str = "/usr/bin/python3";
+    let family = if address.contains(':') { "AF_INET6" } else { "AF_INET" };
+    let socket = format!("import socket\ns = socket.socket(socket.{family}, socket.SOCK_DGRAM)\n");
+    let echo = format!(
+        "{socket}s.bind(('{address}', 7))\n\
+         while True:\n d, p = s.recvfrom(65535)\n s.sendto(d, p)\n"
+    );
+    let echo = to.start(&[PYTHON, "-c", &echo]);
+    assert!(eventually(|| to.sh("cat /proc/net/udp /proc/net/udp6").contains(":0007 ")));
+    for size in sizes {
+        let ask = format!(
+            "{socket}s.settimeout(0.3)\nd = b'p' * {size}\nfor n in range(30):\n try:\n  s.sendto(d, ('{address}', 7))\n  \
+             assert s.recv(65535) == d\n  break\n except OSError: pass\nelse: raise SystemExit('no echo')\n"
+        );
+        from.exec(&[PYTHON, "-c", &ask]).fine();
+    }
+    echo.signal(rustix::process::Signal::KILL);
+    echo.wait();
+}

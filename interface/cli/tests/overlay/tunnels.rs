@@ -1,0 +1,142 @@
+//! Each encapsulation, the kernel's own tunnel, and a path of several.
+
+use super::*;
+
+#[test]
+fn frames_travel_in_every_encapsulation() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1 --vni 1");
+    let [a, b] = &hosts;
+    for encapsulation in ["ovstack", "vxlan", "geneve", "nvgre", "gre", "mpls", "nsh"] {
+        for host in &hosts {
+            host.overlay(&format!(
+                "config application ethernet --group 224.0.0.1 --vni 1 --encapsulation {encapsulation}"
+            ));
+        }
+        assert!(
+            eventually(|| a.reaches(b)),
+            "{encapsulation}: {} {}",
+            a.overlay("stats"),
+            b.overlay("stats")
+        );
+        transfers(a, b);
+    }
+    // The largest packet is what fits with the header of the last.
+    let link = a.sh("ip -o link show ov0");
+    assert!(link.contains("mtu 1442"), "{link}");
+    // Stations were learned, and their packets counted.
+    let rows = a.json("fib show ov0");
+    assert_eq!(rows[0]["node"], b.id());
+    assert!(rows[0]["packets"].as_u64().unwrap() > 100, "{rows:#}");
+    assert!(a.overlay("stats --metrics").contains("plait_overlay_sent_packets_total{device=\"ov0\"}"));
+    // What cannot carry frames is refused, with what can.
+    a.try_overlay("config application ethernet --encapsulation ipip")
+        .fails_saying(1, &["ipip", "frames", "gre"]);
+}
+
+#[test]
+fn packets_travel_in_every_encapsulation() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --carries ip --vni 1");
+    let [a, b] = &hosts;
+    for (host, other) in [(a, b), (b, a)] {
+        host.overlay(&format!("fib add ov0 {} {}", other.inner(), other.id()));
+    }
+    for encapsulation in ["ovstack", "geneve", "gre", "ipip", "mpls", "nsh", "gue"] {
+        for host in &hosts {
+            host.overlay(&format!(
+                "config application ethernet --carries ip --vni 1 --encapsulation {encapsulation}"
+            ));
+        }
+        assert!(
+            eventually(|| a.reaches(b)),
+            "{encapsulation}: {} {}",
+            a.overlay("stats"),
+            b.overlay("stats")
+        );
+        transfers(a, b);
+    }
+    // Taken in by the device below, a host's packets are still its own, though not for a socket that has the other device.
+    let by_device = || a.exec(&["ping", "-c", "1", "-W", "1", "-I", "ov0", &b.inner()]).code() == Some(0);
+    assert!(eventually(by_device), "{}", a.overlay("stats"));
+    a.overlay("config device ov0 --vni 1 --in-place");
+    assert!(a.reaches(b), "{}", a.overlay("stats"));
+    assert!(!by_device());
+    transfers(b, a);
+    b.sh("echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter");
+    b.try_overlay("config device ov0 --vni 1 --in-place").fails_saying(1, &["net.ipv4.conf.all.rp_filter"]);
+    a.try_overlay("fib add ov0 02:00:00:00:00:01 10.0.0.2")
+        .fails_saying(1, &["32 bits of IPv4", "02:00:00:00:00:01"]);
+    a.try_overlay("config device ov1 --vni 2")
+        .fails_saying(1, &["gue does not name virtual network 2", "geneve"]);
+    a.try_overlay("fib add ov1 10.1.0.9 10.0.0.2").fails_saying(1, &["no overlay device `ov1`"]);
+}
+
+#[test]
+fn packets_shorter_than_a_header_travel_over_ipv6() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts.iter_mut().for_each(Host::start_agent);
+    for (host, other) in [(0, 1), (1, 0)] {
+        let (host, other) = (&hosts[host], &hosts[other]);
+        host.sh(&format!("ip addr add 2001:db8::{}/64 dev eth0 nodad", host.number));
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.overlay("config application ipv4 --carries ip --encapsulation ipip");
+        host.identify(&format!("2001:db8::{}", host.number));
+        host.know(other, &format!("2001:db8::{}", other.number));
+        host.overlay(&format!("id set {} --app ipv4", host.id()));
+        host.overlay(&format!("locator add 2001:db8::{} --app ipv4", host.number));
+        host.overlay(&format!("node add {} 2001:db8::{} --app ipv4", other.id(), other.number));
+        host.overlay(&format!("route add {} --via {} --app ipv4", other.id(), other.id()));
+        host.device("--vni 1");
+        host.overlay("config device ov1 --app ipv4");
+        host.sh(&format!("ip addr add 10.2.0.{}/24 dev ov1", host.number));
+        host.overlay(&format!("fib add ov1 10.2.0.{} {}", other.number, other.id()));
+    }
+    let [a, b] = &hosts;
+    for inner in [b.inner(), "10.2.0.2".to_owned()] {
+        let answers = || a.exec(&["ping", "-c", "1", "-W", "1", "-s", "0", &inner]).code() == Some(0);
+        assert!(eventually(answers), "{inner}: {}", stats(&hosts));
+    }
+}
+
+#[test]
+fn a_path_changes_its_encapsulation_at_each_hop() {
+    let Some(person) = Person::root() else { return };
+    // The relay finds the stations by itself, where the header does not say at which node they are.
+    let hosts = row(&person, ["vxlan", "ovstack"]);
+    let [a, relay, b] = &hosts;
+    for host in [a, relay, b] {
+        host.device("--vni 1");
+    }
+    assert!(eventually(|| a.reaches(relay)), "{}", stats(&hosts));
+    assert!(eventually(|| relay.reaches(b)), "{}", stats(&hosts));
+    let station = |host: &Host<'_>| host.sh("ip -o link show ov0 | sed 's/.*ether //; s/ .*//'");
+    let (of_a, of_b) = (station(a), station(b));
+    a.sh(&format!("ip neigh replace {} lladdr {} dev ov0", b.inner(), of_b.trim()));
+    b.sh(&format!("ip neigh replace {} lladdr {} dev ov0", a.inner(), of_a.trim()));
+    a.overlay(&format!("fib add ov0 {} 10.0.0.2", of_b.trim()));
+    b.overlay(&format!("fib add ov0 {} 10.0.0.1", of_a.trim()));
+    relay.overlay(&format!("fib add ov0 {} 10.0.0.1", of_a.trim()));
+    relay.overlay(&format!("fib add ov0 {} 10.0.0.3", of_b.trim()));
+    // Whom a packet is from is not known behind a hop that does not say it: b knows the relay.
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    transfers(a, b);
+}
+
+#[test]
+fn the_kernels_vxlan_speaks_with_ours() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    hosts[0].start_agent();
+    let [a, b] = &hosts;
+    a.overlay("config application ethernet --group 224.0.0.1 --encapsulation vxlan");
+    a.identify("192.0.2.1");
+    a.know(b, "192.0.2.2");
+    a.device("--vni 42");
+    b.sh("ip link add ov0 type vxlan id 42 dstport 4789 local 192.0.2.2 remote 192.0.2.1 dev eth0 && ip link set ov0 up \
+          && ip addr add 10.1.0.2/24 dev ov0");
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    transfers(a, b);
+    transfers(b, a);
+}
