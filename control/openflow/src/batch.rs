@@ -56,7 +56,7 @@ impl Batch {
         self.threshold
     }
 
-    /// A batch that had reached the threshold is processed: so many requests in so much time.
+    /// A batch that had reached the threshold is processed: so many requests in so much time, best that of a processor.
     pub fn processed(&mut self, requests: usize, took: Duration) {
         let Batching::Adaptive(bound) = self.batching else { return };
         // A clock that has not moved has moved by less than it can tell.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use plait_control_openflow::Version;
+use plait_control_openflow::{Batching, Version};
 use plait_dataplane_openflow::{Config, Controller, Idleness, Statistics};
 use plait_model_wire::openflow::BufferId;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -86,6 +86,20 @@ fn workers_sleep_without_load_and_wake_under_it_unless_all_are_kept_awake() {
     });
     under_load(&awake, "some answers", |answers| answers > 100);
     assert_eq!(of(&awake, |worker| worker.sleeps), [0; WORKERS]);
+}
+
+/// What an application waits for, or a worker for its processor, is no shorter in a smaller batch.
+#[test]
+fn a_batch_that_waits_gets_no_smaller_for_it() {
+    let batching = Batching::Adaptive(Duration::from_millis(1));
+    let config = Config { batching, workers: 1, ..Config::default() };
+    let waits = start_with(config, slow_runtime(|| std::thread::sleep(Duration::from_millis(2))));
+    let mut client = Client::connect(&waits, Version::V10, 1);
+    until("batches grow", || {
+        (0..200).for_each(|_| client.packet_in(BufferId(5), &frame(1)));
+        (0..200).for_each(|_| drop(client.packet_out()));
+        of(&waits, |worker| worker.threshold)[0] > 50
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! When a worker works, when it makes way for others, and when it sleeps.
 
-use super::{HOUSEKEEPING, Worker};
+use super::{HOUSEKEEPING, Worker, used};
 use crate::Idleness;
 use crate::statistics::Counters;
 use plait_control_openflow::Design;
@@ -144,10 +144,4 @@ impl Worker<'_> {
             }
         }
     }
-}
-
-/// Processor time that this thread has used.
-fn used() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -106,7 +106,7 @@ pub struct ControllerRunArguments {
     /// Requests in a batch, always; without it the number adapts to rate and load
     #[arg(long, value_name = "REQUESTS")]
     pub batch: Option<usize>,
-    /// How long a batch may take where its size adapts
+    /// How much of a processor's time a batch may take where its size adapts
     #[arg(long, default_value = "1ms", value_name = "TIME")]
     pub batch_bound: TimeSpan,
     /// From when a request can have come until its answer is written, at most, for switches that ask for no more than their
