@@ -78,6 +78,11 @@ fn a_component_is_added_obeyed_and_removed(person: &Person, testbed: &Testbed) {
     assert!(!control("applications").fine().contains("quarantine"), "what was refused is not there");
     control("write access-list@1 --release").fine();
     control(&add).fine();
+    // What the component or the switches say is not the operator's to write.
+    for (view, remedy) in [("access-list@1", "plait control remove quarantine"), ("switches@1", "a driver")] {
+        let refused = control(&format!("write {view} - <<'EOF'\n{{\"rules\": []}}\nEOF"));
+        assert!(refused.code() == Some(1) && refused.stderr.contains(remedy), "{refused:?}");
+    }
 
     let address = testbed.shell("h2", "cat /sys/class/net/eth0/address").fine();
     let bytes: Vec<String> =

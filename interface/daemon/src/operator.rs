@@ -68,7 +68,11 @@ fn written(
         return Err(conflict(format!("{view} is a stream, which is not there to be set")));
     }
     if let Some(writer) = found.writers.iter().find(|writer| writer.as_str() != OPERATOR) {
-        return Err(conflict(format!("{view} is written by {writer}")));
+        let remedy = match runtime.applications().any(|manifest| manifest.name == *writer) {
+            true => format!("`plait control remove {writer}` first"),
+            false => "a driver, which tells what its devices say".to_owned(),
+        };
+        return Err(conflict(format!("{view} is written by {writer}: {remedy}")));
     }
     let value =
         value(&found.schema, text).map_err(|why| (StatusCode::BAD_REQUEST, format!("of {view} {why}")))?;
