@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What an application is told beyond its tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
-    /// What its packets carry: [`driver`].
+    /// What its packets carry: [`driver`](plait_dataplane_reference::tables::driver).
     pub driver: u32,
     /// Overlay hops of a packet that begins here.
     pub ttl: u8,
