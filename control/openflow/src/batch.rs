@@ -2,7 +2,7 @@
 //! of the thesis.
 //!
 //! ```text
-//! after a full batch:        rate = requests / time, smoothed for this threshold
+//! after a full batch:        rate = requests / processor time, smoothed for this threshold
 //!                            no better than the batch before? ─► the trend turns
 //!                            longer than the bound (BDU)?     ─► the trend is down
 //!                            threshold ± 10
@@ -22,7 +22,12 @@ const SMOOTHING: f64 = 0.2;
 pub enum Batching {
     /// Always this many requests, at least one.
     Static(usize),
-    /// As many as give the highest rate, as far as a batch takes no longer than this (BDU; the thesis has 3 ms).
+    /// As many as give the highest rate, as far as a batch takes no more of a processor's time than this (BDU; the thesis has
+    /// 3 ms).
+    ///
+    /// Choice: a processor's time, where the thesis has the clock's. The time for which a worker waits for its processor, or an
+    /// application for something else, is no shorter in a smaller batch, and would have the threshold shrink where there is most
+    /// to do.
     Adaptive(Duration),
 }
 
@@ -56,7 +61,7 @@ impl Batch {
         self.threshold
     }
 
-    /// A batch that had reached the threshold is processed: so many requests in so much time, best that of a processor.
+    /// A batch that had reached the threshold is processed: so many requests in so much of a processor's time.
     pub fn processed(&mut self, requests: usize, took: Duration) {
         let Batching::Adaptive(bound) = self.batching else { return };
         // A clock that has not moved has moved by less than it can tell.

@@ -29,7 +29,7 @@ impl View for Switches {
 }
 
 /// What a switch has said of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SwitchInfo {
     /// Its version as headers have it: 1 is 1.0, 4 is 1.3.
     pub version: u8,

@@ -92,10 +92,15 @@ impl Brain {
         Ok(())
     }
 
-    /// Tells what happened to a switch, if it `holds`, which is asked while nothing else can be told: so who asks others about
-    /// it, as about which connection of a switch is its last, has events in the order of their answers. What no application
-    /// has room for is not told to it; what is known of switches is always kept.
-    pub fn news(
+    /// Tells what happened to a switch. What no application has room for is not told to it; what is known of switches is
+    /// always kept.
+    pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
+        self.news_if(now, datapath, news, to, || true);
+    }
+
+    /// The same if it `holds`, which is asked, and may be noted, while nothing else can be told: of what is decided there, such
+    /// as which connection of a switch is its last, applications hear in the order in which it was decided.
+    pub fn news_if(
         &self,
         now: Duration,
         datapath: u64,
@@ -254,19 +259,9 @@ mod tests {
     #[test]
     fn what_no_longer_holds_is_told_to_nobody() {
         let (brain, mut outcome) = (Brain::new(runtime(0), None).unwrap(), Outcome::default());
-        let info = SwitchInfo {
-            version: 1,
-            connected: true,
-            address: String::new(),
-            buffers: 0,
-            tables: 1,
-            maker: String::new(),
-            hardware: String::new(),
-            software: String::new(),
-            ports: Vec::new(),
-        };
+        let info = SwitchInfo { version: 1, connected: true, ..SwitchInfo::default() };
         let mut is_connected_after = |news, holds| {
-            brain.news(Duration::ZERO, 7, news, &mut outcome, || holds);
+            brain.news_if(Duration::ZERO, 7, news, &mut outcome, || holds);
             let state = brain.lock().runtime.state();
             let known = state.content(&Switches::id())?.read::<Switches>().unwrap();
             known.known.get(&7).map(|switch| switch.connected)

@@ -146,7 +146,7 @@ impl Controller {
         for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
             let news = News::Connected((*info).clone());
             let is_there = || self.shared.routes().contains_key(&datapath);
-            self.shared.brain.news(self.shared.now(), datapath, news, &mut outcome, is_there);
+            self.shared.brain.news_if(self.shared.now(), datapath, news, &mut outcome, is_there);
         }
         self.finish(outcome);
     }

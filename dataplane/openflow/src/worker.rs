@@ -198,7 +198,7 @@ impl<'a> Worker<'a> {
     /// Has applications process what was read. `full` says that there is as much as the threshold asks for.
     fn process(&mut self, full: bool) {
         let (requests, began) = (self.requests.len(), self.shared.now());
-        let used_before = full.then(used);
+        let before = full.then(processor_time);
         if !self.probes.is_empty() {
             Counters::add(&self.counters.probes, self.probes.len() as u64);
             let content = Content::new(Probes(std::mem::take(&mut self.probes)));
@@ -220,11 +220,9 @@ impl<'a> Worker<'a> {
             self.took = self.shared.now().saturating_sub(began);
             Counters::add(&self.counters.batches, 1);
             Counters::add(&self.counters.processing, self.took.as_nanos() as u64);
-            if let Some(before) = used_before {
+            if let Some(before) = before {
                 Counters::add(&self.counters.full_batches, 1);
-                // Choice: processor time. The time for which a worker waits for its processor is no smaller in a smaller
-                // batch, and would have the threshold shrink where there is most to do.
-                self.batch.processed(requests, used().saturating_sub(before));
+                self.batch.processed(requests, processor_time().saturating_sub(before));
             }
             self.counters.threshold.store(self.batch.threshold() as u64, Ordering::Relaxed);
             self.shared.repartition();
@@ -330,8 +328,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Processor time that this thread has used.
-fn used() -> Duration {
+/// What this thread has used of it.
+fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

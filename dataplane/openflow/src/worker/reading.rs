@@ -123,7 +123,7 @@ impl Worker<'_> {
                 News::Connected(info) => {
                     tracing::info!(datapath = %format_args!("{datapath:016x}"), address = info.address, "a switch");
                     let (mut before, now) = (None, shared.now());
-                    shared.brain.news(now, datapath, news, &mut self.outcome, || {
+                    shared.brain.news_if(now, datapath, news, &mut self.outcome, || {
                         before = shared.found(datapath, slot);
                         true
                     });
@@ -134,7 +134,7 @@ impl Worker<'_> {
                 }
                 News::Ended(_) => {
                     let is_last = || shared.lost(datapath, slot);
-                    shared.brain.news(shared.now(), datapath, news, &mut self.outcome, is_last);
+                    shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, is_last);
                     continue;
                 }
                 News::Answer(message) => {
@@ -159,7 +159,7 @@ impl Worker<'_> {
                 }
                 _ => {}
             }
-            shared.brain.news(shared.now(), datapath, news, &mut self.outcome, || true);
+            shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
         }
         self.finish();
     }

@@ -1,6 +1,6 @@
 //! When a worker works, when it makes way for others, and when it sleeps.
 
-use super::{HOUSEKEEPING, Worker, used};
+use super::{HOUSEKEEPING, Worker, processor_time};
 use crate::Idleness;
 use crate::statistics::Counters;
 use plait_control_openflow::Design;
@@ -60,7 +60,7 @@ impl Worker<'_> {
 
     pub(super) fn wakes(&mut self) {
         self.idle = self.shared.now();
-        self.window = (self.idle, used());
+        self.window = (self.idle, processor_time());
     }
 
     /// Whether others want the processor that it works on, and all would be done without it: whoever makes the load is then in
@@ -71,7 +71,7 @@ impl Worker<'_> {
         if wanted < WINDOW {
             return false;
         }
-        let (_, before) = std::mem::replace(&mut self.window, (now, used()));
+        let (_, before) = std::mem::replace(&mut self.window, (now, processor_time()));
         let had = self.window.1.saturating_sub(before);
         let rested = Duration::from_nanos(self.shared.rested.load(Ordering::Relaxed));
         let enough = if now.saturating_sub(rested) < WINDOW { wanted * 4 / 5 } else { wanted / SHORT };
