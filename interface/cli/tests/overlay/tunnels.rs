@@ -2,25 +2,28 @@
 
 use super::*;
 
+/// Has a pair speak in one encapsulation after the other, and sends something in each.
+fn each(hosts: &[Host<'_>; 2], configured: &str, encapsulations: &[&str]) {
+    let [a, b] = hosts;
+    for encapsulation in encapsulations {
+        for host in hosts {
+            host.overlay(&format!("{configured} --encapsulation {encapsulation}"));
+        }
+        assert!(eventually(|| a.reaches(b)), "{encapsulation}: {}", stats(hosts));
+        transfers(a, b);
+    }
+}
+
 #[test]
 fn frames_travel_in_every_encapsulation() {
     let Some(person) = Person::root() else { return };
     let hosts = pair(&person, "ethernet --group 224.0.0.1 --vni 1");
     let [a, b] = &hosts;
-    for encapsulation in ["ovstack", "vxlan", "geneve", "nvgre", "gre", "mpls", "nsh"] {
-        for host in &hosts {
-            host.overlay(&format!(
-                "config application ethernet --group 224.0.0.1 --vni 1 --encapsulation {encapsulation}"
-            ));
-        }
-        assert!(
-            eventually(|| a.reaches(b)),
-            "{encapsulation}: {} {}",
-            a.overlay("stats"),
-            b.overlay("stats")
-        );
-        transfers(a, b);
-    }
+    each(
+        &hosts,
+        "config application ethernet --group 224.0.0.1 --vni 1",
+        &["ovstack", "vxlan", "geneve", "nvgre", "gre", "mpls", "nsh"],
+    );
     // The largest packet is what fits with the header of the last.
     let link = a.sh("ip -o link show ov0");
     assert!(link.contains("mtu 1442"), "{link}");
@@ -42,20 +45,11 @@ fn packets_travel_in_every_encapsulation() {
     for (host, other) in [(a, b), (b, a)] {
         host.overlay(&format!("fib add ov0 {} {}", other.inner(), other.id()));
     }
-    for encapsulation in ["ovstack", "geneve", "gre", "ipip", "mpls", "nsh", "gue"] {
-        for host in &hosts {
-            host.overlay(&format!(
-                "config application ethernet --carries ip --vni 1 --encapsulation {encapsulation}"
-            ));
-        }
-        assert!(
-            eventually(|| a.reaches(b)),
-            "{encapsulation}: {} {}",
-            a.overlay("stats"),
-            b.overlay("stats")
-        );
-        transfers(a, b);
-    }
+    each(
+        &hosts,
+        "config application ethernet --carries ip --vni 1",
+        &["ovstack", "geneve", "gre", "ipip", "mpls", "nsh", "gue"],
+    );
     // Taken in by the device below, a host's packets are still its own, though not for a socket that has the other device.
     let by_device = || a.exec(&["ping", "-c", "1", "-W", "1", "-I", "ov0", &b.inner()]).code() == Some(0);
     assert!(eventually(by_device), "{}", a.overlay("stats"));
