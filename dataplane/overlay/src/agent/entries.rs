@@ -3,7 +3,7 @@
 use super::journal::Line;
 use super::{Agent, AgentError, now};
 use crate::Identifier;
-use crate::config::{Carries, Evpn};
+use crate::config::{Carries, DeviceConfig, Evpn};
 use crate::protocol::Reply;
 use plait_control_overlay::evpn::{Change, Station};
 use plait_dataplane_reference::tables::{FibEntry, FibKey};
@@ -98,8 +98,30 @@ impl Agent {
         node: NodeId,
     ) -> Result<usize, AgentError> {
         let Some(live) = self.devices.get(device) else { return Ok(0) };
-        let Some(path) = self.compiler.path(live.config.application, node) else { return Ok(0) };
-        let key = FibKey { tenant: live.tenant, identifier: identifier.bytes() };
+        self.place(live.config.application, live.tenant, *identifier, node)
+    }
+
+    /// Writes the identifiers that are said to be behind a device which is being made.
+    pub(super) fn place_waiting(&self, device: &DeviceConfig, tenant: u32) -> Result<(), AgentError> {
+        for ((application, node), waiting) in &self.waiting {
+            let its =
+                waiting.iter().filter(|(name, _)| *application == device.application && *name == device.name);
+            for (_, identifier) in its {
+                self.place(*application, tenant, *identifier, *node)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn place(
+        &self,
+        application: Application,
+        tenant: u32,
+        identifier: Identifier,
+        node: NodeId,
+    ) -> Result<usize, AgentError> {
+        let Some(path) = self.compiler.path(application, node) else { return Ok(0) };
+        let key = FibKey { tenant, identifier: identifier.bytes() };
         let before = self.tables.fib.get(&key)?;
         let (packets, bytes) = before.map_or((0, 0), |entry| (entry.packets, entry.bytes));
         self.tables.fib.set(&key, &FibEntry { node: node.0, path, heard: 0, reserved: 0, packets, bytes })?;

@@ -10,6 +10,7 @@ mod devices;
 mod entries;
 mod error;
 mod feeds;
+mod inherited;
 mod journal;
 mod members;
 mod places;
@@ -35,6 +36,7 @@ use crate::config::{ApplicationConfig, Control, Evpn};
 use crate::protocol::{Config, Reply, Request};
 use error::{at, doing};
 use feeds::Feeds;
+use inherited::Inherited;
 use journal::{Journal, Line};
 use members::Members;
 use plait_dataplane_agent::now;
@@ -61,6 +63,8 @@ pub struct Agent {
     waiting: BTreeMap<(Application, NodeId), BTreeSet<(String, Identifier)>>,
     /// Stations that existing control planes say are at a node, where nobody else says anything of them.
     told: BTreeMap<(String, Identifier), NodeId>,
+    /// What a former life learned, of devices that are not taken over yet.
+    inherited: Inherited,
     compiler: Compiler,
     tables: Tables,
     underlay: Underlay,

@@ -2,6 +2,7 @@
 
 use super::error::{at, doing};
 use super::feeds::Feeds;
+use super::inherited::Inherited;
 use super::journal::{Journal, Line};
 use super::members::Members;
 use super::places::{
@@ -11,14 +12,12 @@ use super::recording::Recording;
 use super::tables::Tables;
 use super::underlay::{self, Underlay};
 use super::{Agent, AgentError, devices, now};
-use crate::Identifier;
 use crate::compile::{Compiler, Neighbour, Room};
 use crate::needs;
 use crate::protocol::{Config, Request};
 use plait_dataplane_agent::open_many_files;
-use plait_dataplane_bpf::{Sizes, Table, names};
-use plait_dataplane_reference::tables::{FibEntry, FibKey, Tenant};
-use plait_model_overlay::{Application, Event, NodeId, Overlay};
+use plait_dataplane_bpf::Sizes;
+use plait_model_overlay::{Event, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::IpAddr;
@@ -92,6 +91,7 @@ impl Agent {
             entries: BTreeMap::new(),
             waiting: BTreeMap::new(),
             told: BTreeMap::new(),
+            inherited: Inherited::default(),
             compiler: Compiler::new(room),
             tables: Tables::load(sizes)?,
             underlay: Underlay::open().map_err(doing("netlink"))?,
@@ -164,11 +164,7 @@ impl Agent {
 
     /// Brings the kernel to what is known: tables first, then the devices, then the programs.
     fn take_over(&mut self) -> Result<(), AgentError> {
-        let learned = Tables::learned(&self.places.layout());
-        let tenants: BTreeMap<u32, Tenant> = match Table::pinned(&self.places.layout(), &names::TENANTS) {
-            Ok(table) => table.keys().filter_map(|key| Some((key, table.get(&key).ok()??))).collect(),
-            Err(_) => BTreeMap::new(),
-        };
+        self.inherited = Inherited::read(&self.places.layout());
         for (application, config) in &self.config.applications {
             self.compiler.set_kind(*application, config.kind());
         }
@@ -192,40 +188,11 @@ impl Agent {
                 tracing::error!(device = device.name, %error, "a device of a former life is not taken over");
             }
         }
-        // What was learned is where it was, in tables whose numbers are others.
-        for (key, entry) in learned {
-            let Some(tenant) = tenants.get(&key.tenant) else { continue };
-            let application = Application(tenant.application as u8);
-            let live = self
-                .devices
-                .values()
-                .find(|live| live.config.application == application && live.config.vni == tenant.vni);
-            if let Some(live) = live
-                && let Some(path) = self.compiler.path(application, NodeId(entry.node))
-            {
-                let key = FibKey { tenant: live.tenant, ..key };
-                if entry.heard == 0 && self.config.evpn.contains_key(&application) {
-                    // A feed said it, which says so again, or nothing any more.
-                    let station = key.identifier[..6].try_into().expect("six bytes");
-                    let of = (live.config.name.clone(), Identifier::Station(station));
-                    if !self.entries.contains_key(&of) {
-                        self.waiting.entry((application, NodeId(entry.node))).or_default().insert(of.clone());
-                        self.told.insert(of, NodeId(entry.node));
-                    }
-                }
-                // What finds no room is learned again, or not.
-                if self.tables.fib.get(&key)?.is_none()
-                    && let Err(error) = self.tables.fib.set(&key, &FibEntry { path, ..entry })
-                {
-                    tracing::warn!(%error, "not all stations that were learned are known");
-                    break;
-                }
-            }
-        }
         self.is_whole = true;
         forget_relays(&self.places, &self.relaying())?;
         self.attach()?;
         self.set_exits();
+        self.inherit_rest();
         self.tables.programs.pin_tables(&self.places.layout())?;
         for application in self.config.evpn.keys().copied().collect::<Vec<_>>() {
             let evpn = self.config.evpn[&application].clone();

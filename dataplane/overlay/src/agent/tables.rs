@@ -5,7 +5,6 @@ use plait_dataplane_bpf::{Error, Programs, Sizes, Table, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{self as reference, Walk};
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The data plane's tables in the kernel, and the programs that read them on the underlay's devices.
@@ -137,13 +136,6 @@ impl Tables {
             }
         }
         Ok(())
-    }
-
-    /// What was learned by a former life: identifiers of tenants, and the nodes they were heard from.
-    pub fn learned(pins: &Path) -> Vec<(FibKey, FibEntry)> {
-        let Ok(fib) = Table::pinned(pins, &names::FIB) else { return Vec::new() };
-        let keys: Vec<FibKey> = fib.keys().collect();
-        keys.into_iter().filter_map(|key| Some((key, fib.get(&key).ok()??))).collect()
     }
 }
 

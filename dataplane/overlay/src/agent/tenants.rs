@@ -9,7 +9,7 @@ use crate::protocol::Reply;
 use plait_control_overlay::evpn;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
 use plait_dataplane_reference::tables::{Device, Tenant, VniKey, driver, size};
-use plait_model_overlay::{Application, NodeId};
+use plait_model_overlay::Application;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -203,6 +203,10 @@ impl Agent {
         let written = self.tenant(config, interface)?;
         self.tables.tenants.set(&tenant, &written)?;
         self.tables.vnis.set(&key, &tenant)?;
+        if let Err(error) = self.place_waiting(config, tenant) {
+            tracing::warn!(device = config.name, %error, "not all identifiers that were said are known");
+        }
+        self.inherit(config, tenant);
         let live = Live {
             config: config.clone(),
             tenant,
@@ -213,18 +217,7 @@ impl Agent {
             _programs: programs,
         };
         self.devices.insert(config.name.clone(), live);
-        self.write_tenants()?;
-        let nodes: BTreeSet<NodeId> = self
-            .entries
-            .iter()
-            .chain(&self.told)
-            .filter(|((device, _), _)| *device == config.name)
-            .map(|(_, node)| *node)
-            .collect();
-        for node in nodes {
-            self.place_entries(config.application, node)?;
-        }
-        Ok(())
+        self.write_tenants()
     }
 
     pub(super) fn remove_device(&mut self, name: &str) -> Result<Reply, AgentError> {

@@ -1,5 +1,8 @@
 //! What `ping` says.
 
+use super::running::Running;
+use rustix::process::Signal;
+
 /// What `ping` says: sent, received, and the mean round trip in milliseconds.
 #[derive(Debug)]
 pub struct Pinged {
@@ -25,6 +28,21 @@ impl Pinged {
             .filter_map(|line| line.split("icmp_seq=").nth(1)?.split(' ').next()?.parse().ok())
             .collect();
         Self { sent, received, mean: mean.unwrap_or(f64::NAN), answered }
+    }
+
+    /// Ends one that goes on. Every packet came back but the last, so many at most, which may have been on their way.
+    #[track_caller]
+    pub fn unbroken(ping: Running, on_their_way: u32) -> Self {
+        ping.signal(Signal::INT);
+        let pinged = Self::read(&ping.wait().stdout);
+        let last = pinged.answered.iter().max().copied().unwrap_or_default();
+        let lost: Vec<u32> = (1..last).filter(|number| !pinged.answered.contains(number)).collect();
+        assert!(
+            lost.is_empty() && last + on_their_way >= pinged.sent,
+            "of {} to {last}: {lost:?}",
+            pinged.sent
+        );
+        pinged
     }
 
     /// Every packet came back.
