@@ -69,17 +69,8 @@ enum Stage {
 impl Session {
     /// A connection that has just come about, from `address`, of a controller that wants to be this to it.
     pub fn new(config: Config, address: String, now: Duration, candidacy: Candidacy) -> Self {
-        let info = SwitchInfo {
-            version: 0,
-            connected: true,
-            address: address.clone(),
-            buffers: 0,
-            tables: 1,
-            maker: String::new(),
-            hardware: String::new(),
-            software: String::new(),
-            ports: Vec::new(),
-        };
+        let info =
+            SwitchInfo { connected: true, address: address.clone(), tables: 1, ..SwitchInfo::default() };
         Self {
             connection: Connection::new(config, now),
             address,

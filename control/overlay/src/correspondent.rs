@@ -9,7 +9,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// A node that decides nothing and probes nobody: it says something when it asks, when it is asked, and when it wants to know
-/// who asks. Where others are, its tables say, which entries by hand or an existing control plane fill.
+/// who asks. Where others are, its tables say, which entries by hand or an existing control plane fill; what its own name is among
+/// them, it is told each time.
 ///
 /// A life that a node does not know has to show itself first, as to a [`Member`](crate::Member); so of a first question between two
 /// nodes there is nothing but that, and it has to be repeated.
@@ -49,7 +50,7 @@ impl Correspondent {
         }
     }
 
-    /// Takes a datagram that came from an address.
+    /// Takes a datagram that came from an address to this node, `own`.
     ///
     /// # Errors
     /// One that no node of this overlay sent; nothing was changed by it.
@@ -58,10 +59,10 @@ impl Correspondent {
         now: Duration,
         from: IpAddr,
         bytes: &[u8],
+        own: NodeId,
         tables: &Tables,
     ) -> Result<(), Refused> {
         let Sealed { application, sender, incarnation, sequence, message } = Sealed::open(bytes, &self.key)?;
-        let Some(own) = tables.own else { return Ok(()) };
         if application != self.application || sender == own {
             return Err(Refused::Malformed);
         }
@@ -86,7 +87,7 @@ impl Correspondent {
                         Some(Step::Arrived) if self.inquiries.len() < MOST_WAITING => {
                             self.inquiries.push_back((direction, inquiry));
                         }
-                        Some(Step::HandOn(next)) => drop(self.hand_on(next, direction, inquiry, tables)),
+                        Some(Step::HandOn(next)) => drop(self.hand_on(own, next, direction, inquiry, tables)),
                         Some(Step::Arrived) | None => {}
                     }
                 }
@@ -103,12 +104,11 @@ impl Correspondent {
         Ok(())
     }
 
-    /// Asks the last node of a way that begins here, or answers the first of one that ends here: as
+    /// Asks the last node of a way that begins here, at `own`, or answers the first of one that ends here: as
     /// [`Member::inquire`](crate::Member::inquire).
-    pub fn inquire(&mut self, direction: Direction, inquiry: Inquiry, tables: &Tables) -> bool {
-        let next = tables.own.and_then(|own| inquiry.first_step(direction, own));
-        match next.filter(|_| inquiry.is_possible()) {
-            Some(next) => self.hand_on(next, direction, inquiry, tables),
+    pub fn inquire(&mut self, direction: Direction, inquiry: Inquiry, own: NodeId, tables: &Tables) -> bool {
+        match inquiry.first_step(direction, own).filter(|_| inquiry.is_possible()) {
+            Some(next) => self.hand_on(own, next, direction, inquiry, tables),
             None => false,
         }
     }
@@ -125,12 +125,19 @@ impl Correspondent {
 
     /// Sends an inquiry to the next on its way: at its first locator of a family that this node has a locator of, or where it
     /// spoke from if it has none here.
-    fn hand_on(&mut self, next: NodeId, direction: Direction, inquiry: Inquiry, tables: &Tables) -> bool {
+    fn hand_on(
+        &mut self,
+        own: NodeId,
+        next: NodeId,
+        direction: Direction,
+        inquiry: Inquiry,
+        tables: &Tables,
+    ) -> bool {
         let reaches =
             |locator: &&IpAddr| tables.locators.keys().any(|own| own.is_ipv4() == locator.is_ipv4());
         let locator = tables.nodes.get(&next).and_then(|locators| locators.keys().find(reaches)).copied();
         let to = locator.or_else(|| self.heard.get(&next)?.from);
-        let (Some(to), Some(own)) = (to, tables.own) else { return false };
+        let Some(to) = to else { return false };
         self.send(own, to, Message::Inquiry(direction, inquiry));
         true
     }

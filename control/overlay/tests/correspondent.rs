@@ -40,7 +40,7 @@ impl Row {
             };
             let key = Key::new(keys[node]).unwrap();
             let locators = Locators::from([(address(node), Weight::default())]);
-            let mut tables = Tables { own: Some(id(node)), locators, ..Tables::default() };
+            let mut tables = Tables { locators, ..Tables::default() };
             let neighbours = [node.checked_sub(1), Some(node + 1).filter(|next| *next < keys.len())];
             for neighbour in neighbours.into_iter().flatten() {
                 let locators = [OTHER, address(neighbour)].map(|locator| (locator, Weight::default()));
@@ -59,7 +59,7 @@ impl Row {
     /// Has a node ask or answer; whether it was sent.
     fn inquire(&mut self, node: usize, direction: Direction, inquiry: Inquiry) -> bool {
         let (correspondent, tables) = &mut self.nodes[node];
-        let is_sent = correspondent.inquire(direction, inquiry, tables);
+        let is_sent = correspondent.inquire(direction, inquiry, id(node), tables);
         self.run();
         is_sent
     }
@@ -78,8 +78,9 @@ impl Row {
             }
             let Some((from, to, bytes)) = self.under_way.pop_front() else { return refused };
             let (correspondent, tables) = &mut self.nodes[to];
-            refused +=
-                usize::from(correspondent.handle_datagram(self.now, address(from), &bytes, tables).is_err());
+            refused += usize::from(
+                correspondent.handle_datagram(self.now, address(from), &bytes, id(to), tables).is_err(),
+            );
         }
     }
 

@@ -69,6 +69,9 @@ pub enum Program {
 }
 
 impl Program {
+    /// All that there are.
+    pub const ALL: [Self; 4] = [Self::Transmit, Self::Receive, Self::Relay, Self::Guard];
+
     /// Its name, in the kernel's lists too.
     pub fn name(self) -> &'static str {
         match self {
@@ -178,12 +181,12 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Loads the programs for a device.
+    /// Loads programs for a device, with all tables: no others than are wanted, since the kernel looks at each for long.
     ///
     /// # Errors
     /// The kernel refuses: no permission, too old, or no room.
-    pub fn load(device: &Device, sizes: Sizes) -> Result<Self, Error> {
-        let mut open = Self::open(device)?;
+    pub fn load(wanted: &[Program], device: &Device, sizes: Sizes) -> Result<Self, Error> {
+        let mut open = Self::open(wanted, device)?;
         for mut map in open.maps_mut() {
             if let Some(entries) = map.name().to_str().and_then(|name| sizes.of(name)) {
                 map.set_max_entries(entries)?;
@@ -196,16 +199,12 @@ impl Programs {
         Ok(Self { generations: object::table(&object, &names::GENERATIONS)?, object })
     }
 
-    /// Loads the sending program once more, for another device, with the tables of these.
+    /// Loads the sending program, for another device, with the tables of these.
     ///
     /// # Errors
     /// As with [`load`](Self::load).
     pub fn share(&self, device: &Device) -> Result<Self, Error> {
-        let mut open = Self::open(device)?;
-        // The kernel looks at each for long, and the others are for all devices.
-        for mut program in open.progs_mut().filter(|program| program.name() != Program::Transmit.name()) {
-            program.set_autoload(false);
-        }
+        let mut open = Self::open(&[Program::Transmit], device)?;
         for mut map in open.maps_mut() {
             if !is_constant(map.name())
                 && let Some(known) = self.object.maps().find(|known| known.name() == map.name())
@@ -217,8 +216,13 @@ impl Programs {
     }
 
     /// The compiled programs with their constants, not yet given to the kernel.
-    fn open(device: &Device) -> Result<OpenObject, Error> {
-        object::open(OBJECT, "overlay", "device", device.as_bytes())
+    fn open(wanted: &[Program], device: &Device) -> Result<OpenObject, Error> {
+        let mut open = object::open(OBJECT, "overlay", "device", device.as_bytes())?;
+        for mut program in open.progs_mut() {
+            let is_wanted = wanted.iter().any(|wanted| program.name() == wanted.name());
+            program.set_autoload(is_wanted);
+        }
+        Ok(open)
     }
 
     /// Names all tables in a folder of a BPF file system, in place of those that had the names before.

@@ -54,7 +54,7 @@ pub(crate) fn rights() -> Result<(), String> {
 /// # Errors
 /// Why not.
 pub fn programs() -> io::Result<()> {
-    load().map(drop)
+    load(&Program::ALL).map(drop)
 }
 
 /// Whether programs get onto a device in a way: on the first of the calling thread's network namespace.
@@ -62,7 +62,7 @@ pub fn programs() -> io::Result<()> {
 /// # Errors
 /// Why not.
 pub fn hook(hook: Hook) -> io::Result<()> {
-    let attachment = load()?.attach(Program::Receive, LOOPBACK).map_err(told)?;
+    let attachment = load(&[Program::Receive])?.attach(Program::Receive, LOOPBACK).map_err(told)?;
     if attachment.hook() == hook { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)) }
 }
 
@@ -95,13 +95,13 @@ pub fn driver() -> io::Result<()> {
     pair.header.index = VETH;
     pair.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth)]));
     Netlink::open()?.request(RouteNetlinkMessage::NewLink(pair), NLM_F_CREATE | NLM_F_EXCL)?;
-    load()?.attach(Program::Relay, VETH).map(drop).map_err(told)
+    load(&[Program::Relay])?.attach(Program::Relay, VETH).map(drop).map_err(told)
 }
 
-fn load() -> io::Result<Programs> {
+fn load(wanted: &[Program]) -> io::Result<Programs> {
     silence();
     let device = Device { tenant: 1, driver: driver::ETHERNET, prefix: [32, 128], offset: 0, mask: [0; 16] };
-    Programs::load(&device, Sizes { identifiers: 1, nodes: 1 }).map_err(told)
+    Programs::load(wanted, &device, Sizes { identifiers: 1, nodes: 1 }).map_err(told)
 }
 
 /// An error as a number, which is all that a process says when it ends.

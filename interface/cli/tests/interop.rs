@@ -163,12 +163,12 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         guest,
         [
             "kill -9 $(cat /tmp/pid); while kill -0 $(cat /tmp/pid) 2>/dev/null; do :; done; plait overlay agent --remove",
-            "tc filter show dev eth0 ingress; tc qdisc show dev d0; ls /sys/fs/bpf/plait-overlay /run/plait-overlay; ip -o link",
+            "tc filter show dev eth0 ingress; tc qdisc show dev d0; find /sys/fs/bpf /run -name 'plait-overlay*'; ip -o link",
             "tc filter show dev eth0 egress",
             "tc qdisc del dev eth0 clsact; ip link del d0",
         ],
     );
-    let traces = ["receive", "clsact", "ov0"];
+    let traces = ["receive", "clsact", "ov0", "plait"];
     assert!(!traces.iter().any(|trace| left.contains(trace)), "{left}");
     assert!(others.contains("matchall") && !others.contains("transmit"), "{others}");
     assert!(!answers());

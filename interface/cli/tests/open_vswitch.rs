@@ -2,24 +2,16 @@
 
 mod common;
 
-use common::{Person, as_root_and_as_user, eventually, skip};
-use std::path::Path;
+use common::{Person, START_OPEN_VSWITCH, as_root_and_as_user, eventually, has_open_vswitch};
 
-/// Starts a switch in the node's own folders and gives it both interfaces.
-const START: &str = "set -e
-    export OVS_RUNDIR=/run/ovs OVS_DBDIR=/run/node OVS_LOGDIR=/run/node/log
-    mkdir -p $OVS_RUNDIR
-    ovsdb-tool create $OVS_DBDIR/conf.db /usr/share/openvswitch/vswitch.ovsschema
-    ovsdb-server $OVS_DBDIR/conf.db --remote=punix:$OVS_RUNDIR/db.sock --pidfile --detach --log-file --no-chdir
-    ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --no-wait init
-    ovs-vswitchd unix:$OVS_RUNDIR/db.sock --disable-system --pidfile --detach --log-file --no-chdir
-    ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=10 add-br br0 -- set bridge br0 datapath_type=netdev \\
-        -- add-port br0 eth0 -- add-port br0 eth1";
+/// A bridge of both interfaces.
+const BRIDGE: &str = "ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=10 add-br br0 \\
+    -- set bridge br0 datapath_type=netdev -- add-port br0 eth0 -- add-port br0 eth1";
 
 #[test]
 fn open_vswitch_switches_in_user_space() {
-    if !Path::new("/usr/sbin/ovs-vswitchd").exists() {
-        return skip("Open vSwitch is not installed");
+    if !has_open_vswitch() {
+        return;
     }
     as_root_and_as_user(|person| {
         // Two links share a prefix, which Plait would not assign.
@@ -33,7 +25,7 @@ fn open_vswitch_switches_in_user_space() {
         up_where_tun_is_open(person, &text);
         let exec =
             |node: &str, line: &str| person.plait(&["exec", "-t", "switched", node, "--", "sh", "-c", line]);
-        exec("s", START).fine();
+        exec("s", &[START_OPEN_VSWITCH, BRIDGE].concat()).fine();
         let ping = || exec("a", "ping -c 1 -W 1 10.9.0.2").code();
         let log = || exec("s", "cat /run/node/log/ovs-vswitchd.log").stdout;
         assert!(eventually(|| ping() == Some(0)), "{}", log());

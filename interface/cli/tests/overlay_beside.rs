@@ -195,7 +195,8 @@ struct Other {
 impl Other {
     fn on(interface: u32) -> Self {
         let device = Device { tenant: 1, driver: driver::ETHERNET, prefix: [0; 2], offset: 0, mask: [0; 16] };
-        let programs = Programs::load(&device, Sizes { identifiers: 1, nodes: 1 }).unwrap();
+        let programs =
+            Programs::load(&[Program::Receive], &device, Sizes { identifiers: 1, nodes: 1 }).unwrap();
         let attachment = programs.attach(Program::Receive, interface).unwrap();
         Self { programs, _attachment: attachment }
     }

@@ -185,6 +185,39 @@ traffic:
 }
 
 #[test]
+fn where_daemons_would_route_flows_spread_over_equally_short_ways_and_static_routes_keep_to_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut text = "plait: 1
+nodes: {h1: host, h2: host, s1: router, up: router, down: router, s2: router}
+links: [h1-s1, s1-up, up-s2, s1-down, down-s2, s2-h2]
+duration: 1s
+collect: {links: 100ms}
+routing: frr
+traffic:
+"
+    .to_owned();
+    for flow in 0..16 {
+        text.push_str(&format!("  - {{name: f{flow}, from: h1, to: h2, rate: 100kbit, stop: 900ms}}\n"));
+    }
+    let carried = |text: &str, output: &str| {
+        fs::write(folder.join("net.yaml"), text).unwrap();
+        let words = ["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", output];
+        let ran = plait(folder, &words);
+        assert!(ran.status.success(), "{}", error(&ran));
+        let samples = fs::read_to_string(folder.join(output).join("samples/links.csv")).unwrap();
+        ["s1-up,forward", "s1-down,forward"].map(|link| {
+            let last = samples.lines().rev().find(|line| line.contains(link)).unwrap();
+            last.split(',').nth(3).unwrap().parse::<u64>().unwrap()
+        })
+    };
+    let [up, down] = carried(&text, "spread");
+    assert!(up > 10 && down > 10, "{up} and {down}");
+    let one = carried(&text.replace("routing: frr\n", ""), "one");
+    assert!(one.contains(&0) && one[0] + one[1] == up + down, "{one:?} for {up} and {down}");
+}
+
+#[test]
 fn what_overlays_say_of_single_members_and_stations_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let text = "plait: 1

@@ -71,7 +71,9 @@ impl SimulatedNetwork {
             }
             Routing::None | Routing::Static => None,
         };
-        let options = Options { threads, detection, ..Options::default() };
+        // OSPF's daemons give the kernel all ways that are equally short.
+        let multipath = matches!(network.routing, Routing::Frr(_));
+        let options = Options { threads, multipath, detection };
         let mut world = match paths_of(network)? {
             Some(paths) => Simulated::build_with_paths(network, &paths, options)?,
             None => Simulated::build(network, options)?,

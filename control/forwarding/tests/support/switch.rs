@@ -66,13 +66,9 @@ impl Switch {
         SwitchInfo {
             version: self.version.number(),
             connected: self.connected,
-            address: String::new(),
-            buffers: 0,
             tables: 1,
-            maker: String::new(),
-            hardware: String::new(),
-            software: String::new(),
             ports: self.ports.iter().map(port).collect(),
+            ..SwitchInfo::default()
         }
     }
 

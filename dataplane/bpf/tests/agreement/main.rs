@@ -135,7 +135,7 @@ impl Way {
     }
 
     fn node(self) -> Option<Node> {
-        Node::with(self.driver, self.encapsulation, self.is_ipv6)
+        Node::with(Program::ALL, self.driver, self.encapsulation, self.is_ipv6)
     }
 
     /// Compares what became of a packet on both sides, with what was counted.
@@ -412,7 +412,7 @@ fn both_relay_into_every_encapsulation_alike() {
 fn both_guard_alike() {
     let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false };
     for is_ipv6 in [false, true] {
-        let Some(node) = Node::with(way.driver, way.encapsulation, is_ipv6) else { return };
+        let Some(node) = Node::with([Program::Guard], way.driver, way.encapsulation, is_ipv6) else { return };
         let walk = RefCell::new(node.walk());
         let sent = (ENCAPSULATIONS, frames(), any::<bool>()).prop_map(move |(kind, frame, is_own)| {
             let mut packet = arriving_in(kind, is_ipv6, &frame, true, 0);

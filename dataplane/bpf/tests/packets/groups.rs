@@ -11,7 +11,7 @@ fn of_a_group_each_gets_one_copy_and_its_sender_none() {
     let namespace = Namespace::new().unwrap();
     let copies = || {
         let line = Line::new(&namespace);
-        let node = Node::new(driver::ETHERNET).unwrap();
+        let node = Node::new([Program::Receive, Program::Transmit], driver::ETHERNET).unwrap();
         let application = u32::from(APPLICATION);
         let slots = node.programs.table(&names::ADJACENCY_SLOTS).unwrap();
         let there = slots.get(&9).unwrap().unwrap();

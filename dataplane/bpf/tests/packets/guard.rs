@@ -6,7 +6,10 @@ use super::*;
 #[test]
 fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
     for is_ipv6 in [false, true] {
-        let Some(node) = Node::with(driver::ETHERNET, encapsulation::OVSTACK, is_ipv6) else { return };
+        let Some(node) = Node::with([Program::Guard], driver::ETHERNET, encapsulation::OVSTACK, is_ipv6)
+        else {
+            return;
+        };
         // As if from this node, to the peer.
         let turned = |packet: &[u8]| {
             let mut packet = packet.to_vec();

@@ -5,7 +5,7 @@ use super::*;
 /// One node's station is heard at another's, and at the first again: each is learned, though nobody else says so.
 #[test]
 fn a_station_that_moves_to_and_fro_is_learned_each_time() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let fib = node.programs.table(&names::FIB).unwrap();
     let from = |source| {
         let header = ovstack::Repr { source, ..overlay_header() };
@@ -30,7 +30,7 @@ fn numbered(number: u32) -> Mac {
 #[test]
 fn stations_that_come_too_fast_are_heard_and_not_learned() {
     const BURST: u128 = 1000;
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let fib = node.programs.table(&names::FIB).unwrap();
     let is_learned = |number| fib.get(&identifier(numbered(number))).unwrap().is_some();
     let mut came = 0;

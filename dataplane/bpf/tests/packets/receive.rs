@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_packet_for_this_node_comes_up_as_it_left() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     for (kind, payload) in
         [(ether_type::IPV4, inner_ipv4(64, 0)), (ether_type::ARP, vec![1; 28]), (0x88cc, vec![3; 9])]
     {
@@ -28,7 +28,7 @@ fn a_packet_shorter_than_its_outer_header_comes_up_as_it_left() {
     for (driver, kind, carried) in
         [(driver::IP, encapsulation::IPIP, &payload), (driver::ETHERNET, encapsulation::GRE, &arp)]
     {
-        let Some(node) = Node::with(driver, kind, true) else { return };
+        let Some(node) = Node::with([Program::Receive], driver, kind, true) else { return };
         let is_frame = driver == driver::ETHERNET;
         let packet = arriving_in(kind, true, carried, is_frame, 0);
         let ran = node.programs.run(Program::Receive, &packet).unwrap();
@@ -39,9 +39,36 @@ fn a_packet_shorter_than_its_outer_header_comes_up_as_it_left() {
 }
 
 #[test]
+fn gue_without_a_header_of_its_own_carries_packets_of_both_families() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with([Program::Receive], driver::IP, encapsulation::GUE, is_ipv6) else {
+            return;
+        };
+        let mut walk = node.walk();
+        for carried in [inner_ipv4(64, 0), inner_ipv6(64, 0, false)] {
+            let packet = arriving_bare(is_ipv6, &carried);
+            let ran = node.programs.run(Program::Receive, &packet).unwrap();
+            assert_eq!((ran.verdict, &ran.packet[14..]), (Verdict::Redirected, &carried[..]));
+            assert!(matches!(walk.receive(&packet, 1), Outcome::Sent(sent) if sent.len() == 1));
+        }
+        // Neither a family nor a variant that there is.
+        let mut odd = arriving_bare(is_ipv6, &inner_ipv4(64, 0));
+        let at = odd.len() - inner_ipv4(64, 0).len();
+        for (first, reason) in [(0x75, Drop::Version), (0xf5, Drop::Version)] {
+            odd[at] = first;
+            let before = node.drops(reason);
+            assert_eq!(node.programs.run(Program::Receive, &odd).unwrap().verdict, Verdict::Dropped);
+            assert_eq!(node.drops(reason), before + 1, "{first:x}");
+        }
+    }
+}
+
+#[test]
 fn a_packet_in_place_stays_with_the_device_it_came_by() {
     for is_ipv6 in [false, true] {
-        let Some(node) = Node::with(driver::IP, encapsulation::OVSTACK, is_ipv6) else { return };
+        let Some(node) = Node::with([Program::Receive], driver::IP, encapsulation::OVSTACK, is_ipv6) else {
+            return;
+        };
         node.take_in_place();
         // What is of the other family is looked at anew, by the tenant's device.
         for (carried, stays) in [(inner_ipv4(64, 0), !is_ipv6), (inner_ipv6(64, 0, false), is_ipv6)] {
@@ -57,7 +84,7 @@ fn a_packet_in_place_stays_with_the_device_it_came_by() {
 /// Packets like those that came in lately are not looked up again: what changed must count all the same.
 #[test]
 fn what_tables_say_anew_counts_for_those_who_were_heard_just_before() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let application = u32::from(APPLICATION);
     let payload = inner_ipv4(64, 0);
     let arrived = arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &payload));
@@ -109,7 +136,7 @@ fn what_tables_say_anew_counts_for_those_who_were_heard_just_before() {
 
 #[test]
 fn what_must_not_be_is_dropped_and_counted() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0));
     let whole = overlay_header();
     let cases = [
@@ -144,7 +171,7 @@ fn what_must_not_be_is_dropped_and_counted() {
 
 #[test]
 fn what_is_not_the_overlays_is_the_kernels() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let whole =
         arriving(&overlay_header(), &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)));
     let mut elsewhere = whole.clone();
@@ -165,7 +192,11 @@ fn what_is_not_the_overlays_is_the_kernels() {
 #[test]
 fn a_packet_cut_at_any_byte_harms_nobody() {
     for (driver, is_ipv6) in [(driver::ETHERNET, false), (driver::IP, true)] {
-        let Some(node) = Node::with(driver, encapsulation::OVSTACK, is_ipv6) else { return };
+        let Some(node) =
+            Node::with([Program::Receive, Program::Transmit], driver, encapsulation::OVSTACK, is_ipv6)
+        else {
+            return;
+        };
         let mut walk = node.walk();
         let (is_frame, inner) = (driver != driver::IP, inner_ipv4(64, 0));
         let sent = frame(STATION_B, STATION_A, ether_type::IPV4, &inner);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_relay_changes_the_outer_header_and_one_hop() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(200, 0));
     let sent = ovstack::Repr { destination: FAR, ttl: 9, ..overlay_header() };
     let packet = arriving(&sent, &frame);
@@ -24,7 +24,11 @@ fn a_relay_changes_the_outer_header_and_one_hop() {
 #[test]
 fn a_driver_relays_what_the_kernel_would() {
     for is_ipv6 in [false, true] {
-        let Some(node) = Node::with(driver::ETHERNET, encapsulation::OVSTACK, is_ipv6) else { return };
+        let Some(node) =
+            Node::with([Program::Relay, Program::Receive], driver::ETHERNET, encapsulation::OVSTACK, is_ipv6)
+        else {
+            return;
+        };
         let mut packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &[0x99; 300], true, 0b01);
         let behind = if is_ipv6 { 62 } else { 42 };
         packet[behind + 12..behind + 16].copy_from_slice(&FAR.0.to_be_bytes());
@@ -39,7 +43,7 @@ fn a_driver_relays_what_the_kernel_would() {
 
 #[test]
 fn a_driver_leaves_to_the_kernel_what_is_not_relayed_as_it_came() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Relay], driver::ETHERNET) else { return };
     node.flood();
     let passing = ovstack::Repr { destination: FAR, ..overlay_header() };
     let mut by_a_stranger = arriving(&passing, &[1; 90]);
@@ -72,7 +76,7 @@ fn a_driver_leaves_to_the_kernel_what_is_not_relayed_as_it_came() {
 
 #[test]
 fn a_packet_dies_with_its_last_hop() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let frame = frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0));
     for (ttl, verdict) in [(2, Verdict::Redirected), (1, Verdict::Dropped), (0, Verdict::Dropped)] {
         let sent = ovstack::Repr { destination: FAR, ttl, ..overlay_header() };

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn what_is_too_big_too_often_is_counted_and_not_answered() {
     const BURST: u128 = 100;
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
     let large = frame(STATION_F, STATION_A, ether_type::IPV4, &inner_ipv4(1450, 0));
     let packet = arriving(&ovstack::Repr { destination: FAR, ..overlay_header() }, &large);
     let (mut came, mut answered, mut dropped) = (0, 0, 0);
@@ -36,7 +36,7 @@ fn what_is_too_big_too_often_is_counted_and_not_answered() {
 /// A relay's answer to what does not fit, and what its source makes of it.
 #[test]
 fn a_packet_too_big_is_answered_heeded_and_told() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Receive, Program::Transmit], driver::ETHERNET) else { return };
     let large = frame(STATION_F, STATION_A, ether_type::IPV4, &inner_ipv4(1450, 0));
     let sent = ovstack::Repr { destination: FAR, ..overlay_header() };
     let ran = node.programs.run(Program::Receive, &arriving(&sent, &large)).unwrap();

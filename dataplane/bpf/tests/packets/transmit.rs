@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_frame_leaves_with_a_whole_outer_header() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
     let frame = frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0b10));
     let ran = node.programs.run(Program::Transmit, &frame).unwrap();
     assert_eq!(ran.verdict, Verdict::Redirected);
@@ -35,7 +35,7 @@ fn a_frame_leaves_with_a_whole_outer_header() {
 
 #[test]
 fn what_no_device_would_segment_leaves_as_well() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
     for (kind, payload) in [(ether_type::ARP, vec![1; 28]), (0x88cc, vec![7; 100])] {
         let frame = frame(STATION_B, STATION_A, kind, &payload);
         let ran = node.programs.run(Program::Transmit, &frame).unwrap();
@@ -46,7 +46,7 @@ fn what_no_device_would_segment_leaves_as_well() {
 
 #[test]
 fn frames_between_two_stations_have_one_hash_and_others_another() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
     let hash = |source: Mac, payload: &[u8]| {
         let ran = node
             .programs
@@ -61,7 +61,7 @@ fn frames_between_two_stations_have_one_hash_and_others_another() {
 
 #[test]
 fn an_unknown_station_is_sent_to_all_or_dropped() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
     let nobody = frame(Mac([2, 9, 9, 9, 9, 9]), STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
     let ran = node.programs.run(Program::Transmit, &nobody).unwrap();
     assert_eq!(ran.verdict, Verdict::Dropped);
@@ -77,7 +77,7 @@ fn an_unknown_station_is_sent_to_all_or_dropped() {
 #[test]
 fn what_nobody_knows_leaves_by_the_kernels_own_route_as_it_is() {
     for driver in [driver::IP, driver::BITS] {
-        let Some(node) = Node::new(driver) else { return };
+        let Some(node) = Node::new([Program::Transmit], driver) else { return };
         let four = inner_ipv4_for(std::net::Ipv4Addr::new(10, 77, 0, 2), 64, 0);
         let six = [&inner_ipv6(64, 0, false)[..24], &[0xfd; 16], &[0; 72]].concat();
         let other = frame(STATION_B, STATION_A, 0x88cc, &[0xff; 60]);
@@ -112,7 +112,7 @@ fn what_nobody_knows_leaves_by_the_kernels_own_route_as_it_is() {
 
 #[test]
 fn weights_are_shares_of_flows() {
-    let Some(node) = Node::new(driver::ETHERNET) else { return };
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
     // Three locators of the peer with 1, 2 and 5 eighths.
     let locators: Vec<std::net::Ipv4Addr> = (1..4).map(|last| [203, 0, 113, last].into()).collect();
     let wires = node.programs.table(&names::WIRES).unwrap();

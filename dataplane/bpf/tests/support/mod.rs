@@ -4,7 +4,7 @@
 
 pub mod line;
 
-use plait_dataplane_bpf::{Programs, Sizes, TableName, names};
+use plait_dataplane_bpf::{Program, Programs, Sizes, TableName, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Counts, Table, Walk, arrivals, mapped, udp_port};
 use plait_model_wire::ethernet::Mac;
@@ -68,17 +68,22 @@ pub fn may_load() -> bool {
 
 impl Node {
     /// One that speaks ovstack over IPv4. None, with the reason printed, where programs may not be loaded.
-    pub fn new(driver: u32) -> Option<Self> {
-        Self::with(driver, encapsulation::OVSTACK, false)
+    pub fn new<const N: usize>(wanted: [Program; N], driver: u32) -> Option<Self> {
+        Self::with(wanted, driver, encapsulation::OVSTACK, false)
     }
 
     /// One that sends in an encapsulation, and takes all.
-    pub fn with(driver: u32, encapsulation: u32, is_ipv6: bool) -> Option<Self> {
+    pub fn with<const N: usize>(
+        wanted: [Program; N],
+        driver: u32,
+        encapsulation: u32,
+        is_ipv6: bool,
+    ) -> Option<Self> {
         if !may_load() {
             return None;
         }
         let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 18, mask: [0xf0; 16] };
-        let programs = Programs::load(&device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
+        let programs = Programs::load(&wanted, &device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
         let node = Self { programs, device };
         node.fill(driver, encapsulation, is_ipv6);
         Some(node)
@@ -345,6 +350,19 @@ pub fn arriving_in(encapsulation: u32, is_ipv6: bool, carried: &[u8], is_frame: 
         push(&mut packet, &udp::Repr { source: 50_123, destination, checked: None });
         carrier = protocol::UDP;
     }
+    from_peer(packet, carrier, is_ipv6, tos)
+}
+
+/// An IP packet as the peer sends it without a header of GUE (its variant 1).
+pub fn arriving_bare(is_ipv6: bool, carried: &[u8]) -> Vec<u8> {
+    let mut packet = carried.to_vec();
+    push(&mut packet, &gue::Repr::Bare);
+    push(&mut packet, &udp::Repr { source: 50_123, destination: port::GUE, checked: None });
+    from_peer(packet, protocol::UDP, is_ipv6, 0)
+}
+
+/// What the peer sends in an IP packet, in a frame.
+fn from_peer(mut packet: Vec<u8>, carrier: u8, is_ipv6: bool, tos: u8) -> Vec<u8> {
     let kind = match (of_family(PEER_LOCATOR, is_ipv6), of_family(OWN_LOCATOR, is_ipv6)) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let (protocol, ttl) = (carrier, 61);

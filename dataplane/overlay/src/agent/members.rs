@@ -138,8 +138,8 @@ impl Members {
         }
     }
 
-    /// Takes what came in.
-    pub fn receive(&mut self, now: Duration, overlay: &Overlay) {
+    /// Takes what came in. `own` names this node in an application.
+    pub fn receive(&mut self, now: Duration, overlay: &Overlay, own: impl Fn(Application) -> Option<NodeId>) {
         let mut buffer = [0; 2048];
         for socket in self.sockets.values() {
             // Whoever sends more keeps nobody else waiting.
@@ -151,9 +151,10 @@ impl Members {
                 let correspondent = self.correspondents.get_mut(&application);
                 let taken = match (driven, correspondent, overlay.tables(application)) {
                     (Some(driven), ..) => driven.member.handle_datagram(now, from.ip(), bytes),
-                    (None, Some(correspondent), Some(tables)) => {
-                        correspondent.handle_datagram(now, from.ip(), bytes, tables)
-                    }
+                    (None, Some(correspondent), Some(tables)) => match own(application) {
+                        Some(own) => correspondent.handle_datagram(now, from.ip(), bytes, own, tables),
+                        None => continue,
+                    },
                     _ => continue,
                 };
                 if let Err(error) = taken {
@@ -182,12 +183,13 @@ impl Members {
         self.members.contains_key(&application) || self.correspondents.contains_key(&application)
     }
 
-    /// Asks another node, or answers one; whether it was sent.
+    /// Asks another node, or answers one; whether it was sent. This one is `own`.
     pub fn inquire(
         &mut self,
         application: Application,
         direction: Direction,
         inquiry: Inquiry,
+        own: NodeId,
         overlay: &Overlay,
     ) -> bool {
         if let Some(driven) = self.members.get_mut(&application) {
@@ -196,7 +198,7 @@ impl Members {
         let (correspondent, tables) =
             (self.correspondents.get_mut(&application), overlay.tables(application));
         let both = correspondent.zip(tables);
-        both.is_some_and(|(correspondent, tables)| correspondent.inquire(direction, inquiry, tables))
+        both.is_some_and(|(correspondent, tables)| correspondent.inquire(direction, inquiry, own, tables))
     }
 
     /// What others ask, and what they answer.

@@ -403,7 +403,8 @@ impl Agent {
 
     /// Drives the control planes, and forgets stations that were silent for long.
     fn tick(&mut self) -> Result<(), AgentError> {
-        self.members.receive(now(), &self.overlay);
+        let (feeds, overlay) = (&self.feeds, &self.overlay);
+        self.members.receive(now(), overlay, |application| trace::own_name(feeds, overlay, application));
         for operation in self.members.run(now()) {
             match self.overlay.apply(&operation) {
                 Ok((_, Some(event))) => {

@@ -15,7 +15,7 @@ use super::{Agent, AgentError, devices, now};
 use crate::compile::{Compiler, Neighbour, Room};
 use crate::needs;
 use crate::protocol::{Config, Request};
-use plait_dataplane_agent::open_many_files;
+use plait_dataplane_agent::{home, open_many_files};
 use plait_dataplane_bpf::Sizes;
 use plait_model_overlay::{Event, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ impl Agent {
             told: BTreeMap::new(),
             inherited: Inherited::default(),
             compiler: Compiler::new(room),
-            tables: Tables::load(sizes)?,
+            tables: Tables::load(sizes, xdp)?,
             underlay: Underlay::open().map_err(doing("netlink"))?,
             devices: BTreeMap::new(),
             starting: None,
@@ -251,5 +251,6 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     if places.run.exists() {
         fs::remove_dir_all(&places.run).map_err(at(&places.run))?;
     }
+    [&places.pins, &places.run].into_iter().for_each(|folder| home::leave(folder));
     Ok(())
 }

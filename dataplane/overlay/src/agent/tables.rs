@@ -1,7 +1,7 @@
 //! The data plane's tables in the kernel.
 
 use crate::Write;
-use plait_dataplane_bpf::{Error, Programs, Sizes, Table, names};
+use plait_dataplane_bpf::{Error, Program, Programs, Sizes, Table, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{self as reference, Walk};
 use std::cell::RefCell;
@@ -29,12 +29,14 @@ pub(super) struct Tables {
     refused: RefCell<Vec<Write>>,
 }
 
-/// A device that nobody has: what the programs of the underlay's devices are loaded with.
+/// A device that nobody has: what the programs of the underlay's devices are loaded with. Those of tenants' devices follow.
 const NONE: Device = Device { tenant: 0, driver: 0, prefix: [0; 2], offset: 0, mask: [0; 16] };
 
 impl Tables {
-    pub fn load(sizes: Sizes) -> Result<Self, Error> {
-        let programs = Programs::load(&NONE, sizes)?;
+    pub fn load(sizes: Sizes, xdp: bool) -> Result<Self, Error> {
+        let relay = xdp.then_some(Program::Relay);
+        let wanted: Vec<Program> = [Program::Receive, Program::Guard].into_iter().chain(relay).collect();
+        let programs = Programs::load(&wanted, &NONE, sizes)?;
         Ok(Self {
             fib: programs.table(&names::FIB)?.into(),
             tenants: programs.table(&names::TENANTS)?.into(),

@@ -1,6 +1,6 @@
 //! A node of an overlay that knows one other, made of tables alone, without an agent.
 
-use plait_dataplane_bpf::{Programs, Sizes, names};
+use plait_dataplane_bpf::{Program, Programs, Sizes, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{arrivals, mapped};
 use std::error::Error;
@@ -24,7 +24,7 @@ const OWN: u32 = 0x0a00_0001;
 /// Its programs, which send by a device in an encapsulation.
 pub fn node(driver: u32, encapsulation: u32, interface: u32) -> Result<Programs, Box<dyn Error>> {
     let device = Device { tenant: TENANT, driver, prefix: [32, 128], offset: 0, mask: [0; 16] };
-    let programs = Programs::load(&device, Sizes { identifiers: 16, nodes: 64 })?;
+    let programs = Programs::load(&Program::ALL, &device, Sizes { identifiers: 16, nodes: 64 })?;
     let application = APPLICATION;
     programs.table(&names::APPLICATIONS)?.set(&application, &Application { own: OWN, ttl: 60, driver })?;
     let tenant = Tenant {

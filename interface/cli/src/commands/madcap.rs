@@ -10,6 +10,7 @@ use plait_dataplane_overlay::{
 };
 use plait_model_overlay::{Answer, Application, NodeId, Operation, Weight};
 use plait_model_wire::number::protocol;
+use rustix::net::{self, AddressFamily, SocketType};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -81,6 +82,12 @@ impl Asked {
             Self::Set { device, field, source, encapsulation } => {
                 let config = agent_config(agent)?;
                 let known = config.devices.iter().find(|known| known.name == device);
+                if known.is_none() && is_device(&device)? {
+                    let text = format!(
+                        "there is a device `{device}` that is none of this agent's: choose another name"
+                    );
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+                }
                 let application = known.map_or(APPLICATION, |known| known.application);
                 let vni = known.map_or(1, |known| known.vni);
                 let wanted = DeviceConfig::new(device, application, vni);
@@ -153,6 +160,12 @@ impl fmt::Display for Shown {
         src.iter().try_for_each(|address| write!(f, " src {address}"))?;
         writeln!(f)
     }
+}
+
+/// Whether this host has a device of a name.
+fn is_device(name: &str) -> io::Result<bool> {
+    let socket = net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    Ok(net::netdevice::name_to_index(socket, name).is_ok())
 }
 
 fn agent_config(agent: &mut Client) -> io::Result<Config> {

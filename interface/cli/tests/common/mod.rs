@@ -7,6 +7,7 @@
 mod ended;
 mod host;
 mod machine;
+mod open_vswitch;
 mod patience;
 mod person;
 mod ping;
@@ -20,6 +21,7 @@ mod tries;
 pub use ended::Ended;
 pub use host::Host;
 pub use machine::{NOBODY, installed, is_root, skip, user_namespaces};
+pub use open_vswitch::{START_OPEN_VSWITCH, has_open_vswitch};
 pub use patience::{PATIENCE, eventually};
 pub use person::{Person, as_root_and_as_user};
 pub use ping::Pinged;

@@ -46,15 +46,8 @@ impl Fabric {
 
     /// Starts the switches. Those of even numbers speak 1.0, the others 1.3.
     pub fn start(&self) -> String {
-        let mut script = "set -e
-            export OVS_RUNDIR=/run/ovs OVS_DBDIR=/run/node OVS_LOGDIR=/run/node/log
-            mkdir -p $OVS_RUNDIR
-            ovsdb-tool create $OVS_DBDIR/conf.db /usr/share/openvswitch/vswitch.ovsschema
-            ovsdb-server $OVS_DBDIR/conf.db --remote=punix:$OVS_RUNDIR/db.sock --pidfile --detach --log-file --no-chdir
-            ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --no-wait init
-            ovs-vswitchd unix:$OVS_RUNDIR/db.sock --disable-system --pidfile --detach --log-file --no-chdir
-            ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=30"
-            .to_owned();
+        let tell = "ovs-vsctl --db=unix:$OVS_RUNDIR/db.sock --timeout=30";
+        let mut script = [START_OPEN_VSWITCH, tell].concat();
         (1..=self.bridges).for_each(|bridge| script.push_str(&Self::bridge(bridge)));
         self.links.iter().for_each(|(one, other)| script.push_str(&Self::link(*one, *other)));
         (1..=self.bridges).for_each(|bridge| script.push_str(&self.ports_of_hosts(bridge)));

@@ -7,9 +7,10 @@ mod changing;
 mod common;
 mod fabric;
 mod roles;
+mod security;
 mod serving;
 
-use common::{Ended, Person, Running, Testbed, eventually, skip};
+use common::{Ended, Person, Running, START_OPEN_VSWITCH, Testbed, eventually, has_open_vswitch, skip};
 use plait_interface_daemon::{Method, tell};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -31,12 +32,4 @@ fn control(testbed: &Testbed, app: &str) {
 fn ask(testbed: &Testbed, what: &str) -> Option<Value> {
     let ended = testbed.shell("s", &format!("/run/plait controller {what} --json"));
     (ended.code() == Some(0)).then(|| ended.json())
-}
-
-fn missing() -> bool {
-    if !Path::new("/usr/sbin/ovs-vswitchd").exists() {
-        skip("Open vSwitch is not installed");
-        return true;
-    }
-    false
 }

@@ -47,10 +47,7 @@ fn an_agent_that_dies_stops_no_packet() {
 
     // Nothing is left.
     hosts[0].overlay("agent --remove");
-    assert_eq!(
-        hosts[0].sh("exec 2>&1; ls /sys/fs/bpf/plait-overlay /run/plait-overlay"),
-        "/run/plait-overlay:\n\n/sys/fs/bpf/plait-overlay:\n"
-    );
+    assert_eq!(hosts[0].sh("find /sys/fs/bpf /run -name 'plait-overlay*'"), "");
     assert!(!hosts[0].sh("ip -o link").contains("ov0"));
     assert!(!hosts[0].sh("ip neigh").contains("managed"));
     hosts[0].try_overlay("id show").fails_saying(1, &["no overlay agent listens", "plait overlay agent"]);
@@ -121,10 +118,36 @@ fn a_user_with_the_capabilities_and_no_other_runs_an_agent() {
     let remove =
         [&as_nobody("+bpf,+net_admin,+perfmon")[..], &[program, "overlay", "agent", "--remove"]].concat();
     a.exec(&remove).fine();
-    assert_eq!(
-        a.sh("ls /run/plait-overlay /sys/fs/bpf/plait-overlay; ip -o link show type vxlan"),
-        "/run/plait-overlay:\n\n/sys/fs/bpf/plait-overlay:\n"
-    );
+    assert_eq!(a.sh("find /run /sys/fs/bpf -name 'plait-overlay*'; ip -o link show type vxlan"), "");
+}
+
+#[test]
+fn who_watches_hears_of_each_change_in_order_whoever_made_it() {
+    let Some(person) = Person::root() else { return };
+    let mut host = Host::new(&person, 1);
+    host.start_agent();
+    host.overlay("config application ethernet");
+    let line = format!("exec {} overlay watch >/run/heard", person.program().display());
+    let watch = host.start(&["sh", "-c", &line]);
+    let heard = || host.sh("cat /run/heard");
+    // Until it listens.
+    assert!(eventually(|| {
+        host.overlay("node add 10.0.0.9 192.0.2.9");
+        host.overlay("node del 10.0.0.9 192.0.2.9");
+        heard().ends_with("app 7 node 10.0.0.9\n")
+    }));
+    let before = heard();
+    host.overlay("id set 10.0.0.1");
+    host.overlay("node add 10.0.0.2 192.0.2.2");
+    for _ in 0..2 {
+        host.overlay("route add 10.0.0.2 --via 10.0.0.2");
+    }
+    host.overlay("route del 10.0.0.2 --via 10.0.0.2");
+    let wanted = "app 7 own\napp 7 node 10.0.0.2\napp 7 route 10.0.0.2\napp 7 route 10.0.0.2\n";
+    let rest = || heard().strip_prefix(&before).map(str::to_owned);
+    assert!(eventually(|| rest().as_deref() == Some(wanted)), "{:?}", rest());
+    watch.signal(rustix::process::Signal::KILL);
+    watch.wait();
 }
 
 #[test]

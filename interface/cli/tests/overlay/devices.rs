@@ -13,6 +13,10 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
         let words: Vec<&str> = words.split(' ').collect();
         host.exec(&[&[program, "ip", "madcap"], &words[..]].concat())
     };
+    // What is not the agent's is not touched, and nothing is changed for it.
+    madcap(a, "set dev eth0 offset 16 length 48 src 192.0.2.1 proto udp")
+        .fails_saying(1, &["eth0", "another name"]);
+    assert_eq!(a.json("config show")["applications"], serde_json::json!({}));
     for (host, other) in [(a, b), (b, a)] {
         let (locator, theirs) = (host.locator(), other.locator());
         madcap(host, &format!("set dev mc0 offset 0 length 48 src {locator} proto udp")).fine();
@@ -132,4 +136,36 @@ fn a_host_forwards_from_one_overlay_to_another() {
     assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
     transfers(a, b);
     assert_eq!(router.dropped("refused"), 0, "{}", stats(&hosts));
+}
+
+/// A station that is silent is forgotten, in its network alone: another's of the same hardware address, who speaks, stays.
+#[test]
+fn stations_age_each_in_its_own_network() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1");
+    let [a, b] = &hosts;
+    const STATION: &str = "02:00:00:00:00:42";
+    for host in &hosts {
+        host.overlay("config device ov1 --vni 2 --ageing 1");
+        host.sh(&format!("ip addr add 10.2.0.{}/24 dev ov1", host.number));
+        host.overlay("config device ov0 --vni 1 --ageing 1");
+    }
+    for device in ["ov0", "ov1"] {
+        // Who has no address of IPv6 is silent, if nobody asks.
+        b.sh(&format!(
+            "echo 1 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6 && ip link set {device} address {STATION}"
+        ));
+    }
+    let answers = || a.exec(&["ping", "-c", "1", "-W", "1", "10.2.0.2"]).code() == Some(0);
+    assert!(eventually(|| a.reaches(b)) && eventually(answers), "{}", stats(&hosts));
+    let knows = |device: &str| {
+        let known = a.json(&format!("fib show {device}"));
+        known.as_array().unwrap().iter().any(|row| row["identifier"] == STATION && row["node"] == b.id())
+    };
+    assert!(knows("ov0") && knows("ov1"), "{}", stats(&hosts));
+    let speaks = a.start(&["ping", "-i", "0.2", "10.2.0.2"]);
+    assert!(eventually(|| !knows("ov0")), "{}", a.overlay("fib show ov0"));
+    assert!(knows("ov1"), "{}", a.overlay("fib show ov1"));
+    speaks.signal(rustix::process::Signal::KILL);
+    speaks.wait();
 }

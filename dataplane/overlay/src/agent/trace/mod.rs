@@ -19,11 +19,12 @@ mod packet;
 mod said;
 mod step;
 
+use super::feeds::Feeds;
 use super::{Agent, AgentError, now};
 use crate::protocol::Reply;
 use crate::trace::{Trace, TraceCopy, TraceCount, TraceHop, TraceRequest};
-use plait_control_overlay::{Direction, Inquiry};
-use plait_model_overlay::{Application, NodeId};
+use plait_control_overlay::{Direction, Inquiry, evpn};
+use plait_model_overlay::{Application, NodeId, Overlay};
 use std::time::Duration;
 use step::Step;
 
@@ -92,6 +93,12 @@ fn unknown(node: NodeId, after: Option<usize>) -> TraceHop {
     }
 }
 
+/// What others call this node in an application: beside EVPN by its VTEP's address, and else as it was told.
+pub(super) fn own_name(feeds: &Feeds, overlay: &Overlay, application: Application) -> Option<NodeId> {
+    let vtep = feeds.vtep(application).map(evpn::node_of);
+    vtep.or_else(|| overlay.tables(application)?.own)
+}
+
 impl Agent {
     /// Begins a trace: what this node does with the packet, and whom to ask next.
     pub(super) fn start_trace(&mut self, request: &TraceRequest, client: u64) -> Result<Tracing, AgentError> {
@@ -101,16 +108,11 @@ impl Agent {
         let made = self.make_packet(request)?;
         let (application, entry) = (made.application, made.entry.clone());
         let step = self.begin(made)?;
-        let own = self.own(application);
+        let own = own_name(&self.feeds, &self.overlay, application).unwrap_or(NodeId(0));
         let mut tracing = Tracing { client, application, trace: Trace::default(), open: Vec::new() };
         tracing.trace.hops.push(TraceHop { entry: Some(entry), ..unknown(own, None) });
         self.extend(&mut tracing, 0, &[own], step);
         Ok(tracing)
-    }
-
-    /// This node in an application.
-    fn own(&self, application: Application) -> NodeId {
-        self.overlay.tables(application).and_then(|tables| tables.own).unwrap_or(NodeId(0))
     }
 
     /// Takes what a node of the trace does, and opens a question to each next hop.
@@ -204,8 +206,8 @@ impl Agent {
                 }
                 let (token, way, body) = (open.token, open.way.clone(), open.question.clone());
                 // Whether it could be sent or not: who is not known yet may be, by the next time.
-                let question = Inquiry { token, way, body };
-                members.inquire(tracing.application, Direction::Question, question, overlay);
+                let (own, question) = (way[0], Inquiry { token, way, body });
+                members.inquire(tracing.application, Direction::Question, question, own, overlay);
                 open.tries += 1;
                 open.due = now + PATIENCE;
                 true
@@ -233,7 +235,8 @@ impl Agent {
             Ok(step) => {
                 let body = said::answer(&step);
                 let answer = Inquiry { body, ..inquiry };
-                self.members.inquire(application, Direction::Answer, answer, &self.overlay);
+                let Some(own) = answer.way.last().copied() else { return };
+                self.members.inquire(application, Direction::Answer, answer, own, &self.overlay);
             }
             Err(error) => tracing::debug!(%error, "a trace was not answered"),
         }
