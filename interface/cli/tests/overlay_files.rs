@@ -216,6 +216,46 @@ fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
     testbed.down();
 }
 
+/// The first and the last of three hosts reach each other sooner by the one between: least delay goes that way, and mesh does not.
+#[test]
+fn tcp_goes_on_while_planes_change_and_ways_with_them() {
+    let Some(person) = Person::root() else { return };
+    if !installed("iperf3") {
+        return;
+    }
+    let file = |plane: &str| {
+        format!(
+            "plait: 1\nnodes: [a, b, c]\n\
+             links: [{{endpoints: [a, b], delay: 1ms}}, {{endpoints: [b, c], delay: 1ms}}, {{endpoints: [a, c], delay: 20ms}}]\n\
+             overlays:\n  ov0: {{members: [a, b, c], network: 10.99.0.0/24, interval: 200ms, control: {plane}}}\n"
+        )
+    };
+    let testbed = person.up(&file("mesh"));
+    let ways =
+        || [("a", "0.0.0.3"), ("c", "0.0.0.1")].map(|(of, to)| asked(&testbed, of, "route show")[to].clone());
+    let (straight, relayed) = ([["0.0.0.3"], ["0.0.0.1"]], [["0.0.0.2"], ["0.0.0.2"]]);
+    let go = |by: [[&str; 1]; 2]| eventually(|| ways() == by.map(|next_hops| serde_json::json!(next_hops)));
+    assert!(go(straight), "{:?}", ways());
+    reaches(&testbed, "a", "c-ov0");
+    let server = testbed.background("c", "exec iperf3 -s -1");
+    assert!(eventually(|| testbed.shell("c", "grep -q ':1451 ' /proc/net/tcp6").code() == Some(0)));
+    let line = "echo $$ >/run/node/client; exec iperf3 -c c-ov0 -t 300 -i 0.5 -b 20M -J >/run/node/said";
+    let client = testbed.background("a", line);
+    for (plane, by) in [("delay", relayed), ("mesh", straight), ("delay", relayed)] {
+        testbed.apply(&file(plane)).fine();
+        assert!(go(by), "{plane}: {:?}", ways());
+        // With some intervals of TCP's on each way.
+        std::thread::sleep(std::time::Duration::from_millis(1200));
+    }
+    testbed.shell("a", "kill -INT $(cat /run/node/client)").fine();
+    (client.wait(), server.wait());
+    let said: Value = serde_json::from_str(&testbed.exec("a", &["cat", "/run/node/said"]).fine()).unwrap();
+    let moved: Vec<u64> =
+        said["intervals"].as_array().unwrap().iter().map(|of| of["sum"]["bytes"].as_u64().unwrap()).collect();
+    assert!(moved.len() > 7 && moved[..moved.len() - 1].iter().all(|bytes| *bytes > 0), "{moved:?}");
+    testbed.down();
+}
+
 #[test]
 fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
     let Some(person) = Person::user() else { return };
