@@ -52,6 +52,25 @@ inline __u64 bounded(__u64 length)
 	return length;
 }
 
+/* As Linux has them from 6.3 on, whatever the headers that this is compiled with. */
+#define ROOM_FOR_IPV4 (1ULL << 7)
+#define ROOM_FOR_IPV6 (1ULL << 8)
+/* As little as the kernel takes away. */
+#define SHORTER 4
+
+/* Tells the kernel of an outer header that is to be of the other family: by what it took the packet for it looks superpackets through
+ * before they leave, and drops what is none. It hears of that only with a header that becomes shorter. Returns by how much it did.
+ *
+ * Choice: before Linux 6.3 it cannot be told, and superpackets end where the family changes. */
+inline __s32 turn_family(struct __sk_buff *skb, __u32 form)
+{
+	__u64 room = form & FORM_IPV6 ? ROOM_FOR_IPV6 : ROOM_FOR_IPV4;
+
+	if (skb->protocol == (form & FORM_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP)))
+		return 0;
+	return bpf_skb_adjust_room(skb, -SHORTER, BPF_ADJ_ROOM_MAC, room | BPF_F_ADJ_ROOM_FIXED_GSO) ? 0 : SHORTER;
+}
+
 /* Makes the bytes before the payload as many as a wire needs. On a device, an Ethernet payload has its header first and
  * an IP payload one that is of no more use; on the way, the first bytes are an outer Ethernet header. */
 inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct wire *wire)
@@ -64,6 +83,8 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 	bool is_ip = skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
 
 	if (parcel->encapsulated) {
+		if (is_ip)
+			more += turn_family(skb, wire->form);
 		/* A copy of what began here and is no IP only grows, which the order of a group's hops sees to. */
 		if (is_ip && more && bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
 			return false;

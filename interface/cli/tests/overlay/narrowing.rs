@@ -2,26 +2,47 @@
 
 use super::*;
 
+/// Why less fits behind the third relay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Narrows {
+    /// Its link is of a smaller MTU.
+    Link,
+    /// Its header is of IPv6, and all before are of IPv4.
+    Header,
+}
+
+impl Narrows {
+    /// Bytes that fit no more.
+    fn by(self) -> u32 {
+        match self {
+            Self::Link => 100,
+            Self::Header => 20,
+        }
+    }
+}
+
 /// Five hosts in a row, three of them relays, of which the third has less room behind it than all before.
-fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool) -> [Host<'a>; 5] {
+fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool, narrows: Narrows) -> [Host<'a>; 5] {
     let hosts = Host::in_a_row(person, [1, 2, 3, 4, 5]);
-    hosts[3].sh("ip link set right mtu 1400");
-    hosts[4].sh("ip link set left mtu 1400");
+    if narrows == Narrows::Link {
+        hosts[3].sh("ip link set right mtu 1400");
+        hosts[4].sh("ip link set left mtu 1400");
+    }
+    let is_ipv6 = |network: usize| is_over_ipv6 || narrows == Narrows::Header && network == 3;
     for (number, host) in hosts.iter().enumerate() {
         host.overlay(&format!("config application 7 --carries {carries}"));
         host.overlay(&format!("id set {}", host.id()));
         // Whichever of its locators a relay sends from, it is the relay's.
-        let address = |network: usize, end: u8| match is_over_ipv6 {
+        let address = |network: usize, end: u8| match is_ipv6(network) {
             false => format!("192.0.{network}.{end}"),
             true => format!("2001:db8:{network}::{end}"),
         };
         let right = |number: usize| (number < 4).then(|| address(number, 1));
         let left = |number: usize| (number > 0).then(|| address(number - 1, 2));
         let locators = |number: usize| right(number).into_iter().chain(left(number));
-        if is_over_ipv6 {
-            for (device, address) in [("right", right(number)), ("left", left(number))] {
-                let add = |address: String| host.sh(&format!("ip addr add {address}/64 dev {device} nodad"));
-                address.map(add);
+        for (device, address) in [("right", right(number)), ("left", left(number))] {
+            if let Some(address) = address.filter(|address| address.contains(':')) {
+                host.sh(&format!("ip addr add {address}/64 dev {device} nodad"));
             }
         }
         for locator in locators(number) {
@@ -43,8 +64,13 @@ fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool) -> [Host
 #[test]
 fn a_path_that_narrows_tells_hosts_what_fits() {
     let Some(person) = Person::root() else { return };
-    for (carries, is_over_ipv6) in [("ethernet", false), ("ip", false), ("ethernet", true)] {
-        let hosts = narrowing(&person, carries, is_over_ipv6);
+    for (carries, is_over_ipv6, narrows) in [
+        ("ethernet", false, Narrows::Link),
+        ("ip", false, Narrows::Link),
+        ("ethernet", true, Narrows::Link),
+        ("ip", false, Narrows::Header),
+    ] {
+        let hosts = narrowing(&person, carries, is_over_ipv6, narrows);
         let [a, .., b] = &hosts;
         for (host, other) in [(a, b), (b, a)] {
             host.overlay("config device ov0 --app 7 --vni 1");
@@ -67,6 +93,7 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
         assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
         // The device has the room of its own link; what the relay's has is heard of, once for both families.
         let mtu = a.sh("ip -o link show ov0 | sed 's/.*mtu //; s/ .*//'").trim().parse::<u32>().unwrap();
+        let fits = mtu - narrows.by();
         for (address, headers) in [(b.inner(), 28), (format!("fd00::{}", b.number), 48)] {
             let ping = |bytes: u32| {
                 let size = (bytes - headers).to_string();
@@ -81,13 +108,13 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
                 a.sh(&format!("ip route get {address}; true")),
                 stats(&hosts)
             );
-            assert!(!ping(mtu - 99) && ping(mtu - 100), "{address}: {}", stats(&hosts));
-            assert!(eventually(|| ping(mtu - 100)));
+            assert!(!ping(fits + 1) && ping(fits), "{address}: {}", stats(&hosts));
+            assert!(eventually(|| ping(fits)));
         }
         let nodes = a.json("stats")["nodes"].clone();
         let of_b = nodes.as_array().unwrap().iter().find(|row| row["node"] == b.id()).unwrap();
         let header = if carries == "ethernet" { 14 } else { 0 };
-        assert_eq!(of_b["room"], mtu - 100 + header, "{nodes}");
+        assert_eq!(of_b["room"], fits + header, "{narrows:?}: {nodes}");
         assert!(hosts[3].dropped("too-big") > 0 && a.dropped("too-big") > 0, "{}", stats(&hosts));
         // What was begun before anybody knew of it goes on: superpackets, too, are cut to what fits.
         for (from, to) in [(a, b), (b, a)] {
@@ -95,7 +122,7 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
                 from.sh("ip route flush cache; ip -6 route flush cache");
                 transfers_to(from, to, &address);
                 from.sh("ip route flush cache; ip -6 route flush cache");
-                is_echoed(from, to, &address, &[100, mtu as usize - 90, mtu as usize - 48, 4000]);
+                is_echoed(from, to, &address, &[100, fits + 10, fits + 52, 4000]);
             }
         }
     }
@@ -104,7 +131,7 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
 /// Has datagrams of so many bytes come back, whether they fit a packet or are cut by their host. Of those that are lost before
 /// it has heard what fits, others are sent.
 #[track_caller]
-fn is_echoed(from: &Host<'_>, to: &Host<'_>, address: &str, sizes: &[usize]) {
+fn is_echoed(from: &Host<'_>, to: &Host<'_>, address: &str, sizes: &[u32]) {
     const PYTHON: &str = "/usr/bin/python3";
     let family = if address.contains(':') { "AF_INET6" } else { "AF_INET" };
     let socket = format!("import socket\ns = socket.socket(socket.{family}, socket.SOCK_DGRAM)\n");
