@@ -248,7 +248,8 @@ fn tcp_goes_on_while_planes_change_and_ways_with_them() {
         std::thread::sleep(std::time::Duration::from_millis(1200));
     }
     testbed.shell("a", "kill -INT $(cat /run/node/client)").fine();
-    (client.wait(), server.wait());
+    client.wait();
+    server.wait();
     let said: Value = serde_json::from_str(&testbed.exec("a", &["cat", "/run/node/said"]).fine()).unwrap();
     let moved: Vec<u64> =
         said["intervals"].as_array().unwrap().iter().map(|of| of["sum"]["bytes"].as_u64().unwrap()).collect();
