@@ -23,8 +23,8 @@
 //! 6. [`evpn`] – tables that an existing control plane fills: a speaker of BGP EVPN.
 //!
 //! Choice: a member is no application of `control/runtime`. It lives in each node's agent, is told of datagrams, not of views, and
-//! nobody else reads what it knows between two of them; what the runtime has beyond that, records and replays, it has of its own
-//! ([`record`]). What it decides, LIB and RIB, is open to everybody by the agent's socket.
+//! what it knows is for itself alone; of what the runtime has beyond that, it has recordings and replays of its own ([`record`]).
+//! What it decides, LIB and RIB, others read by the agent's socket.
 //!
 //! [`Member`] has four kinds of methods, to be called in this order whenever something happened: `handle_*` for what
 //! arrived and for time that passed, then `poll_inquiry`, `poll_transmit` and `poll_operation` until they give nothing, then

@@ -19,8 +19,8 @@ pub struct Config {
     pub weights: BTreeMap<u64, u32>,
     /// Which worker has a switch where the design has that.
     pub partition: Partition,
-    /// How many requests at once. Choice: as many as take a processor a millisecond, where the thesis has three; memory that a batch goes
-    /// through is then still in the processor's cache when its answers are written, and nobody waits as long.
+    /// How many requests at once. Choice: as many as take a processor a millisecond, where the thesis has three; memory that a
+    /// batch goes through is then still in the processor's cache when its answers are written, and nobody waits as long.
     pub batching: Batching,
     /// From when a request can have come until its answer is written, for switches that ask for no more than their share.
     /// Choice: none by default, since many loud switches make reads small then, which costs throughput. The shared queue, which forgets when requests came, keeps none.

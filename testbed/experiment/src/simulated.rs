@@ -71,7 +71,7 @@ impl SimulatedNetwork {
             }
             Routing::None | Routing::Static => None,
         };
-        // OSPF's daemons give the kernel all ways that are equally short.
+        // Daemons give the kernel all ways that are equally short.
         let multipath = matches!(network.routing, Routing::Frr(_));
         let options = Options { threads, multipath, detection };
         let mut world = match paths_of(network)? {

@@ -55,7 +55,7 @@ inline __u64 bounded(__u64 length)
 /* As Linux has them from 6.3 on, whatever the headers that this is compiled with. */
 #define ROOM_FOR_IPV4 (1ULL << 7)
 #define ROOM_FOR_IPV6 (1ULL << 8)
-/* As little as the kernel takes away. */
+/* Bytes by which a header becomes shorter for a moment: any number would do. */
 #define SHORTER 4
 
 /* Tells the kernel of an outer header that is to be of the other family: by what it took the packet for it looks superpackets through
