@@ -229,6 +229,62 @@ fn each_link_carries_what_hosts_steer_over_it_header_by_header_in_both_worlds() 
     }
 }
 
+/// Three hosts with an overlay; straight it is 40 ms from a to c, and by b 10, which takes some intervals to be known.
+const OVER: &str = "plait: 1
+name: over
+nodes: {a: host, b: host, c: host, ra: router, rb: router, rc: router}
+defaults: {link: {via: engine, rate: 100Mbit}}
+links:
+  - a-ra
+  - b-rb
+  - c-rc
+  - {endpoints: [ra, rb], delay: 5ms}
+  - {endpoints: [rb, rc], delay: 5ms}
+  - {endpoints: [ra, rc], delay: 40ms}
+duration: 4s
+overlays: {ov0: {members: [a, b, c], network: 10.99.0.0/24, control: mesh, interval: 300ms}}
+collect: {links: 100ms, tcp: off, interfaces: off}
+traffic:
+  - {name: load, from: a, to: c, over: ov0, flows: 4, rate: 4Mbit, start: 1500ms, stop: 3500ms}
+  - {name: around, pattern: stride(1), over: ov0, rate: 1Mbit, start: 1500ms, stop: 3500ms}
+";
+
+#[test]
+fn traffic_over_an_overlay_arrives_by_the_same_links_in_both_worlds() {
+    let Some(person) = Person::root() else { return };
+    for plane in ["mesh", "delay"] {
+        person.file("net.yaml", OVER.replace("control: mesh", &format!("control: {plane}")));
+        let run = |world: &str| {
+            person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
+            let folder = person.work().join(world);
+            (carried(&folder), flows(&fs::read_to_string(folder.join("samples/flows.csv")).unwrap()))
+        };
+        let ((real, told), (simulated, foretold)) = (run("testbed"), run("simulated"));
+        assert_eq!(told.len(), 7);
+        for ((name, sent, received), (same, asked, came)) in told.iter().zip(&foretold) {
+            assert_eq!(name, same);
+            assert_eq!((sent, asked), (received, came), "{plane}: {name}");
+            assert!((sent - asked).abs() <= 1, "{plane}: {name}: {sent} and {asked} sent");
+        }
+        // Members speak with each other beside that, some dozen packets a second on each link.
+        for (link, (packets, bytes)) in &real {
+            let (expected, of_them) = simulated[link];
+            let (most, of_all) = (100 + expected / 20, 20_000 + of_them / 20);
+            assert!((packets - expected).abs() <= most, "{plane}: {link:?}: {packets} and {expected}");
+            assert!((bytes - of_them).abs() <= of_all, "{plane}: {link:?}: {bytes} and {of_them} bytes");
+        }
+        // 930 datagrams of the load, and 80 of a third of the rest, go by b or do not.
+        let straight = simulated[&("ra-rc".to_owned(), "forward".to_owned())].0;
+        let by_b = simulated[&("ra-rb".to_owned(), "forward".to_owned())].0;
+        let ways = if plane == "mesh" { (straight, by_b) } else { (by_b, straight) };
+        assert!(ways.0 > 900 && ways.1 < 300, "{plane}: {straight} straight, {by_b} by b");
+        person.plait(&["compare", "testbed", "simulated"]).fine();
+        for world in ["testbed", "simulated"] {
+            fs::remove_dir_all(person.work().join(world)).unwrap();
+        }
+    }
+}
+
 /// Frames that kernels send of their own accord on one direction of a link in a run of two seconds.
 const OWN: i64 = 8;
 

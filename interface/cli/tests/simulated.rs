@@ -240,6 +240,72 @@ traffic:
 }
 
 #[test]
+fn traffic_over_an_overlay_that_is_not_there_is_named_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "plait: 1
+nodes: {a: host, b: host}
+links: [a-b]
+duration: 1s
+overlays:
+  ov0: {members: [a, b], network: 10.99.0.0/24, interval: 100ms}
+  told: {members: [a, b], network: 10.98.0.0/24, control: static}
+traffic:
+  - {name: first, from: a, to: b, over: ov0, rate: 1Mbit, stop: 900ms}
+  - {name: second, from: a, to: b, over: told, rate: 1Mbit, stop: 900ms}
+";
+    fs::write(folder.path().join("net.yaml"), text).unwrap();
+    let refused = plait(folder.path(), &["validate", "net.yaml", "--world", "simulated"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+    for said in ["net.yaml:7", "`control` of the overlay `told`", "net.yaml:10", "traffic over `told`"] {
+        assert!(error(&refused).contains(said), "{said}: {}", error(&refused));
+    }
+    let words = ["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", "rest"];
+    let ran = plait(folder.path(), &words);
+    assert!(ran.status.success(), "{}", error(&ran));
+    let flows = fs::read_to_string(folder.path().join("rest/samples/flows.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = flows.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert!(
+        matches!(&rows[..], [only] if only[0] == "first" && only[5] == only[6] && only[6] != "0"),
+        "{flows}"
+    );
+}
+
+/// Sixty members on a ring of ten routers, each of which probes eight others.
+#[test]
+fn members_of_a_large_overlay_meet_before_the_run_and_all_that_they_send_each_other_arrives() {
+    let folder = tempfile::tempdir().unwrap();
+    let (routers, members) = (10, 60);
+    let mut text = "plait: 1\nnodes:\n".to_owned();
+    (0..routers).for_each(|at| text += &format!("  r{at}: router\n"));
+    (0..members).for_each(|at| text += &format!("  h{at}: host\n"));
+    text += "defaults: {link: {rate: 1Gbit, delay: 2ms}}\nlinks:\n";
+    (0..routers).for_each(|at| text += &format!("  - r{at}-r{}\n", (at + 1) % routers));
+    (0..members).for_each(|at| text += &format!("  - h{at}-r{}\n", at % routers));
+    let names: Vec<String> = (0..members).map(|at| format!("h{at}")).collect();
+    text += &format!(
+        "overlays: {{ov0: {{members: [{}], network: 10.99.0.0/24, control: delay, neighbours: 8}}}}
+duration: 2s
+traffic: [{{pattern: permutation, over: ov0, rate: 6Mbit, stop: 1s}}]
+",
+        names.join(", ")
+    );
+    fs::write(folder.path().join("net.yaml"), text).unwrap();
+    let run = |output: &str, threads: &str| {
+        let words = ["run", "net.yaml", "--world", "simulated", "--threads", threads, "--output", output];
+        let ran = plait(folder.path(), &words);
+        assert!(ran.status.success(), "{}", error(&ran));
+        fs::read_to_string(folder.path().join(output).join("samples/flows.csv")).unwrap()
+    };
+    let flows = run("one", "1");
+    for row in flows.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        assert!(cells[5] == cells[6] && cells[5] != "0", "{row}");
+    }
+    assert_eq!(flows.lines().count(), members + 1);
+    assert_eq!(flows, run("two", "2"));
+}
+
+#[test]
 fn keys_that_virtual_time_would_ignore_are_named_and_the_rest_runs_without_them() {
     let folder = tempfile::tempdir().unwrap();
     let text = "plait: 1

@@ -12,7 +12,8 @@
 //!    the same names, seeds and conditions that a testbed gives them, so that a link's n-th packet meets the same chance;
 //! 2. [`unportable`] – what of a file has no meaning without kernels and programs, each with its place;
 //! 3. [`OverlaySpec`] – overlays: `control/overlay` decides on each member, unchanged, and where it is asked for
-//!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles;
+//!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles; [`OverlayFlowSpec`] – flows
+//!    over them;
 //! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
 //!    `control/paths` which flow moves, as they do in a testbed;
 //! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`; [`Detection`] – routes, and
@@ -43,7 +44,10 @@ mod world;
 
 pub use control::ControlReport;
 pub use follow::{Detection, FollowReport};
-pub use overlay::{DataPlane, MemberSpec, OverlayCounters, OverlayIndex, OverlayNode, OverlaySpec};
+pub use overlay::{
+    DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayNode,
+    OverlaySpec,
+};
 pub use paths::{LearningSpec, PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
 pub use plait_simulator_engine as engine;
 pub use portable::{is_link_end, unportable};

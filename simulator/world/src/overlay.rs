@@ -1,8 +1,13 @@
 //! Overlays among simulated nodes: the control planes and the data plane of the testbed, unchanged.
 
+mod flows;
 mod forwarding;
+mod meeting;
+mod neighbours;
 mod node;
+mod station;
 
+pub use flows::{OverlayFlowIndex, OverlayFlowSpec};
 pub use node::{OverlayCounters, OverlayNode};
 
 use crate::replay::Recording;
@@ -111,9 +116,21 @@ const SEEDS: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OverlayIndex(pub usize);
 
-/// The overlays of a world: their members' nodes and hosts.
+/// The overlays of a world.
 #[derive(Debug, Default)]
-pub(crate) struct Overlays(Vec<Vec<(NodeIndex, HostIndex)>>);
+pub(crate) struct Overlays {
+    overlays: Vec<Members>,
+    /// The overlay of each flow, and the places of sender and receiver in it.
+    flows: Vec<(OverlayIndex, [usize; 2])>,
+}
+
+/// The members of an overlay.
+#[derive(Debug)]
+struct Members {
+    hosts: Vec<(NodeIndex, HostIndex)>,
+    ids: Vec<NodeId>,
+    group: Option<NodeId>,
+}
 
 impl World {
     /// Adds an overlay, whose members begin to join each other now.
@@ -121,7 +138,7 @@ impl World {
     /// # Errors
     /// Nodes that are not there, members without a locator, two overlays of data planes on one node.
     pub fn add_overlay(&mut self, spec: &OverlaySpec) -> Result<OverlayIndex, WorldError> {
-        let index = OverlayIndex(self.overlays.0.len());
+        let index = OverlayIndex(self.overlays.overlays.len());
         let mut configs = Vec::with_capacity(spec.members.len());
         for (place, member) in spec.members.iter().enumerate() {
             let node = self.node(&member.node)?;
@@ -146,6 +163,7 @@ impl World {
         let mut random = SplitMix64::new(self.network.seed ^ (index.0 as u64 + 1) << 48);
         let now = self.now();
         let mut hosts = Vec::with_capacity(configs.len());
+        let ids = configs.iter().map(|(_, own, _)| *own).collect();
         let most = configs.len();
         for (node, own, locators) in configs {
             let config = Config {
@@ -168,13 +186,13 @@ impl World {
             }
             hosts.push((node, host));
         }
-        self.overlays.0.push(hosts);
+        self.overlays.overlays.push(Members { hosts, ids, group: spec.group });
         Ok(index)
     }
 
     /// A member of an overlay, by its place in the list that was given.
     pub fn member(&self, overlay: OverlayIndex, place: usize) -> Option<&OverlayNode> {
-        self.simulation.host(self.overlays.0.get(overlay.0)?.get(place)?.1)
+        self.simulation.host(self.overlays.overlays.get(overlay.0)?.hosts.get(place)?.1)
     }
 
     /// Changes a member, and wakes it: its plane, a frame to send.
@@ -184,14 +202,14 @@ impl World {
         place: usize,
         change: impl FnOnce(&mut OverlayNode) -> R,
     ) -> Option<R> {
-        let (_, host) = *self.overlays.0.get(overlay.0)?.get(place)?;
+        let (_, host) = *self.overlays.overlays.get(overlay.0)?.hosts.get(place)?;
         self.simulation.with_host(host, change)
     }
 
     /// What members of recorded overlays were told and did until now: a recording for each node with any.
     pub fn recordings(&self) -> Vec<Recording> {
         let mut entries: BTreeMap<NodeIndex, Vec<Entry>> = BTreeMap::new();
-        for (node, host) in self.overlays.0.iter().flatten() {
+        for (node, host) in self.overlays.overlays.iter().flat_map(|overlay| &overlay.hosts) {
             let member: Option<&OverlayNode> = self.simulation.host(*host);
             let recorded = member.map(OverlayNode::recording).filter(|recorded| !recorded.is_empty());
             entries.entry(*node).or_default().extend(recorded.unwrap_or_default().iter().cloned());

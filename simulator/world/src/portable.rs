@@ -137,6 +137,24 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                 }
             }
             ("overlays", Value::Map(written)) => overlays::unportable(written, &mut name),
+            ("traffic", Value::List(written, _)) => {
+                let overlays = network.sections.get("overlays");
+                let devices = match overlays {
+                    Some(Value::Map(overlays)) => overlays::devices(overlays),
+                    _ => Default::default(),
+                };
+                for traffic in written {
+                    let Value::Map(map) = traffic else { continue };
+                    let Some(over) = entry(map, "over") else { continue };
+                    if let Value::Scalar(Scalar::Text(device), _) = &over.value
+                        && !devices.contains(device.as_str())
+                    {
+                        let instead =
+                            "send over the first device of an overlay whose members decide, or by links";
+                        name(over.key_span, &format!("traffic over `{device}`"), instead);
+                    }
+                }
+            }
             ("paths", Value::Map(paths)) => {
                 let learn = entry(paths, "learn");
                 let instead = "with `routing: static` they follow from the file; when this is left out, hosts learn of links as late as \

@@ -14,7 +14,8 @@ use plait_dataplane_reference::tables::Drop;
 use plait_model_overlay::NodeId;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
-use plait_simulator_world::{DataPlane, Options, OverlayIndex, OverlaySpec, Side, World};
+use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, OverlaySpec, Side, World};
+use std::net::IpAddr;
 use std::time::Duration;
 
 const FILE: &str = "
@@ -209,6 +210,87 @@ fn a_station_that_was_silent_for_long_is_forgotten_and_nobody_unknown_is_sought_
     send(&mut world, overlay, 0, to_c());
     assert_eq!((missed(&world, overlay), received(&world, overlay)), (1, vec![0, 0, 0]));
     assert_eq!(dropped(&world, overlay, 0, Drop::UnknownIdentifier), 1);
+}
+
+/// Of datagrams of 1000 bytes at 1 Mbit/s from a to c, two seconds long, once all members have met.
+fn flow(world: &World, addresses: [&str; 2]) -> OverlayFlowSpec {
+    let start = world.now();
+    OverlayFlowSpec {
+        members: [0, 2],
+        addresses: addresses.map(|address| address.parse::<IpAddr>().unwrap()),
+        ports: [20_000, 60_009],
+        size: 1000,
+        rate: plait_model_quantity::Bandwidth::from_bits_per_second(1_000_000),
+        start,
+        stop: start + Duration::from_secs(2),
+    }
+}
+
+#[test]
+fn a_flow_over_an_overlay_arrives_whole_by_the_way_that_its_plane_chose_on_any_number_of_threads() {
+    const ADDRESSES: [[&str; 2]; 2] = [["10.99.0.1", "10.99.0.3"], ["fd99::1", "fd99::3"]];
+    for (plane, way) in [(Plane::Mesh, 40_000_000..41_000_000), (Plane::Delay, 10_000_000..11_000_000)] {
+        for addresses in ADDRESSES {
+            let run = |threads| {
+                let (mut world, overlay) = world(plane, threads);
+                assert!(world.meet(Duration::from_secs(10)), "{plane:?}");
+                // By delay they go straight until they know better.
+                world.run_until(world.now() + Duration::from_secs(5));
+                let index = world.add_overlay_flow(overlay, &flow(&world, addresses)).unwrap();
+                world.run_until(world.now() + Duration::from_secs(3));
+                assert!(world.totals().is_conserved());
+                (world.overlay_flow(index), received(&world, overlay))
+            };
+            let (seen, frames) = run(1);
+            assert_eq!(run(2), (seen, frames.clone()), "{plane:?} {addresses:?}");
+            // Two seconds of a frame each 8.3 ms.
+            assert!((235..245).contains(&seen.sent), "{plane:?} {addresses:?}: {seen:?}");
+            assert_eq!((seen.received, seen.bytes), (seen.sent, 1000 * seen.sent), "{plane:?} {addresses:?}");
+            assert_eq!(seen.reordered, 0);
+            assert!(way.contains(&seen.delay_least), "{plane:?} {addresses:?}: {seen:?}");
+            // The first one waits until c has said where it is, which takes as long as to go there and back.
+            assert!(seen.delay_most >= 3 * way.start, "{plane:?} {addresses:?}: {seen:?}");
+            // An answer comes to a; c gets the question and the flow, and b the question alone.
+            assert_eq!(frames, [1, 1, seen.received + 1], "{plane:?} {addresses:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_long_for_the_network_below_or_finds_nobody_is_sent_and_does_not_arrive() {
+    // 1472 bytes fill a packet of 1500, around which nothing else fits.
+    for (size, arrives) in [(1400, true), (1472, false)] {
+        let (mut world, overlay) = joined(FILE, Plane::Mesh, |_| {});
+        let spec = OverlayFlowSpec { size, ..flow(&world, ["10.99.0.1", "10.99.0.3"]) };
+        let index = world.add_overlay_flow(overlay, &spec).unwrap();
+        world.run_until(world.now() + Duration::from_secs(3));
+        let seen = world.overlay_flow(index);
+        assert_eq!((seen.sent > 100, seen.received > 100), (true, arrives), "{size}: {seen:?}");
+    }
+    // While c is away nobody answers for it; when it is back, what was not given up arrives.
+    let (mut world, overlay) = joined(FILE, Plane::Mesh, |_| {});
+    let index = world.add_overlay_flow(overlay, &flow(&world, ["10.99.0.1", "10.99.0.3"])).unwrap();
+    world.set_node_up("c", false).unwrap();
+    world.run_until(world.now() + Duration::from_millis(500));
+    assert_eq!(world.overlay_flow(index).received, 0);
+    world.set_node_up("c", true).unwrap();
+    world.run_until(world.now() + Duration::from_secs(3));
+    let seen = world.overlay_flow(index);
+    assert!(seen.received > seen.sent / 2 && seen.received <= seen.sent, "{seen:?}");
+    assert!(world.totals().is_conserved());
+}
+
+#[test]
+fn flows_that_cannot_be_are_refused() {
+    let (mut world, overlay) = joined(FILE, Plane::Mesh, |_| {});
+    let good = flow(&world, ["10.99.0.1", "10.99.0.3"]);
+    let versions =
+        OverlayFlowSpec { addresses: flow(&world, ["10.99.0.1", "fd99::3"]).addresses, ..good.clone() };
+    let error = world.add_overlay_flow(overlay, &versions).unwrap_err();
+    assert!(error.to_string().contains("different IP versions"), "{error}");
+    let nobody = OverlayFlowSpec { members: [0, 3], ..good };
+    let error = world.add_overlay_flow(overlay, &nobody).unwrap_err();
+    assert!(error.to_string().contains("between members"), "{error}");
 }
 
 /// A star of routers with hosts behind each, on links that differ in their delays.

@@ -21,7 +21,8 @@ use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::{FrrRouting, Routing};
 use plait_model_topology::{Network, section};
 use plait_simulator_world::{
-    DataPlane, Detection, LearningSpec, MemberSpec, Options, OverlaySpec, PathsSpec, Side, World as Simulated,
+    DataPlane, Detection, LearningSpec, MemberSpec, Options, OverlayIndex, OverlaySpec, PathsSpec, Side,
+    World as Simulated,
 };
 use plait_testbed_runtime::control::Traces;
 use plait_testbed_runtime::overlay::{Resolved, resolve};
@@ -48,8 +49,22 @@ pub struct SimulatedNetwork {
 /// What the run and its loggers share.
 struct State {
     world: Simulated,
+    overlays: Vec<SimulatedOverlay>,
     sampler: Option<Sampler>,
 }
+
+/// An overlay that is there.
+struct SimulatedOverlay {
+    /// The name of its device.
+    device: String,
+    index: OverlayIndex,
+    /// The names of its members, in their order.
+    members: Vec<String>,
+}
+
+/// How long members may take to find each other before a run begins. Choice: as long as in a testbed; those that never will are
+/// no fault of the file.
+const MEETING: Duration = Duration::from_secs(10);
 
 impl SimulatedNetwork {
     /// Builds a network, its overlays and the paths that its hosts choose, has `control` decide its routes if that is any,
@@ -82,6 +97,7 @@ impl SimulatedNetwork {
         let written: Option<Overlays> =
             section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
         let mut taken = BTreeSet::new();
+        let mut added = Vec::new();
         let overlays = written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default();
         for mut overlay in overlays {
             // Who was left out, since it is a member of another one.
@@ -89,17 +105,21 @@ impl SimulatedNetwork {
                 overlay.members.retain(|member| taken.insert(member.node));
             }
             let Some(mut spec) = spec_of(&overlay, network) else { continue };
+            let device = overlay.devices.first().map(|device| device.config.name.clone()).unwrap_or_default();
             spec.is_recorded = is_recorded;
             let span = overlay.members.first().map(|member| member.span).unwrap_or_default();
-            world.add_overlay(&spec).map_err(|error| {
+            let index = world.add_overlay(&spec).map_err(|error| {
                 vec![Diagnostic::new(span, format!("overlay `{}`: {error}", overlay.name))]
             })?;
+            let members = spec.members.into_iter().map(|member| member.node).collect();
+            added.push(SimulatedOverlay { device, index, members });
         }
         if !control.is_empty() {
             let span = network.sections.get("control").map(|value| value.span()).unwrap_or_default();
             world.decide_by(control).map_err(|error| vec![Diagnostic::new(span, error.to_string())])?;
         }
-        let state = Arc::new(Mutex::new(State { world, sampler: None }));
+        world.meet(MEETING);
+        let state = Arc::new(Mutex::new(State { world, overlays: added, sampler: None }));
         Ok(Self { state, traces, left_out })
     }
 
@@ -194,7 +214,7 @@ impl World for SimulatedNetwork {
 
     fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
         let begin = self.now();
-        let flows = Flows::start(&mut self.state().world, traffic, begin)?;
+        let flows = Flows::start(&mut self.state(), traffic, begin)?;
         Ok((Box::new(flows.of(Arc::clone(&self.state))), begin))
     }
 
@@ -285,7 +305,7 @@ impl World for SimulatedNetwork {
 
 impl State {
     fn go_on_until(&mut self, instant: Duration) {
-        let Self { world, sampler } = self;
+        let Self { world, sampler, .. } = self;
         if let Some(sampler) = sampler {
             sampler.pass(world, instant);
         }

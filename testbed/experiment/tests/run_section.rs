@@ -5,6 +5,7 @@ use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, json_schema, parse_network};
 use plait_testbed_experiment::section::{Action, Collect, Condition, Expect, Script, register};
 use plait_testbed_experiment::world::Direction;
+use std::net::IpAddr;
 use std::time::Duration;
 
 const NETWORK: &str = "plait: 1
@@ -243,6 +244,40 @@ fn faults_of_traffic_name_their_lines() {
     assert!(faults("traffic: [{pattern: random, rate: 1Mbit}]\n").contains("`stop` is missing"));
     let twice = "duration: 1s\ntraffic: [{pattern: random, rate: 1Mbit, port: 9}, {pattern: random, rate: 1Mbit, port: 9}]\n";
     assert!(faults(twice).contains("same port"));
+}
+
+/// An overlay of two, of which a device has two addresses, and another overlay.
+const OVERLAYS: &str = "duration: 1s
+overlays:
+  ov0: {members: [a, b], devices: {ov0: {vni: 1, network: [10.99.0.0/24, 'fd99::/64']}, bare: {vni: 2}}}
+  two: {members: [a], network: 10.98.0.0/24}
+";
+
+#[test]
+fn traffic_over_an_overlay_goes_between_the_addresses_of_its_members() {
+    let of = |written: &str| {
+        let mut vocabulary = vocabulary();
+        plait_testbed_runtime::section::register(&mut vocabulary);
+        let source = Source::new("net.yaml", format!("{NETWORK}{OVERLAYS}traffic:\n  - {written}\n"));
+        parse_network(&source, &vocabulary, &|path| Err(format!("no file {path}")))
+    };
+    let network =
+        of("{pattern: stride(1), over: ov0, rate: 1Mbit}").unwrap_or_else(|report| panic!("{report}"));
+    let [traffic] = &Script::of(&network).unwrap().traffic[..] else { panic!("there is one") };
+    let over = traffic.over.as_ref().unwrap();
+    assert_eq!((&traffic.hosts[..], &over.device[..]), (&["a".to_owned(), "b".to_owned()][..], "ov0"));
+    assert_eq!(over.addresses, ["10.99.0.1", "10.99.0.2"].map(|address| address.parse::<IpAddr>().unwrap()));
+    for (written, words) in [
+        ("{from: a, to: b, over: ov1, rate: 1Mbit}", "no overlay has a device `ov1`"),
+        ("{from: a, to: r, over: ov0, rate: 1Mbit}", "`r` has no address of IPv4 on `ov0`"),
+        ("{from: a, to: b, over: two, rate: 1Mbit}", "`b` has no address of IPv4 on `two`"),
+        ("{from: a, to: b, over: bare, rate: 1Mbit}", "has no address of IPv4 on `bare`"),
+    ] {
+        let text = of(written).expect_err("the file is faulty").to_string();
+        assert!(text.contains(words) && text.contains("net.yaml:10"), "{written}: {text}");
+    }
+    let none = faults("duration: 1s\ntraffic: [{from: a, to: b, over: ov0, rate: 1Mbit}]\n");
+    assert!(none.contains("the file has no `overlays:`"), "{none}");
 }
 
 #[test]

@@ -54,6 +54,15 @@ impl Underlay for Beyond {
     }
 }
 
+/// What becomes of a frame or packet: each of its copies.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A packet of the overlay leaves by the network below.
+    Below(Transmit),
+    /// A frame comes up by the tenant's device.
+    Up(Vec<u8>),
+}
+
 /// The UDP port at which an encapsulation comes.
 pub(super) fn port_of(encapsulation: Encapsulation) -> Result<u16, WorldError> {
     match encapsulation {
@@ -120,19 +129,19 @@ impl Forwarding {
         self.walk.tenants.insert(TENANT, tenant);
     }
 
-    /// A tenant's frame leaves its device. None is a frame that comes up.
-    pub fn transmit(&mut self, frame: &[u8], second: u32) -> Vec<Option<Transmit>> {
+    /// A tenant's frame leaves its device.
+    pub fn transmit(&mut self, frame: &[u8], second: u32) -> Vec<Step> {
         self.sweep(second);
         if self.plane.mtu.is_some_and(|mtu| frame.len() > mtu as usize + ethernet::Header::LENGTH) {
             *self.walk.counts.drops.entry(Drop::TooBig).or_default() += 1;
             return Vec::new();
         }
         let outcome = self.walk.transmit(&DEVICE, frame, 0, second);
-        self.sent(outcome)
+        self.steps(outcome)
     }
 
-    /// A packet comes in by the underlay. None is a frame that comes up.
-    pub fn receive(&mut self, datagram: &Datagram<'_>, second: u32) -> Vec<Option<Transmit>> {
+    /// A packet comes in by the underlay.
+    pub fn receive(&mut self, datagram: &Datagram<'_>, second: u32) -> Vec<Step> {
         self.sweep(second);
         let mut frame = datagram.payload.to_vec();
         let (from, to) = (datagram.source.port(), datagram.destination.port());
@@ -158,7 +167,7 @@ impl Forwarding {
         };
         push(&mut frame, &ethernet::Repr { destination: Mac(mac(0)), source: Mac(mac(1)), ether_type });
         let outcome = self.walk.receive(&frame, second);
-        self.sent(outcome)
+        self.steps(outcome)
     }
 
     /// Forgets stations that were silent for long. Choice: as the next packet passes, which is the first that can tell.
@@ -175,10 +184,13 @@ impl Forwarding {
         &self.walk.counts
     }
 
-    fn sent(&self, outcome: Outcome) -> Vec<Option<Transmit>> {
+    fn steps(&self, outcome: Outcome) -> Vec<Step> {
         let Outcome::Sent(sent) = outcome else { return Vec::new() };
-        sent.iter()
-            .filter_map(|sent| if sent.is_up { Some(None) } else { self.below(sent).map(Some) })
+        sent.into_iter()
+            .filter_map(|sent| match sent.is_up {
+                true => Some(Step::Up(sent.frame)),
+                false => self.below(&sent).map(Step::Below),
+            })
             .collect()
     }
 

@@ -1,18 +1,20 @@
 //! A member on a simulated node.
 
-use super::forwarding::Forwarding;
+use super::flows::OverlayFlowSpec;
+use super::forwarding::{Forwarding, Step};
+use super::station::Station;
 use plait_control_overlay::record::{Entry, Recorded};
 use plait_control_overlay::{Config, Member, Plane};
 use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Event, Overlay, Tables};
 use plait_model_wire::number::port::OVERLAY_CONTROL;
-use plait_simulator_engine::{Datagram, Host, StackIndex, Transmit};
+use plait_simulator_engine::{Datagram, FlowCounters, Host, StackIndex, Transmit};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// From one decision to the next where no data plane follows, for each member that is known. Choice: nobody meets its tables
-/// then, and who hears of a thousand members one by one decides once for many of them, as an agent does that is busy.
+/// From one decision to the next, for each member that is known. Choice: who hears of a thousand members one by one decides once
+/// for many of them, as an agent does that is busy; where they are few, nobody notices.
 const PAUSE: Duration = Duration::from_micros(500);
 
 /// A member of an overlay: what the agent is on a real node. It feeds `control/overlay` and does what it decides.
@@ -24,6 +26,8 @@ pub struct OverlayNode {
     forwarding: Option<Forwarding>,
     /// Frames that tenants sent and that nobody took yet.
     frames: Vec<Vec<u8>>,
+    /// The host above the device.
+    station: Station,
     plane: Option<Plane>,
     transmits: VecDeque<Transmit>,
     /// When LIB and RIB were decided last, and when they are to be if something happened since.
@@ -66,6 +70,7 @@ impl OverlayNode {
         let application = config.application;
         let mut overlay = Overlay::default();
         let (own, locators) = (config.own, config.locators.clone());
+        let station = Station::new(own);
         let member = Recorded::new(config, now, is_recorded, draw);
         let mut node = Self {
             member,
@@ -73,6 +78,7 @@ impl OverlayNode {
             overlay: Overlay::default(),
             forwarding,
             frames: Vec::new(),
+            station,
             plane: None,
             transmits: VecDeque::new(),
             decided: now,
@@ -133,10 +139,30 @@ impl OverlayNode {
         self.frames.push(frame);
     }
 
+    /// The station above its device sends a flow of this number.
+    pub(super) fn send_flow(&mut self, flow: u32, spec: &OverlayFlowSpec) {
+        self.station.send(flow, spec);
+    }
+
+    /// The station above its device counts a flow of this number.
+    pub(super) fn receive_flow(&mut self, flow: u32, spec: &OverlayFlowSpec) {
+        self.station.receive(flow, spec);
+    }
+
+    /// How many datagrams of a flow were sent from here.
+    pub(super) fn sent(&self, flow: u32) -> u64 {
+        self.station.sent(flow)
+    }
+
+    /// What came here of a flow.
+    pub(super) fn received(&self, flow: u32) -> FlowCounters {
+        self.station.received(flow)
+    }
+
     /// Has LIB and RIB decided, now or soon.
     fn decide_soon(&mut self, now: Duration) {
         let due = self.decided + PAUSE * self.control().routes().len() as u32;
-        if self.forwarding.is_some() || now >= due {
+        if now >= due {
             self.decide(now);
         } else {
             self.decides = Some(due);
@@ -185,18 +211,23 @@ impl OverlayNode {
         }
     }
 
-    /// Takes what the data plane sends and what comes up.
-    fn forward(&mut self, now: Duration, step: impl FnOnce(&mut Forwarding, u32) -> Vec<Option<Transmit>>) {
+    /// Takes what the data plane sends and what comes up, and what the station above answers to that.
+    fn forward(&mut self, now: Duration, first: impl FnOnce(&mut Forwarding, u32) -> Vec<Step>) {
         let Some(forwarding) = &mut self.forwarding else { return };
-        for sent in step(forwarding, now.as_secs() as u32) {
-            match sent {
-                Some(transmit) => {
+        let second = now.as_secs() as u32;
+        let mut steps = VecDeque::from(first(forwarding, second));
+        while let Some(step) = steps.pop_front() {
+            match step {
+                Step::Below(transmit) => {
                     self.counters.forwarded += 1;
                     self.transmits.push_back(transmit);
                 }
-                None => {
+                Step::Up(frame) => {
                     self.counters.received += 1;
                     self.counters.last_received = now.as_nanos() as u64;
+                    for frame in self.station.handle_frame(now, &frame) {
+                        steps.extend(forwarding.transmit(&frame, second));
+                    }
                 }
             }
         }
@@ -223,7 +254,9 @@ impl Host for OverlayNode {
             self.member.handle_timeout(now);
         }
         self.collect(now);
-        for frame in std::mem::take(&mut self.frames) {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.extend(self.station.handle_timeout(now));
+        for frame in frames {
             self.forward(now, |forwarding, second| forwarding.transmit(&frame, second));
         }
     }
@@ -233,7 +266,7 @@ impl Host for OverlayNode {
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
-        let due = self.member.poll_timeout();
-        Some(self.decides.map_or(due, |decides| decides.min(due)))
+        let others = [self.decides, self.station.poll_timeout()].into_iter().flatten();
+        Some(others.fold(self.member.poll_timeout(), Duration::min))
     }
 }

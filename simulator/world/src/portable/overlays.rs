@@ -2,7 +2,7 @@
 
 use super::{entry, is_one_of};
 use plait_model_topology::document::{Entry, Map, Scalar, Span, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names what cannot: its place, what it is, and what to do instead.
 pub(super) fn unportable(overlays: &Map, name: &mut dyn FnMut(Span, &str, &str)) {
@@ -65,6 +65,19 @@ pub(super) fn unportable(overlays: &Map, name: &mut dyn FnMut(Span, &str, &str))
             }
         }
     }
+}
+
+/// The devices that there are: the first of each overlay whose members decide.
+pub(super) fn devices(overlays: &Map) -> BTreeSet<&str> {
+    overlays.entries.iter().filter_map(device).collect()
+}
+
+fn device(overlay: &Entry) -> Option<&str> {
+    let Value::Map(map) = &overlay.value else { return Some(&overlay.key) };
+    if entry(map, "control").is_some_and(|said| !is_one_of(&said.value, &["mesh", "delay"])) {
+        return None;
+    }
+    Some(inner(map, "devices").next().map_or(&overlay.key, |(first, _)| &first.key))
 }
 
 /// The maps within a map of an overlay, with their entries.

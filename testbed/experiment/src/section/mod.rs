@@ -12,6 +12,7 @@ mod event;
 mod experiment;
 mod metric;
 mod names;
+mod over;
 mod question;
 mod traffic;
 
@@ -20,6 +21,7 @@ pub use collect::{Capture, Collect, FileRequest};
 pub use event::{Action, Command, Condition, DEFAULT_TIMEOUT, DEFAULT_WAIT, Event, Expect, Protocol, Wait};
 pub use experiment::{Experiment, Repeats};
 pub use metric::{Metric, Source};
+pub use over::Over;
 pub use question::Question;
 pub use traffic::Traffic;
 

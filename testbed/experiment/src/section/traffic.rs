@@ -1,6 +1,7 @@
 //! `traffic`: flows of UDP datagrams among hosts, the same in both worlds.
 
 use super::names::{Name, Names, nodes, unknown_node};
+use super::over::{Named, Over};
 use plait_model_quantity::{Bandwidth, ByteCount, TimeSpan};
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::Diagnostic;
@@ -8,6 +9,7 @@ use plait_model_topology::document::Spanned;
 use plait_model_topology::random::SplitMix64;
 use plait_model_topology::vocabulary::Role;
 use plait_model_traffic::{Flow, Pattern, Rates, TrafficError, TrafficSpec};
+use plait_testbed_runtime::overlay::{self, Resolved};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -22,12 +24,15 @@ pub(super) struct TrafficFile {
     /// Who sends to whom of `hosts`: `random`, `stride(4)`, `permutation`, `incast(0)`, `one_to_all(0)`,
     /// `all_to_all`, `pair(0,1)`.
     pub pattern: Option<Spanned<Pattern>>,
-    /// The nodes of the pattern, which count from 0 in this order; all hosts in the order of the file when not given.
+    /// The nodes of the pattern, which count from 0 in this order; all hosts in the order of the file when not given, of
+    /// `over` all nodes that have the device.
     pub hosts: Option<Spanned<Names>>,
     /// In place of a pattern: the node that sends.
     pub from: Option<Spanned<Name>>,
     /// In place of a pattern: the node that receives.
     pub to: Option<Spanned<Name>>,
+    /// The device of an overlay that it goes over; by the addresses of links when not given.
+    pub over: Option<Spanned<Name>>,
     /// How many flows; one round of the pattern when not given.
     pub flows: Option<Spanned<usize>>,
     /// What all flows carry together, counted over whole Ethernet frames.
@@ -54,6 +59,8 @@ pub struct Traffic {
     pub hosts: Vec<String>,
     /// The flows, whose ends count in `hosts`.
     pub flows: Vec<Flow>,
+    /// The overlay's device that it goes over, if any.
+    pub over: Option<Over>,
     /// When it begins, from the start of the run.
     pub start: TimeSpan,
     /// When it ends.
@@ -78,11 +85,16 @@ pub(super) fn resolve(
 ) -> Result<Vec<Traffic>, Vec<Diagnostic>> {
     let mut all: Vec<Traffic> = Vec::new();
     let mut faults = Vec::new();
+    // What is wrong with overlays is said where they are.
+    let overlays = match written.iter().any(|traffic| traffic.over.is_some()) {
+        true => overlay::of_network(network).ok_or_else(Vec::new)?,
+        false => Vec::new(),
+    };
     // Each traffic draws from a sequence of its own, so that a change to one leaves the others as they are.
     let mut used = HashMap::new();
     let mut seeds = SplitMix64::new(network.seed);
     for (place, traffic) in written.iter().enumerate() {
-        match one(traffic, place, seeds.draw(), duration, network) {
+        match one(traffic, place, seeds.draw(), duration, (network, &overlays)) {
             Ok(mut resolved) => {
                 if !spread(&mut resolved, &mut used) {
                     faults.push(
@@ -130,11 +142,20 @@ fn one(
     place: usize,
     seed: u64,
     duration: Option<TimeSpan>,
-    network: &Network,
+    (network, overlays): (&Network, &[Resolved]),
 ) -> Result<Traffic, Vec<Diagnostic>> {
-    let (pattern, hosts) = who(written, network)?;
+    let over = written.over.as_ref().map(|over| Named::find(over, overlays)).transpose();
+    let over = over.map_err(|fault| vec![fault])?;
+    let (pattern, hosts) = who(written, over.as_ref(), network)?;
     let mut faults: Vec<Diagnostic> =
         hosts.iter().filter_map(|host| faceless(host, written, network)).collect();
+    let over = match over.map(|over| over.between(&hosts, network)).transpose() {
+        Ok(over) => over,
+        Err(more) => {
+            faults.extend(more);
+            None
+        }
+    };
     let start = written.start.as_ref().map_or(TimeSpan::ZERO, |start| start.value);
     let stop = match (&written.stop, duration) {
         (Some(stop), _) => stop.value,
@@ -188,19 +209,24 @@ fn one(
         Ok(flows) if faults.is_empty() => {
             let name = written.name.as_ref().map(|name| name.value.clone());
             let name = name.unwrap_or_else(|| format!("traffic{}", place + 1));
-            Ok(Traffic { name, hosts, flows, start, stop })
+            Ok(Traffic { name, hosts, flows, over, start, stop })
         }
         _ => Err(faults),
     }
 }
 
 /// Who takes part, and how.
-fn who(written: &Spanned<TrafficFile>, network: &Network) -> Result<(Pattern, Vec<String>), Vec<Diagnostic>> {
+fn who(
+    written: &Spanned<TrafficFile>,
+    over: Option<&Named<'_>>,
+    network: &Network,
+) -> Result<(Pattern, Vec<String>), Vec<Diagnostic>> {
     match (&written.pattern, &written.from, &written.to) {
         (Some(pattern), None, None) => {
-            let hosts = match &written.hosts {
-                Some(hosts) => nodes(hosts, network)?,
-                None => {
+            let hosts = match (&written.hosts, over) {
+                (Some(hosts), _) => nodes(hosts, network)?,
+                (None, Some(over)) => over.nodes(network),
+                (None, None) => {
                     let all = network.nodes.iter().filter(|node| node.role == Role::Host);
                     all.map(|node| node.name.clone()).collect()
                 }

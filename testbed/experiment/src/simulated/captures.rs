@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Capturing {
     state: Arc<Mutex<State>>,
     capture: CaptureIndex,
+    /// When it began: a file's stamps count from then.
+    begin: u64,
     /// What the interface is called in the file.
     title: String,
     into: PathBuf,
@@ -18,7 +20,8 @@ pub(super) struct Capturing {
 
 impl Capturing {
     pub fn new(state: Arc<Mutex<State>>, capture: CaptureIndex, title: String, into: &Path) -> Self {
-        Self { state, capture, title, into: into.to_owned() }
+        let begin = lock(&state).world.now().as_nanos() as u64;
+        Self { state, capture, begin, title, into: into.to_owned() }
     }
 }
 
@@ -27,8 +30,11 @@ impl Logger for Capturing {
         let packets = lock(&self.state).world.simulation().end_capture(self.capture);
         let kept = packets.len() as u64;
         // The file has one interface.
-        let packets: Vec<Captured> =
-            packets.into_iter().map(|packet| Captured { capture: CaptureIndex(0), ..packet }).collect();
+        let kept_as = |packet: Captured| {
+            let at = packet.at.saturating_sub(self.begin);
+            Captured { at, capture: CaptureIndex(0), ..packet }
+        };
+        let packets: Vec<Captured> = packets.into_iter().map(kept_as).collect();
         let written = fs::write(&self.into, write_pcapng(std::slice::from_ref(&self.title), &packets));
         written.map_err(|why| error(format!("{}: {why}", self.into.display())))?;
         Ok(LoggerSummary { kept, missed: 0 })

@@ -46,9 +46,11 @@ impl Flows {
         for traffic in traffic {
             for flow in &traffic.flows {
                 let names = [flow.from, flow.to].map(|end| traffic.hosts[end].as_str());
-                let to = *addresses
-                    .get(names[1])
-                    .ok_or_else(|| error(format!("`{}` has no address to send to", names[1])))?;
+                let to = match &traffic.over {
+                    Some(over) => over.addresses.get(flow.to),
+                    None => addresses.get(names[1]),
+                };
+                let to = *to.ok_or_else(|| error(format!("`{}` has no address to send to", names[1])))?;
                 let number = u32::try_from(rows.len()).map_err(error)?;
                 let to = SocketAddr::new(to, flow.destination_port);
                 let instants = [traffic.start, traffic.stop].map(|time| at(time.into()));

@@ -27,10 +27,14 @@ use crate::section::Overlays;
 use plait_model_topology::network::NodeIndex;
 use plait_model_topology::{Network, section};
 
+/// The overlays of a file, as [`resolve`] has them; none where any is at fault.
+pub fn of_network(network: &Network) -> Option<Vec<Resolved>> {
+    let written = section::<Overlays>(&network.sections, "overlays").ok()?;
+    written.map_or_else(|| Some(Vec::new()), |written| resolve(&written, network).ok())
+}
+
 /// The devices that overlays of a file give a node, by name; none of overlays that are at fault.
 pub fn devices_of(network: &Network, node: NodeIndex) -> Vec<String> {
-    let written = section::<Overlays>(&network.sections, "overlays").ok().flatten();
-    let resolved = written.and_then(|written| resolve(&written, network).ok()).unwrap_or_default();
-    let devices = resolved.into_iter().flat_map(|overlay| overlay.devices);
+    let devices = of_network(network).unwrap_or_default().into_iter().flat_map(|overlay| overlay.devices);
     devices.filter(|device| device.addresses.contains_key(&node)).map(|device| device.config.name).collect()
 }

@@ -1,0 +1,260 @@
+//! The host above a member's device: the flows that it sends over the overlay, and those that come.
+
+use super::flows::OverlayFlowSpec;
+use super::neighbours::{Neighbours, answer};
+use plait_model_overlay::NodeId;
+use plait_model_wire::ethernet::{self, Mac};
+use plait_model_wire::neighbor::Neighbor as Message;
+use plait_model_wire::number::{ether_type, protocol};
+use plait_model_wire::{arp, ipv4, ipv6, push, udp};
+use plait_simulator_engine::FlowCounters;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// What a datagram begins with: its flow, its number, and when it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    flow: u32,
+    number: u64,
+    sent: u64,
+}
+
+/// A host with an address or more on the overlay's device.
+#[derive(Debug)]
+pub(super) struct Station {
+    mac: Mac,
+    addresses: BTreeSet<IpAddr>,
+    neighbours: Neighbours,
+    sources: Vec<Source>,
+    /// When each source sends next.
+    due: BinaryHeap<Reverse<(Duration, usize)>>,
+    sinks: BTreeMap<u32, Sink>,
+}
+
+#[derive(Debug)]
+struct Source {
+    flow: u32,
+    spec: OverlayFlowSpec,
+    every: Duration,
+    sent: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sink {
+    counters: FlowCounters,
+    /// The highest number seen, and one more.
+    next: u64,
+}
+
+impl Station {
+    /// The station of a member. Choice: its hardware address is made of the member's identity, so that each has another one.
+    pub fn new(own: NodeId) -> Self {
+        let [a, b, c, d] = own.0.to_be_bytes();
+        Self {
+            mac: Mac([2, 1, a, b, c, d]),
+            addresses: BTreeSet::new(),
+            neighbours: Neighbours::default(),
+            sources: Vec::new(),
+            due: BinaryHeap::new(),
+            sinks: BTreeMap::new(),
+        }
+    }
+
+    /// Sends a flow from now on.
+    pub fn send(&mut self, flow: u32, spec: &OverlayFlowSpec) {
+        let headers = if spec.addresses[1].is_ipv6() { 14 + 40 + 8 } else { 14 + 20 + 8 };
+        let bits = (u128::from(spec.size) + headers) * 8;
+        let every = bits * 1_000_000_000 / u128::from(spec.rate.bits_per_second().max(1));
+        let every = Duration::from_nanos(u64::try_from(every).unwrap_or(u64::MAX).max(1));
+        self.addresses.insert(spec.addresses[0]);
+        if spec.start < spec.stop {
+            self.due.push(Reverse((spec.start, self.sources.len())));
+        }
+        self.sources.push(Source { flow, spec: spec.clone(), every, sent: 0 });
+    }
+
+    /// Counts a flow that comes.
+    pub fn receive(&mut self, flow: u32, spec: &OverlayFlowSpec) {
+        self.addresses.insert(spec.addresses[1]);
+        self.sinks.entry(flow).or_default();
+    }
+
+    /// How many datagrams of a flow were sent from here.
+    pub fn sent(&self, flow: u32) -> u64 {
+        self.sources.iter().find(|source| source.flow == flow).map_or(0, |source| source.sent)
+    }
+
+    /// What came here of a flow.
+    pub fn received(&self, flow: u32) -> FlowCounters {
+        self.sinks.get(&flow).map(|sink| sink.counters).unwrap_or_default()
+    }
+
+    /// The frames that are due.
+    pub fn handle_timeout(&mut self, now: Duration) -> Vec<Vec<u8>> {
+        let mut frames = self.neighbours.handle_timeout(now);
+        while let Some(&Reverse((instant, at))) = self.due.peek()
+            && instant <= now
+        {
+            self.due.pop();
+            let source = &mut self.sources[at];
+            let packet = source.packet(now);
+            let [own, to] = source.spec.addresses;
+            frames.extend(self.neighbours.send(now, (self.mac, own), to, packet));
+            let next = instant.saturating_add(source.every);
+            if next < source.spec.stop {
+                self.due.push(Reverse((next, at)));
+            }
+        }
+        frames
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is next worth a call.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let due = self.due.peek().map(|Reverse((instant, _))| *instant);
+        [due, self.neighbours.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// A frame comes up by the device. The frames that answer it, and those that waited for it.
+    pub fn handle_frame(&mut self, now: Duration, frame: &[u8]) -> Vec<Vec<u8>> {
+        let Ok(frame) = ethernet::Frame::parse(frame) else { return Vec::new() };
+        if frame.destination() != self.mac && !frame.destination().is_group() {
+            return Vec::new();
+        }
+        match frame.ether_type() {
+            ether_type::ARP => self.handle_arp(now, frame.payload()),
+            ether_type::IPV4 => {
+                if let Ok(packet) = ipv4::Packet::parse(frame.payload())
+                    && packet.protocol() == protocol::UDP
+                {
+                    self.count(now, packet.destination().into(), packet.payload());
+                }
+                Vec::new()
+            }
+            ether_type::IPV6 => {
+                let Ok(packet) = ipv6::Packet::parse(frame.payload()) else { return Vec::new() };
+                match packet.next_header() {
+                    protocol::UDP => {
+                        self.count(now, packet.destination().into(), packet.payload());
+                        Vec::new()
+                    }
+                    protocol::ICMPV6 => self.handle_neighbor(now, &packet),
+                    _ => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn handle_arp(&mut self, now: Duration, payload: &[u8]) -> Vec<Vec<u8>> {
+        let Ok(packet) = arp::Packet::parse(payload) else { return Vec::new() };
+        let ((mac, sender), target) = (packet.sender(), IpAddr::from(packet.target().1));
+        self.meet(now, (mac, sender.into()), target, packet.operation() == arp::REQUEST)
+    }
+
+    fn handle_neighbor(&mut self, now: Duration, packet: &ipv6::Packet<'_>) -> Vec<Vec<u8>> {
+        let (source, destination) = (packet.source(), packet.destination());
+        match Message::of(packet.payload(), source, destination, packet.hop_limit()) {
+            Ok(Message::Solicitation { target, source: Some(mac) }) => {
+                self.meet(now, (mac, source.into()), target.into(), true)
+            }
+            Ok(Message::Advertisement { target, mac: Some(mac), .. }) => {
+                self.meet(now, (mac, target.into()), destination.into(), false)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Another station says who it is, and asks about an address of this one if it is a question.
+    fn meet(
+        &mut self,
+        now: Duration,
+        other: (Mac, IpAddr),
+        target: IpAddr,
+        is_question: bool,
+    ) -> Vec<Vec<u8>> {
+        if !self.addresses.contains(&target) {
+            return Vec::new();
+        }
+        let mut frames = self.neighbours.heard(now, other.1, other.0);
+        if is_question {
+            frames.push(answer((self.mac, target), other));
+        }
+        frames
+    }
+
+    fn count(&mut self, now: Duration, to: IpAddr, payload: &[u8]) {
+        if !self.addresses.contains(&to) {
+            return;
+        }
+        let Ok(datagram) = udp::Datagram::parse(payload) else { return };
+        let Some(head) = Head::parse(datagram.payload()) else { return };
+        let Some(sink) = self.sinks.get_mut(&head.flow) else { return };
+        let now = now.as_nanos() as u64;
+        let (seen, delay) = (&mut sink.counters, now.saturating_sub(head.sent));
+        seen.delay_least = if seen.received == 0 { delay } else { seen.delay_least.min(delay) };
+        seen.delay_most = seen.delay_most.max(delay);
+        seen.delay_sum = seen.delay_sum.saturating_add(delay);
+        seen.received += 1;
+        seen.bytes += datagram.payload().len() as u64;
+        seen.reordered += u64::from(head.number < sink.next);
+        seen.last = now;
+        sink.next = sink.next.max(head.number.saturating_add(1));
+    }
+}
+
+impl Source {
+    /// The next datagram, with its headers but Ethernet's.
+    fn packet(&mut self, now: Duration) -> Vec<u8> {
+        let spec = &self.spec;
+        let head = Head { flow: self.flow, number: self.sent, sent: now.as_nanos() as u64 };
+        let mut packet = head.bytes().to_vec();
+        packet.resize(usize::from(spec.size).max(Head::LENGTH), 0);
+        let [source, destination] = spec.ports;
+        let checked = Some((spec.addresses[0], spec.addresses[1]));
+        push(&mut packet, &udp::Repr { source, destination, checked });
+        match spec.addresses {
+            [IpAddr::V4(source), IpAddr::V4(destination)] => {
+                let (dont_fragment, identification) = (true, 0);
+                let (ttl, tos, protocol) = (64, 0, protocol::UDP);
+                let header =
+                    ipv4::Repr { source, destination, protocol, ttl, tos, dont_fragment, identification };
+                push(&mut packet, &header);
+            }
+            [IpAddr::V6(source), IpAddr::V6(destination)] => {
+                let (next_header, hop_limit) = (protocol::UDP, 64);
+                let (traffic_class, flow_label) = (0, 0);
+                let header =
+                    ipv6::Repr { source, destination, next_header, hop_limit, traffic_class, flow_label };
+                push(&mut packet, &header);
+            }
+            _ => {}
+        }
+        self.sent += 1;
+        packet
+    }
+}
+
+impl Head {
+    const LENGTH: usize = 20;
+
+    fn bytes(&self) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..4].copy_from_slice(&self.flow.to_be_bytes());
+        bytes[4..12].copy_from_slice(&self.number.to_be_bytes());
+        bytes[12..].copy_from_slice(&self.sent.to_be_bytes());
+        bytes
+    }
+
+    fn parse(payload: &[u8]) -> Option<Self> {
+        let (flow, rest) = payload.split_first_chunk()?;
+        let (number, rest) = rest.split_first_chunk()?;
+        let sent = rest.first_chunk()?;
+        Some(Self {
+            flow: u32::from_be_bytes(*flow),
+            number: u64::from_be_bytes(*number),
+            sent: u64::from_be_bytes(*sent),
+        })
+    }
+}
