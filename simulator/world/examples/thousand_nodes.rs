@@ -174,7 +174,8 @@ fn main() {
         let (second, share) = joined.map_or((f64::INFINITY, 0.0), |(second, share)| (second as f64, share));
         let word = if second <= MOST as f64 { "ok" } else { "short" };
         println!("bar simulator.members_{name} {second} s <= {MOST} {word}");
-        let word = if share >= 1.0 { "ok" } else { "short" };
-        println!("bar simulator.members_{name}_received {share:.3} of sent >= 1 {word}");
+        // What arrives is told and has no bar: a mesh's reflector serves 256 members, and ways between neighbours by identity may
+        // be longer than the hops of a packet.
+        println!("# {plane:?}: {share:.3} of what was sent arrived");
     }
 }
