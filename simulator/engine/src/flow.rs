@@ -118,6 +118,18 @@ pub struct FlowCounters {
 }
 
 impl FlowCounters {
+    /// Counts a datagram that came at `now`, by when it was sent, both in nanoseconds.
+    #[inline]
+    pub fn arrive(&mut self, now: u64, sent: u64, bytes: u64) {
+        let delay = now.saturating_sub(sent);
+        self.delay_least = if self.received == 0 { delay } else { self.delay_least.min(delay) };
+        self.delay_most = self.delay_most.max(delay);
+        self.delay_sum = self.delay_sum.saturating_add(delay);
+        self.received += 1;
+        self.bytes += bytes;
+        self.last = now;
+    }
+
     /// The mean delay, in nanoseconds.
     pub fn mean_delay(&self) -> Option<f64> {
         (self.received > 0).then(|| self.delay_sum as f64 / self.received as f64)

@@ -119,7 +119,7 @@ pub struct OverlayIndex(pub usize);
 /// The overlays of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Overlays {
-    overlays: Vec<Members>,
+    all: Vec<Members>,
     /// The overlay of each flow, and the places of sender and receiver in it.
     flows: Vec<(OverlayIndex, [usize; 2])>,
 }
@@ -138,7 +138,7 @@ impl World {
     /// # Errors
     /// Nodes that are not there, members without a locator, two overlays of data planes on one node.
     pub fn add_overlay(&mut self, spec: &OverlaySpec) -> Result<OverlayIndex, WorldError> {
-        let index = OverlayIndex(self.overlays.overlays.len());
+        let index = OverlayIndex(self.overlays.all.len());
         let mut configs = Vec::with_capacity(spec.members.len());
         for (place, member) in spec.members.iter().enumerate() {
             let node = self.node(&member.node)?;
@@ -186,13 +186,13 @@ impl World {
             }
             hosts.push((node, host));
         }
-        self.overlays.overlays.push(Members { hosts, ids, group: spec.group });
+        self.overlays.all.push(Members { hosts, ids, group: spec.group });
         Ok(index)
     }
 
     /// A member of an overlay, by its place in the list that was given.
     pub fn member(&self, overlay: OverlayIndex, place: usize) -> Option<&OverlayNode> {
-        self.simulation.host(self.overlays.overlays.get(overlay.0)?.hosts.get(place)?.1)
+        self.simulation.host(self.overlays.all.get(overlay.0)?.hosts.get(place)?.1)
     }
 
     /// Changes a member, and wakes it: its plane, a frame to send.
@@ -202,14 +202,14 @@ impl World {
         place: usize,
         change: impl FnOnce(&mut OverlayNode) -> R,
     ) -> Option<R> {
-        let (_, host) = *self.overlays.overlays.get(overlay.0)?.hosts.get(place)?;
+        let (_, host) = *self.overlays.all.get(overlay.0)?.hosts.get(place)?;
         self.simulation.with_host(host, change)
     }
 
     /// What members of recorded overlays were told and did until now: a recording for each node with any.
     pub fn recordings(&self) -> Vec<Recording> {
         let mut entries: BTreeMap<NodeIndex, Vec<Entry>> = BTreeMap::new();
-        for (node, host) in self.overlays.overlays.iter().flat_map(|overlay| &overlay.hosts) {
+        for (node, host) in self.overlays.all.iter().flat_map(|overlay| &overlay.hosts) {
             let member: Option<&OverlayNode> = self.simulation.host(*host);
             let recorded = member.map(OverlayNode::recording).filter(|recorded| !recorded.is_empty());
             entries.entry(*node).or_default().extend(recorded.unwrap_or_default().iter().cloned());

@@ -30,7 +30,7 @@ use plait_testbed_runtime::paths;
 use plait_testbed_runtime::section::{Overlays, Paths};
 use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::Write;
 use std::net::IpAddr;
@@ -58,8 +58,8 @@ struct SimulatedOverlay {
     /// The name of its device.
     device: String,
     index: OverlayIndex,
-    /// The names of its members, in their order.
-    members: Vec<String>,
+    /// The place of each member, by name.
+    members: HashMap<String, usize>,
 }
 
 /// How long members may take to find each other before a run begins. Choice: as long as in a testbed; those that never will are
@@ -111,7 +111,8 @@ impl SimulatedNetwork {
             let index = world.add_overlay(&spec).map_err(|error| {
                 vec![Diagnostic::new(span, format!("overlay `{}`: {error}", overlay.name))]
             })?;
-            let members = spec.members.into_iter().map(|member| member.node).collect();
+            let members =
+                spec.members.into_iter().enumerate().map(|(place, member)| (member.node, place)).collect();
             added.push(SimulatedOverlay { device, index, members });
         }
         if !control.is_empty() {

@@ -177,15 +177,9 @@ impl Partition {
         }
         counters.received += 1;
         let sink = &mut self.sinks[fabric.flows[packet.flow as usize].sink.local as usize];
-        let delay = now - packet.sent;
         let seen = &mut sink.counters;
-        seen.delay_least = if seen.received == 0 { delay } else { seen.delay_least.min(delay) };
-        seen.delay_most = seen.delay_most.max(delay);
-        seen.delay_sum = seen.delay_sum.saturating_add(delay);
-        seen.received += 1;
-        seen.bytes += u64::from(packet.payload());
+        seen.arrive(now, packet.sent, u64::from(packet.payload()));
         seen.marked += u64::from(packet.flags & flag::MARKED != 0);
-        seen.last = now;
         if packet.number < sink.next {
             seen.reordered += 1;
         } else {

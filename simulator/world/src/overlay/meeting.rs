@@ -24,7 +24,7 @@ impl World {
     }
 
     fn have_met(&self) -> bool {
-        self.overlays.overlays.iter().all(|overlay| {
+        self.overlays.all.iter().all(|overlay| {
             overlay.hosts.iter().zip(&overlay.ids).all(|((_, host), own)| {
                 let Some(member) = self.simulation.host::<OverlayNode>(*host) else { return true };
                 let routes = member.control().routes();

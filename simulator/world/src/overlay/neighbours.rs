@@ -25,85 +25,72 @@ pub(super) type Own = (Mac, IpAddr);
 
 /// Whom a station sends to.
 #[derive(Debug, Default)]
-pub(super) struct Neighbours(BTreeMap<IpAddr, Neighbour>);
+pub(super) struct Neighbours {
+    known: BTreeMap<IpAddr, Known>,
+    /// For whom nobody answered yet: few at a time, which is why timers look at them alone.
+    sought: BTreeMap<IpAddr, Sought>,
+}
 
 #[derive(Debug)]
-enum Neighbour {
-    /// Nobody answered yet.
-    Sought {
-        tries: u8,
-        own: Own,
-        again: Duration,
-        packets: VecDeque<Vec<u8>>,
-    },
-    Known {
-        mac: Mac,
-        asked: Duration,
-    },
+struct Known {
+    mac: Mac,
+    asked: Duration,
+}
+
+#[derive(Debug)]
+struct Sought {
+    own: Own,
+    tries: u8,
+    again: Duration,
+    packets: VecDeque<Vec<u8>>,
 }
 
 impl Neighbours {
     /// The frames by which a packet goes to an address: its own, a question first, or none while nobody answered.
     pub fn send(&mut self, now: Duration, own: Own, to: IpAddr, packet: Vec<u8>) -> Vec<Vec<u8>> {
-        match self.0.get_mut(&to) {
-            Some(Neighbour::Known { mac, asked }) => {
-                let mut frames = vec![framed(packet, own.0, *mac, to)];
-                if now >= *asked + FRESH {
-                    *asked = now;
-                    frames.push(question(own, to, Some(*mac)));
-                }
-                frames
+        if let Some(Known { mac, asked }) = self.known.get_mut(&to) {
+            let mut frames = vec![framed(packet, own.0, *mac, to)];
+            if now >= *asked + FRESH {
+                *asked = now;
+                frames.push(question(own, to, Some(*mac)));
             }
-            Some(Neighbour::Sought { packets, .. }) => {
-                if packets.len() >= WAITING {
-                    packets.pop_front();
-                }
-                packets.push_back(packet);
-                Vec::new()
-            }
-            None => {
-                let packets = VecDeque::from([packet]);
-                let sought = Neighbour::Sought { tries: 1, own, again: now + AGAIN, packets };
-                self.0.insert(to, sought);
-                vec![question(own, to, None)]
-            }
+            return frames;
         }
+        let is_new = !self.sought.contains_key(&to);
+        let begin = || Sought { own, tries: 1, again: now + AGAIN, packets: VecDeque::new() };
+        let packets = &mut self.sought.entry(to).or_insert_with(begin).packets;
+        if packets.len() >= WAITING {
+            packets.pop_front();
+        }
+        packets.push_back(packet);
+        if is_new { vec![question(own, to, None)] } else { Vec::new() }
     }
 
     /// Somebody said which hardware address an address has. The frames that waited for that.
     pub fn heard(&mut self, now: Duration, address: IpAddr, mac: Mac) -> Vec<Vec<u8>> {
-        match self.0.insert(address, Neighbour::Known { mac, asked: now }) {
-            Some(Neighbour::Sought { own, packets, .. }) => {
-                packets.into_iter().map(|packet| framed(packet, own.0, mac, address)).collect()
-            }
-            _ => Vec::new(),
-        }
+        self.known.insert(address, Known { mac, asked: now });
+        let Some(Sought { own, packets, .. }) = self.sought.remove(&address) else { return Vec::new() };
+        packets.into_iter().map(|packet| framed(packet, own.0, mac, address)).collect()
     }
 
     /// Asks again for whom nobody answered for; what waits for those who were sought long enough is lost.
     pub fn handle_timeout(&mut self, now: Duration) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
-        self.0.retain(|to, neighbour| match neighbour {
-            Neighbour::Sought { tries, again, own, .. } if *again <= now => {
-                if *tries < TRIES {
-                    (*tries, *again) = (*tries + 1, now + AGAIN);
-                    frames.push(question(*own, *to, None));
-                    return true;
-                }
-                false
+        self.sought.retain(|to, Sought { own, tries, again, .. }| {
+            let is_due = *again <= now;
+            if is_due && *tries < TRIES {
+                (*tries, *again) = (*tries + 1, now + AGAIN);
+                frames.push(question(*own, *to, None));
+                return true;
             }
-            _ => true,
+            !is_due
         });
         frames
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is next worth a call.
     pub fn poll_timeout(&self) -> Option<Duration> {
-        let sought = self.0.values().filter_map(|neighbour| match neighbour {
-            Neighbour::Sought { again, .. } => Some(*again),
-            Neighbour::Known { .. } => None,
-        });
-        sought.min()
+        self.sought.values().map(|sought| sought.again).min()
     }
 }
 

@@ -7,7 +7,7 @@ use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::neighbor::Neighbor as Message;
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::{arp, ipv4, ipv6, push, udp};
-use plait_simulator_engine::FlowCounters;
+use plait_simulator_engine::{FlowCounters, headers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::net::IpAddr;
@@ -27,6 +27,7 @@ pub(super) struct Station {
     mac: Mac,
     addresses: BTreeSet<IpAddr>,
     neighbours: Neighbours,
+    /// In the order of their flows' numbers.
     sources: Vec<Source>,
     /// When each source sends next.
     due: BinaryHeap<Reverse<(Duration, usize)>>,
@@ -62,10 +63,9 @@ impl Station {
         }
     }
 
-    /// Sends a flow from now on.
+    /// Sends a flow from now on, whose number is higher than those of all before it.
     pub fn send(&mut self, flow: u32, spec: &OverlayFlowSpec) {
-        let headers = if spec.addresses[1].is_ipv6() { 14 + 40 + 8 } else { 14 + 20 + 8 };
-        let bits = (u128::from(spec.size) + headers) * 8;
+        let bits = (u128::from(spec.size) + u128::from(headers(spec.addresses[1].is_ipv6()))) * 8;
         let every = bits * 1_000_000_000 / u128::from(spec.rate.bits_per_second().max(1));
         let every = Duration::from_nanos(u64::try_from(every).unwrap_or(u64::MAX).max(1));
         self.addresses.insert(spec.addresses[0]);
@@ -83,7 +83,7 @@ impl Station {
 
     /// How many datagrams of a flow were sent from here.
     pub fn sent(&self, flow: u32) -> u64 {
-        self.sources.iter().find(|source| source.flow == flow).map_or(0, |source| source.sent)
+        self.sources.binary_search_by_key(&flow, |source| source.flow).map_or(0, |at| self.sources[at].sent)
     }
 
     /// What came here of a flow.
@@ -191,15 +191,8 @@ impl Station {
         let Ok(datagram) = udp::Datagram::parse(payload) else { return };
         let Some(head) = Head::parse(datagram.payload()) else { return };
         let Some(sink) = self.sinks.get_mut(&head.flow) else { return };
-        let now = now.as_nanos() as u64;
-        let (seen, delay) = (&mut sink.counters, now.saturating_sub(head.sent));
-        seen.delay_least = if seen.received == 0 { delay } else { seen.delay_least.min(delay) };
-        seen.delay_most = seen.delay_most.max(delay);
-        seen.delay_sum = seen.delay_sum.saturating_add(delay);
-        seen.received += 1;
-        seen.bytes += datagram.payload().len() as u64;
-        seen.reordered += u64::from(head.number < sink.next);
-        seen.last = now;
+        sink.counters.arrive(now.as_nanos() as u64, head.sent, datagram.payload().len() as u64);
+        sink.counters.reordered += u64::from(head.number < sink.next);
         sink.next = sink.next.max(head.number.saturating_add(1));
     }
 }

@@ -100,7 +100,7 @@ fn above(
     start: Duration,
 ) -> Option<OverlayFlowSpec> {
     let ends = [flow.from, flow.to];
-    let member = |end: usize| overlay.members.iter().position(|member| *member == traffic.hosts[end]);
+    let member = |end: usize| overlay.members.get(&traffic.hosts[end]).copied();
     Some(OverlayFlowSpec {
         members: [member(flow.from)?, member(flow.to)?],
         addresses: ends.map(|end| over.addresses[end]),
