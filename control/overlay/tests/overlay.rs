@@ -520,6 +520,21 @@ fn a_few_neighbours_suffice_for_all_to_be_reached() {
 }
 
 #[test]
+fn a_few_neighbours_make_short_ways_among_many() {
+    let count = 60;
+    let mut world = World::measuring(count, Plane::Delay, 12, Some(4));
+    world.run(INTERVAL * 20);
+    assert!(world.whole());
+    let longest = (0..count).map(|to| world.way(0, to).unwrap().len()).max().unwrap();
+    // On a ring where the two next on either side are neighbours, the far side is 15 hops away.
+    assert!(longest <= 8, "{longest} nodes on a way");
+    for (node, (member, _)) in world.nodes.iter().map(|node| node.as_ref().unwrap()).enumerate() {
+        let told = member.delays().of(id(node)).unwrap();
+        assert_eq!(told.len(), 4, "node {node} and its neighbours chose each other: {told:?}");
+    }
+}
+
+#[test]
 fn the_cost_is_what_the_documentation_says() {
     let count = 10;
     let mut world = World::new(count, Plane::Delay, 13);

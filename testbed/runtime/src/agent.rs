@@ -7,6 +7,7 @@ use crate::kernel::parameter::Parameters;
 use crate::kernel::process::{Place, kill_group, start, start_time};
 use crate::kernel::{capability, mount};
 use crate::overlay::program;
+use crate::patience::Patience;
 use rustix::process::Signal;
 use std::fs::{self, File};
 use std::io;
@@ -20,9 +21,8 @@ use std::time::{Duration, Instant};
 const PINS: &str = "/sys/fs/bpf";
 /// There once a node has a BPF file system of its own.
 const KEPT: &str = "/run/plait-overlay/pins";
-/// How long an agent may take to answer, and how much longer for each that is started with it.
-const PATIENCE: Duration = Duration::from_secs(20);
-const EACH: Duration = Duration::from_millis(500);
+/// How long an agent may take to end.
+const ENDING: Duration = Duration::from_secs(20);
 /// From one look to the next.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
@@ -83,18 +83,16 @@ impl Builder {
         what: &str,
         ask: impl Fn() -> io::Result<()> + Send + Sync,
     ) -> io::Result<()> {
-        let begun = Instant::now();
-        let patience = PATIENCE + EACH * agents.len() as u32;
         for (node, pid) in agents {
+            let mut patience = Patience::with(*pid);
             while let Err(error) = self.inside(node, &ask) {
-                if !self.is_running(*pid) || begun.elapsed() > patience {
+                if !self.is_running(*pid) || !patience.lasts() {
                     let said = fs::read_to_string(self.folder(node).join(said)).unwrap_or_default();
                     let last = said.lines().last().map_or(error.to_string(), str::to_owned);
                     return Err(io::Error::other(format!(
                         "the {what} agent of {node} did not start: {last}"
                     )));
                 }
-                std::thread::sleep(PAUSE);
             }
         }
         Ok(())
@@ -109,7 +107,7 @@ impl Builder {
     pub(crate) fn end_agent(&self, pid: RawFd) {
         kill_group(pid, Signal::KILL);
         let begun = Instant::now();
-        while is_alive(pid) && begun.elapsed() < PATIENCE {
+        while is_alive(pid) && begun.elapsed() < ENDING {
             self.children.wait(pid, PAUSE);
         }
     }

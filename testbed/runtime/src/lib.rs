@@ -35,6 +35,7 @@ pub mod obstacle;
 mod openflow;
 pub mod overlay;
 pub mod paths;
+mod patience;
 pub mod plan;
 pub mod routing;
 pub mod sample;

@@ -70,11 +70,11 @@ impl Member {
     pub(super) fn probed(&self) -> Vec<NodeId> {
         let all: Vec<NodeId> = self.known.keys().copied().collect();
         let Some(most) = self.config.neighbours.filter(|most| *most < all.len()) else { return all };
-        // Who probes is probed by, since before and after are the same distance.
         let place = all.partition_point(|node| *node < self.config.own);
-        let each = most.div_ceil(2);
-        let after = (0..each).map(|step| all[(place + step) % all.len()]);
-        let before = (1..=most - each).map(|step| all[(place + all.len() - step) % all.len()]);
+        let distances = distances(all.len() + 1, most.div_ceil(2));
+        // Who probes is probed by, since before and after are the same distances.
+        let after = distances.iter().map(|step| all[(place + step - 1) % all.len()]);
+        let before = distances.iter().take(most / 2).map(|step| all[(place + all.len() - step) % all.len()]);
         after.chain(before).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -176,5 +176,46 @@ impl Member {
             let mixed = (u64::from(node) << 32 | u64::from(revision)) ^ incarnation.rotate_left(17);
             sum.wrapping_add(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
         })
+    }
+}
+
+/// So many distances on a ring of so many nodes, three at least: 1 and, ever longer, the powers of two about n^(1/k), n^(2/k), …, n^((k−1)/k), so
+/// that k on either side make ways of about k·n^(1/k)/2 hops at most. Choice: powers of two, since another distance is another
+/// neighbour for every node, and so it changes when the nodes are twice as many, and not with each that joins.
+fn distances(nodes: usize, count: usize) -> Vec<usize> {
+    let bits = nodes.ilog2() as usize;
+    let mut distances = Vec::with_capacity(count);
+    let mut longest = 0;
+    for place in 0..count {
+        let exponent = (2 * bits * place + count) / (2 * count);
+        // None is longer than half of the ring, where those that are as near are not too many.
+        longest = (longest + 1).max(1 << exponent.min(bits - 1));
+        distances.push(longest);
+    }
+    distances
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_grow_by_the_same_factor() {
+        assert_eq!(distances(1000, 4), [1, 4, 32, 128]);
+        assert_eq!(distances(24, 2), [1, 4]);
+        assert_eq!(distances(10, 4), [1, 2, 4, 5]);
+        assert_eq!(distances(3, 1), [1]);
+    }
+
+    #[test]
+    fn any_number_of_neighbours_has_distances_on_any_ring() {
+        for nodes in 3..200 {
+            for most in 1..nodes - 1 {
+                let distances = distances(nodes, usize::div_ceil(most, 2));
+                assert!(
+                    distances.is_sorted() && distances.iter().all(|distance| (1..nodes).contains(distance))
+                );
+            }
+        }
     }
 }

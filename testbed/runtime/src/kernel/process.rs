@@ -67,13 +67,25 @@ pub fn map_own_user(user: u32, group: u32, inside: InsideAs) -> io::Result<()> {
 
 /// A process's start time in clock ticks since boot; with its ID it names one process for ever.
 pub fn start_time(pid: i32) -> Option<u64> {
+    stat(pid, [22]).map(|[start]| start)
+}
+
+/// How long a process has had a processor, in clock ticks.
+pub fn processor_time(pid: i32) -> Option<u64> {
+    stat(pid, [14, 15]).map(|[user, system]| user + system)
+}
+
+/// Numbers in the fields of a living process's `stat`, counted from 1 as in proc(5).
+fn stat<const COUNT: usize>(pid: i32, fields: [usize; COUNT]) -> Option<[u64; COUNT]> {
+    const STATE: usize = 3;
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The command name in parentheses may hold anything, so fields count from the last one.
-    let after = &stat[stat.rfind(')')? + 2..];
-    let mut fields = after.split(' ');
-    let state = fields.next()?;
-    let start = fields.nth(18)?.parse().ok()?;
-    (state != "Z").then_some(start)
+    let after: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
+    let mut numbers = [0; COUNT];
+    for (number, field) in numbers.iter_mut().zip(fields) {
+        *number = after.get(field - STATE)?.trim_end().parse().ok()?;
+    }
+    (after[0] != "Z").then_some(numbers)
 }
 
 /// Where and as what a program in a node runs.

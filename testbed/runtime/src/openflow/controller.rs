@@ -5,6 +5,7 @@ use crate::kernel::capability;
 use crate::kernel::namespace::{self, Kind};
 use crate::kernel::process::{kill_group, start, start_time};
 use crate::overlay::program;
+use crate::patience::Patience;
 use crate::plan::OpenFlowController;
 use rustix::process::Signal;
 use std::fs::{self, File};
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// What a controller says, in the node's own folder.
 const SAID: &str = "log/controller.log";
-/// How long a controller may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a controller may take to end.
+const ENDING: Duration = Duration::from_secs(20);
 /// From one look to the next.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -51,16 +52,16 @@ impl Builder {
 
     /// Waits until controllers listen.
     pub(super) fn wait_for_controllers(&self, nodes: &[(&str, &OpenFlowController)]) -> io::Result<()> {
-        let begun = Instant::now();
         for (node, of) in nodes {
-            let network = self.known(node)?.network.clone();
+            let known = self.known(node)?;
+            let (network, mut patience) =
+                (known.network.clone(), Patience::with(known.controller.unwrap_or(0)));
             while namespace::in_network(&*network, || TcpStream::connect(of.listen).map(drop)).is_err() {
-                if !self.has_controller(node) || begun.elapsed() > PATIENCE {
+                if !self.has_controller(node) || !patience.lasts() {
                     let said = fs::read_to_string(self.folder(node).join(SAID)).unwrap_or_default();
                     let last = said.lines().last().unwrap_or("it left no word");
                     return Err(io::Error::other(format!("the controller {node} did not start: {last}")));
                 }
-                std::thread::sleep(PAUSE);
             }
         }
         Ok(())
@@ -77,7 +78,7 @@ impl Builder {
         let Some(pid) = self.nodes.get_mut(node).and_then(|node| node.controller.take()) else { return };
         kill_group(pid, Signal::KILL);
         let begun = Instant::now();
-        while start_time(pid).is_some() && begun.elapsed() < PATIENCE {
+        while start_time(pid).is_some() && begun.elapsed() < ENDING {
             self.children.wait(pid, PAUSE);
         }
     }
