@@ -42,10 +42,16 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 		copies.parcel.outer = unknown(skb, parcel->outer);
 		copies.parcel.encapsulated = unknown(skb, parcel->encapsulated);
 		copies.interface = unknown(skb, 0);
+		copies.passes = unknown(skb, !parcel->encapsulated);
 		copies.previous = came_from(parcel);
 		if (!copies.group)
 			return drop(DROP_NO_ROUTE);
-		bpf_loop(copies.group->count, send_copy, &copies, 0);
+		if (parcel->encapsulated)
+			bpf_loop(copies.group->count, find_previous, &copies, 0);
+		if (copies.passes)
+			bpf_loop(copies.group->count, send_copy, &copies, 0);
+		else if (copies.group->count)
+			drop(DROP_NO_ROUTE);
 		if (copies.group->includes_own && parcel->source != application->own) {
 			if (copies.interface)
 				bpf_clone_redirect(skb, copies.interface, 0);

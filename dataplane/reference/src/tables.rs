@@ -110,7 +110,7 @@ tables! {
         pub choices: [Choice; size::CHOICES as usize],
     }
 
-    /// Next hops that all get a copy.
+    /// Next hops that all get a copy: of what came in, those that are not where it came from, and only if that is one of them.
     pub struct Group as "group" {
         /// How many there are.
         pub count: u32,
@@ -413,7 +413,7 @@ reasons! {
         UnknownSource as "unknown-source" = "UNKNOWN_SOURCE",
         /// The tenant is none of this node's.
         UnknownTenant as "unknown-tenant" = "UNKNOWN_TENANT",
-        /// No path leads to the node or group.
+        /// No path leads to the node, or to the group from where the packet came.
         NoRoute as "no-route" = "NO_ROUTE",
         /// Nobody knows the identifier.
         UnknownIdentifier as "unknown-identifier" = "UNKNOWN_IDENTIFIER",

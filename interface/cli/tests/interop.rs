@@ -83,7 +83,7 @@ fn program_in(testbed: &Testbed<'_>, node: &str) -> (Running, i32) {
 
 /// Programs are loaded by this kernel and do what they do elsewhere: so many cases of a name pass, and none is skipped.
 fn cases_pass(guest: &mut Guest, which: &str, least: usize) {
-    let ended = guest.run(&format!("cases {which} 2>&1"), &[], Duration::from_secs(300)).unwrap();
+    let ended = guest.run(&format!("cases {which} 2>&1"), &[], Duration::from_secs(600)).unwrap();
     let said = String::from_utf8_lossy(&ended.stdout).into_owned();
     let passed = said.split("test result: ok. ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
     assert!(passed.unwrap_or(0) >= least && !said.contains("skipped"), "{said}");

@@ -105,8 +105,24 @@ struct copies {
 	struct parcel parcel;
 	/* The node it came from; 0 of a packet that begins here. */
 	__u32 previous;
+	/* Whether it goes on from there. */
+	__u32 passes;
 	__u32 interface;
 };
+
+/* Both ends of a branch must want it: where nodes differ on the tree, copies would come back manifold. */
+static long find_previous(__u32 i, struct copies *copies)
+{
+	const struct hop *hop;
+
+	if (i >= SIZE_GROUP)
+		return 1;
+	hop = at(hops, copies->group->hops[i]);
+	if (!hop || hop->node != copies->previous)
+		return 0;
+	copies->passes = true;
+	return 1;
+}
 
 static long send_copy(__u32 i, struct copies *copies)
 {

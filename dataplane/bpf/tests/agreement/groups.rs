@@ -12,6 +12,11 @@ const THIRD_HOP: u32 = 3;
 
 /// A group of three and of the node itself, which frames for unknown stations go to.
 fn gather(node: &Node, line: &Line, third: (u32, bool), includes_own: bool) {
+    gather_those(node, line, third, &[PEER_HOP, THIRD_HOP, FAR_HOP], includes_own);
+}
+
+/// The same of others.
+fn gather_those(node: &Node, line: &Line, third: (u32, bool), next: &[u32], includes_own: bool) {
     let application = u32::from(APPLICATION);
     let programs = &node.programs;
     let adjacency =
@@ -31,11 +36,11 @@ fn gather(node: &Node, line: &Line, third: (u32, bool), includes_own: bool) {
     programs.table(&names::HOPS).unwrap().set(&THIRD_HOP, &hop).unwrap();
     node.flood();
     let mut hops = [0; size::GROUP as usize];
-    hops[..3].copy_from_slice(&[PEER_HOP, THIRD_HOP, FAR_HOP]);
+    hops[..next.len()].copy_from_slice(next);
     // Short headers first, as the agent has them: what is no IP grows only.
     let wires = programs.table(&names::WIRES).unwrap();
-    hops[..3].sort_by_key(|hop| wires.get(hop).unwrap().unwrap().length);
-    let group = Group { count: 3, includes_own: includes_own.into(), hops };
+    hops[..next.len()].sort_by_key(|hop| wires.get(hop).unwrap().unwrap().length);
+    let group = Group { count: next.len() as u32, includes_own: includes_own.into(), hops };
     programs.table(&names::GROUPS).unwrap().set(&0, &group).unwrap();
     programs.table(&names::NODES).unwrap().set(&NodeKey { application, node: GROUP.0 }, &GROUP_PATH).unwrap();
 }
@@ -165,9 +170,19 @@ fn both_send_groups_the_same_copies() {
 
 #[test]
 fn both_pass_on_to_groups_and_never_back() {
+    pass_on(&[PEER_HOP, THIRD_HOP, FAR_HOP], 150);
+}
+
+#[test]
+fn both_send_no_further_what_comes_from_none_of_a_group() {
+    pass_on(&[THIRD_HOP, FAR_HOP], 400);
+}
+
+/// So many packets that come for a group with such next hops, through both.
+fn pass_on(next: &[u32], packets: u32) {
     groups(|line, way, third, includes_own| {
         let node = way.node().unwrap();
-        gather(&node, line, third, includes_own);
+        gather_those(&node, line, third, next, includes_own);
         let walk = RefCell::new(node.walk());
         let copies = RefCell::new([0; 5]);
         // Behind the headers of UDP and ovstack. A copy that has less in it than an IP header is long the kernel makes no room for,
@@ -180,10 +195,10 @@ fn both_pass_on_to_groups_and_never_back() {
             copies.borrow_mut()[compare(&node, line, &walk, &packet, Program::Receive)?] += 1;
             Ok(())
         };
-        runner(150).run(&broken(heard(way.driver, way.is_ipv6)), both).unwrap();
-        // Of three others the one that it is from gets none.
+        runner(packets).run(&broken(heard(way.driver, way.is_ipv6)), both).unwrap();
+        // The one that it is from gets none.
         let copies = copies.into_inner();
-        let most = if includes_own { 3 } else { 2 };
+        let most = next.len() - 1 + usize::from(includes_own);
         assert!(
             copies[most] > 3 && copies[most + 1..].iter().all(|count| *count == 0),
             "{copies:?} of {way:?}"

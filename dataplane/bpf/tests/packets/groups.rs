@@ -2,6 +2,15 @@
 
 use super::*;
 
+/// Sets the group's next hops.
+fn gather(node: &Node, next: &[u32], includes_own: bool) {
+    let mut hops = [0; size::GROUP as usize];
+    hops[..next.len()].copy_from_slice(next);
+    let group = Group { count: next.len() as u32, includes_own: includes_own.into(), hops };
+    node.programs.table(&names::GROUPS).unwrap().set(&0, &group).unwrap();
+    node.programs.turn().unwrap();
+}
+
 /// Frames for all begin here, come from one of the others, and end here or not: each other member gets one copy.
 #[test]
 fn of_a_group_each_gets_one_copy_and_its_sender_none() {
@@ -20,11 +29,7 @@ fn of_a_group_each_gets_one_copy_and_its_sender_none() {
         let nodes = node.programs.table(&names::NODES).unwrap();
         nodes.set(&NodeKey { application, node: GROUP.0 }, &GROUP_PATH).unwrap();
         let includes_own = |includes_own: bool| {
-            let mut hops = [0; size::GROUP as usize];
-            hops[..2].copy_from_slice(&[PEER_HOP, FAR_HOP]);
-            let group = Group { count: 2, includes_own: includes_own.into(), hops };
-            node.programs.table(&names::GROUPS).unwrap().set(&0, &group).unwrap();
-            node.programs.turn().unwrap();
+            gather(&node, &[PEER_HOP, FAR_HOP], includes_own);
         };
         // The last one is what the program has in its hands at its end.
         let run = |program, packet: &[u8], count: usize| {
@@ -70,4 +75,41 @@ fn of_a_group_each_gets_one_copy_and_its_sender_none() {
         assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 2);
     };
     namespace.run(copies).unwrap();
+}
+
+/// What comes from a node that a group's packets are not sent to ends here: were it sent on where two nodes differ on the tree,
+/// copies would go in circles and each be many after some rounds.
+#[test]
+fn what_comes_for_a_group_from_none_of_its_next_hops_goes_no_further() {
+    if !may_load() {
+        return;
+    }
+    let node = Node::new([Program::Receive], driver::ETHERNET).unwrap();
+    node.flood();
+    let nodes = node.programs.table(&names::NODES).unwrap();
+    nodes.set(&NodeKey { application: u32::from(APPLICATION), node: GROUP.0 }, &GROUP_PATH).unwrap();
+    let shouted = frame(Mac::BROADCAST, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0));
+    let from_far = {
+        let header = ovstack::Repr { source: FAR, destination: GROUP, ..overlay_header() };
+        let mut packet = arriving(&header, &shouted);
+        change_source(&mut packet, FAR_LOCATOR.octets());
+        packet
+    };
+    let refused = |count| [((Drop::NoRoute), count)].into_iter().filter(|(_, count)| *count > 0).collect();
+    for (next, own, is_taken, counted) in [
+        (&[PEER_HOP][..], true, true, 1),
+        (&[PEER_HOP], false, false, 2),
+        // A leaf has nobody to send to, and so nothing is wrong.
+        (&[], true, true, 2),
+    ] {
+        gather(&node, next, own);
+        let ran = node.programs.run(Program::Receive, &from_far).unwrap();
+        let expected = if is_taken { Verdict::Redirected } else { Verdict::Dropped };
+        assert_eq!(ran.verdict, expected, "{next:?}, {own}");
+        if is_taken {
+            assert_eq!(ran.packet, shouted, "it comes up");
+        }
+        assert_eq!(node.programs.drops().unwrap(), refused(counted), "{next:?}, {own}");
+    }
+    assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 2);
 }

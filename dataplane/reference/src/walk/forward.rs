@@ -29,8 +29,15 @@ impl Walk {
             path::GROUP => {
                 let group = self.groups.get(&index).ok_or(Drop::NoRoute)?;
                 let previous = self.came_from(parcel);
+                let hops = &group.hops[..group.count.min(size::GROUP) as usize];
+                let is_previous = |hop: &u32| self.hops.get(hop).is_some_and(|hop| hop.node == previous);
+                // Both ends of a branch must want it: where nodes differ on the tree, copies would come back manifold.
+                let passes = began_here || hops.iter().any(is_previous);
                 let mut sent = Vec::new();
-                for hop in group.hops.into_iter().take(group.count.min(size::GROUP) as usize) {
+                if !passes && !hops.is_empty() {
+                    self.drop(Drop::NoRoute);
+                }
+                for hop in hops.iter().copied().filter(|_| passes) {
                     // Not back to where it came from.
                     if self.hops.get(&hop).is_none_or(|hop| hop.node == previous) {
                         continue;
