@@ -280,6 +280,81 @@ fn a_component_brings_views_of_its_own_of_every_type() {
     assert_eq!(memory, Value::Record([Value::U64(2), Value::List(kept.into())].into()));
 }
 
+/// Packets that switches ask about: who sends to whom.
+#[derive(Debug, Clone, PartialEq)]
+struct Requests {
+    flows: Vec<(u32, u32)>,
+}
+wit!(struct Requests { flows });
+impl View for Requests {
+    const NAME: &'static str = "requests";
+    const KIND: Kind = Kind::Stream;
+}
+
+/// What switches are told: a station and its port; no port is everywhere.
+#[derive(Debug, Clone, PartialEq)]
+struct Answers {
+    ports: Vec<(u32, Option<u32>)>,
+}
+wit!(struct Answers { ports });
+impl View for Answers {
+    const NAME: &'static str = "answers";
+    const KIND: Kind = Kind::Stream;
+}
+
+#[test]
+fn a_component_serves_a_stream_in_several_instances_at_once() {
+    let manifest = r#"{
+        "name": "answering",
+        "inputs": [{"view": "requests@1", "kind": "stream"}],
+        "outputs": [{"view": "answers@1", "kind": "stream"}],
+        "parallel": true
+    }"#;
+    let manifest: Manifest = serde_json::from_str(manifest).unwrap();
+    let loader = Loader::new(Limits::default()).unwrap();
+    let application = loader.load(&manifest, &own("answering", &[])).unwrap();
+    let mut runtime = Runtime::new(Config::default());
+    runtime.grant(&name("switches"), &name("requests"));
+    let signature = Signature { inputs: vec![Port::of::<Answers>()], outputs: vec![Port::of::<Requests>()] };
+    runtime.add_driver(&name("switches"), signature).unwrap();
+    runtime.grant(&manifest.name, &name("answers"));
+    runtime.add_application(manifest, application).unwrap();
+    let policy = Policy { instances: 3, ..Policy::default() };
+    runtime.add_dag(ms(0), Dag::chain("answers", &["answering"]).on("requests@1").policy(policy)).unwrap();
+    let batches = [vec![(1, 2)], vec![], vec![(3, 100), (4, 5)], vec![(6, 7)], vec![(8, 9)]];
+    for flows in &batches {
+        let batch = Content::new(Requests { flows: flows.clone() });
+        runtime.handle_views(ms(0), &name("switches"), vec![(Requests::id(), batch)]).unwrap();
+    }
+    let mut answered = Vec::new();
+    let mut at_once = Vec::new();
+    loop {
+        let mut tasks = Vec::new();
+        while let Some(action) = runtime.poll_action() {
+            match action {
+                Action::Start(task) => tasks.push(task),
+                Action::Push(push) => answered.push(push.now.read::<Answers>().unwrap().ports.clone()),
+                Action::Report(Report::Failed { failure, .. }) => panic!("{failure}"),
+                _ => {}
+            }
+        }
+        if tasks.is_empty() {
+            break;
+        }
+        at_once.push(tasks.len());
+        // Each on a thread of its own.
+        let ended: Vec<_> = std::thread::scope(|scope| {
+            let running: Vec<_> = tasks.into_iter().map(|task| scope.spawn(|| task.run())).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        ended.into_iter().for_each(|finished| runtime.handle_finished(ms(1), finished));
+    }
+    assert_eq!(at_once, [3, 2]);
+    let port = |(_, to): &(u32, u32)| (*to, Some(*to).filter(|to| *to < 100));
+    let expected: Vec<Vec<_>> = batches.iter().map(|flows| flows.iter().map(port).collect()).collect();
+    assert_eq!(answered, expected);
+}
+
 #[test]
 fn no_bytes_make_the_loader_panic() {
     let loader = Loader::new(Limits::default()).unwrap();

@@ -1,7 +1,8 @@
-//! What the guide says about a first application, done.
+//! What the documentation says about applications, done.
 
 mod support;
 
+use plait_control_runtime::{Dag, Manifest, Policy};
 use std::path::Path;
 use std::process::Command;
 use support::{least_delay, repository};
@@ -26,5 +27,25 @@ fn the_first_application_does_what_the_guide_shows() {
     let page = std::fs::read_to_string(repository().join("docs/src/guide/control-application.md")).unwrap();
     for printed in [native, both] {
         assert!(page.contains(&printed), "the guide does not show:\n{printed}");
+    }
+}
+
+#[test]
+fn the_reference_shows_a_manifest_and_a_dag_that_are_taken() {
+    let page = std::fs::read_to_string(repository().join("docs/src/reference/applications.md")).unwrap();
+    let mut blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let mut next = || blocks.next().unwrap();
+    let manifest: Manifest = serde_json::from_str(next()).unwrap();
+    let expected = Manifest::new("forward").reads("~requests@1").reads("stations@1?").writes("~answers@1");
+    assert_eq!(manifest, expected.parallel());
+    let dag: Dag = serde_json::from_str(next()).unwrap();
+    let policy = Policy { instances: 4, queue: 256, priority: 1, ..Policy::default() };
+    assert_eq!(dag, Dag::chain("forwarding", &["forward", "filter"]).on("requests@1").policy(policy));
+    // Every key that a policy has is in its table, with what it is without it.
+    let serde_json::Value::Object(keys) = serde_json::to_value(Policy::default()).unwrap() else { panic!() };
+    for (key, value) in keys {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{key}` |")));
+        let without = value.to_string().trim_matches('"').to_owned();
+        assert!(row.is_some_and(|row| row.ends_with(&format!("| `{without}` |"))), "{key}: {without}");
     }
 }

@@ -251,7 +251,14 @@ traffic:
         }
     }
     let said = traffic(&person, &["plan", file.to_str().unwrap()]).fine();
-    assert!(said.contains("TRAFFIC") && said.contains("strides  200ms to 700ms"), "{said}");
+    assert!(said.contains("TRAFFIC") && said.contains("strides  links  200ms to 700ms"), "{said}");
+    let over = text
+        .replace("collect:", "overlays: {ov0: {members: [a, b, c, d], network: 10.99.0.0/24}}\ncollect:")
+        .replace("stop: 900ms", "stop: 900ms, over: ov0");
+    let file = person.file("over.yaml", &over);
+    let said = traffic(&person, &["plan", file.to_str().unwrap()]).fine();
+    let named = |line: &&str| line.contains("lot") && line.contains("  ov0  ");
+    assert_eq!(said.lines().filter(named).count(), 9, "{said}");
     // A pattern alone: all of it is said by its options.
     let said =
         traffic(&person, &["plan", "--pattern", "stride(4)", "--hosts", "16", "--rate", "160Mbit"]).fine();

@@ -12,6 +12,7 @@ use plait_model_topology::document::Source;
 use plait_model_topology::generate::{Generator, Shape};
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, OverlaySpec, World};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
@@ -100,10 +101,17 @@ fn send(world: &mut World, overlay: OverlayIndex, members: usize) -> f64 {
         })
         .collect();
     world.run_until(begin + Duration::from_millis(5) * members as u32 + Duration::from_secs(5));
-    let all = flows.iter().map(|flow| world.overlay_flow(*flow));
-    let (sent, received) =
-        all.fold((0, 0), |(sent, received), flow| (sent + flow.sent, received + flow.received));
-    println!("# {sent} datagrams sent, {received} received");
+    let all: Vec<_> = flows.iter().map(|flow| world.overlay_flow(*flow)).collect();
+    let sent: u64 = all.iter().map(|flow| flow.sent).sum();
+    let received: u64 = all.iter().map(|flow| flow.received).sum();
+    let silent = all.iter().filter(|flow| flow.received == 0).count();
+    let mut drops = BTreeMap::new();
+    for counts in (0..members).filter_map(|place| world.member(overlay, place)?.counts()) {
+        counts.drops.iter().for_each(|(reason, count)| *drops.entry(reason.name()).or_insert(0) += count);
+    }
+    println!(
+        "# {sent} datagrams sent, {received} received, of {silent} flows none; dropped by members: {drops:?}"
+    );
     received as f64 / sent as f64
 }
 
@@ -170,7 +178,11 @@ fn main() {
         .map(|node| node.name.clone())
         .take(asked)
         .collect();
-    for plane in [Plane::Mesh, Plane::Delay] {
+    let only = arguments.next();
+    for (number, plane) in [Plane::Mesh, Plane::Delay].into_iter().enumerate() {
+        if only.is_some_and(|only| only != number) {
+            continue;
+        }
         let joined = join(&network, &hosts, plane, threads);
         let name = format!("{plane:?}").to_lowercase();
         let (second, share) = joined.map_or((f64::INFINITY, 0.0), |(second, share)| (second as f64, share));

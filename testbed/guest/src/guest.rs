@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long a guest may take to be up: more than ten times what it takes.
-const BOOT: Duration = Duration::from_secs(120);
-/// The time of a command for which none is given.
-const LIMIT: Duration = Duration::from_secs(60);
+const BOOT: Duration = Duration::from_secs(300);
+/// The time of a command for which none is given: an emulated processor beside others at work is slow.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// What a guest starts with.
 #[derive(Debug, Clone)]

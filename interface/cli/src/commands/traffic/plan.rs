@@ -20,6 +20,8 @@ struct Planned {
 /// What a file adds.
 struct Named {
     name: String,
+    /// The device of an overlay that it goes over.
+    over: Option<String>,
     start: TimeSpan,
     stop: TimeSpan,
 }
@@ -71,7 +73,8 @@ fn of_file(file: &Path) -> Result<Vec<Planned>, Failure> {
         )));
     }
     let planned = script.traffic.into_iter().map(|traffic| {
-        let of = Some(Named { name: traffic.name, start: traffic.start, stop: traffic.stop });
+        let over = traffic.over.map(|over| over.device);
+        let of = Some(Named { name: traffic.name, over, start: traffic.start, stop: traffic.stop });
         Planned { hosts: traffic.hosts, flows: traffic.flows, of }
     });
     Ok(planned.collect())
@@ -95,6 +98,7 @@ fn value(planned: &[Planned]) -> Value {
             row["traffic"] = json!(of.name);
             row["start"] = json!(of.start.as_secs_f64());
             row["stop"] = json!(of.stop.as_secs_f64());
+            row["over"] = json!(of.over);
         }
         row
     });
@@ -105,7 +109,7 @@ fn text(planned: &[Planned]) -> String {
     let named = planned.iter().any(|planned| planned.of.is_some());
     let mut head = ["FROM", "TO", "PORTS", "RATE", "SIZE"].map(str::to_owned).to_vec();
     if named {
-        head.extend(["TRAFFIC", "TIME"].map(str::to_owned));
+        head.extend(["TRAFFIC", "OVER", "TIME"].map(str::to_owned));
     }
     let rows = all(planned).map(|(planned, flow)| {
         let mut row = vec![
@@ -116,7 +120,8 @@ fn text(planned: &[Planned]) -> String {
             flow.size.to_string(),
         ];
         if let Some(of) = &planned.of {
-            row.extend([of.name.clone(), format!("{} to {}", of.start, of.stop)]);
+            let over = of.over.as_deref().unwrap_or("links").to_owned();
+            row.extend([of.name.clone(), over, format!("{} to {}", of.start, of.stop)]);
         }
         row
     });
