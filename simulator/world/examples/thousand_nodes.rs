@@ -1,8 +1,8 @@
 //! The overlays of a testbed on a thousand simulated nodes: members join by two of them, measure each other and decide
 //! routes, by mesh and then by delay; then each sends to another one. Prints how long each took, what arrived, and whether that is
-//! within its bar. A thousand take 7 GB of memory.
+//! within its bar. A thousand take 8 GB of memory. With a third number it is one plane alone: mesh is 0, delay 1.
 //!
-//!     cargo run --release -p plait-simulator-world --example thousand_nodes [NODES] [THREADS]
+//!     cargo run --release -p plait-simulator-world --example thousand_nodes [NODES] [THREADS] [PLANE]
 #![allow(clippy::print_stdout)]
 
 use plait_control_overlay::Plane;

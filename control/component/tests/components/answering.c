@@ -1,6 +1,6 @@
 // An application over a stream, written as for one batch at a time.
 
-#include <stddef.h>
+#include "heap.h"
 #include <stdint.h>
 
 struct flow {
@@ -23,22 +23,6 @@ struct result {
         size_t count;
     } answers;
 };
-
-extern unsigned char __heap_base;
-static unsigned char *top;
-
-__attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t old_size, size_t align, size_t size)
-{
-    if (!top)
-        top = &__heap_base;
-    unsigned char *start = (unsigned char *)(((size_t)top + align - 1) / align * align);
-    top = start + size;
-    while ((size_t)top > __builtin_wasm_memory_size(0) * 65536)
-        if (__builtin_wasm_memory_grow(0, 1) == (size_t)-1)
-            __builtin_trap();
-    __builtin_memcpy(start, old, old_size < size ? old_size : size);
-    return start;
-}
 
 __attribute__((export_name("run"))) struct result *run(const struct flow *flows, size_t count)
 {
