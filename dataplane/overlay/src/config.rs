@@ -119,8 +119,9 @@ pub struct DeviceConfig {
     /// Of bits: which of a frame they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bits: Option<BitField>,
-    /// Of IP: whether packets come in by the device below, on which they arrived, rather than by this one. That is faster by
-    /// a turn through the kernel's queue; captures, firewalls and sockets of this device see nothing of them.
+    /// Whether packets, of frames those of IP that are for this device's own address, come in by the device below, on which they
+    /// arrived, rather than by this one. That is faster by a turn through the kernel's queue; captures, firewalls and sockets of
+    /// this device see nothing of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
     /// Seconds after which a station that is silent is forgotten.
@@ -317,9 +318,6 @@ pub enum BadConfig {
          goes to the group, or is dropped"
     )]
     MissedFrames,
-    /// Frames that would come in by a device that is not theirs.
-    #[error("`in place` is for applications that carry ip: a frame is for the device that has its address")]
-    FramesInPlace,
     /// A packet that dies where it begins.
     #[error("a TTL of 0 lets no packet leave")]
     Ttl,

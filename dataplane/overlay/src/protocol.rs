@@ -132,9 +132,53 @@ pub enum Reply {
     /// A flow's way.
     Trace(Trace),
     /// Something changed.
-    Event(Event),
+    Event(Change),
     /// It was not done, and why.
     Error(String),
+}
+
+/// What is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// How an application's packets travel, or who fills its tables.
+    Application {
+        /// Which.
+        application: Application,
+    },
+    /// A device: it came, is another, or went.
+    Device {
+        /// Its name.
+        device: String,
+    },
+    /// Where an identifier is, as somebody said, or a station that was forgotten. What the data plane learns is told by nobody.
+    Identifier {
+        /// The device.
+        device: String,
+        /// What.
+        identifier: Identifier,
+    },
+    /// LIB or RIB.
+    #[serde(untagged)]
+    Table(Event),
+}
+
+impl Change {
+    /// What a request changes that is not in LIB or RIB, if it changes anything.
+    pub(crate) fn by(request: &Request) -> Option<Self> {
+        match request {
+            Request::SetApplication { application, .. }
+            | Request::SetControl { application, .. }
+            | Request::SetEvpn { application, .. } => Some(Self::Application { application: *application }),
+            Request::SetDevice(DeviceConfig { name, .. }) | Request::RemoveDevice { name } => {
+                Some(Self::Device { device: name.clone() })
+            }
+            Request::FibAdd { device, identifier, .. } | Request::FibDel { device, identifier } => {
+                Some(Self::Identifier { device: device.clone(), identifier: *identifier })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// An identifier and where it is.

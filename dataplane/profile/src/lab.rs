@@ -310,7 +310,8 @@ impl Lab {
         let ours = Encapsulation::Ovstack;
         let frames = [ours].into_iter().chain(OTHERS).map(|kind| (kind, Carries::Ethernet, false));
         let packets = [ours].into_iter().chain(OTHERS_IP).map(|kind| (kind, Carries::Ip, false));
-        let in_place = in_place.then_some((ours, Carries::Ip, true));
+        let in_place = in_place.then_some([Carries::Ethernet, Carries::Ip]).into_iter().flatten();
+        let in_place = in_place.map(|carries| (ours, carries, true));
         for (step, (encapsulation, carries, in_place)) in frames.chain(packets).chain(in_place).enumerate() {
             let (application, third) = (Application(10 + step as u8), 10 + step as u8);
             // Some arrive alike: so each has locators of its own.
@@ -327,7 +328,8 @@ impl Lab {
             let label = match (carries, in_place) {
                 (Carries::Ip, true) => format!("{encapsulation}, IP in place"),
                 (Carries::Ip, false) => format!("{encapsulation}, IP"),
-                _ => encapsulation.to_string(),
+                (_, true) => format!("{encapsulation} in place"),
+                (_, false) => encapsulation.to_string(),
             };
             let (under, there) = (format!("u{step}"), format!("u{step}p"));
             lab.add(label, Kind::Overlay, a.end(third, &name, &under), b.end(third, &name, &there));

@@ -174,7 +174,7 @@ tables! {
         pub address: [u8; 6],
         /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
         pub prefix: [u8; 2],
-        /// Of IP: one where the device of the underlay takes packets in, nought where the tenant's does.
+        /// One where the device of the underlay takes in what may stay there, nought where the tenant's takes all.
         pub in_place: u32,
         /// For packets that nobody knows and that go to no group: the device on which the kernel finds a way for them, of IPv4
         /// and of IPv6; nought drops them.

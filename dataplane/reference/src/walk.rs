@@ -283,8 +283,8 @@ impl Walk {
         }
         let frame = parcel.stripped(tenant.address);
         self.counts.tenants.entry(number).or_default().received.add(parcel.carried.len());
-        let interface =
-            if tenant.in_place != 0 && parcel.is_of_outer_family() { 0 } else { tenant.interface };
+        let stays = tenant.in_place != 0 && parcel.may_stay(tenant.address);
+        let interface = if stays { 0 } else { tenant.interface };
         Ok(Sent { interface, is_up: true, frame, via: None })
     }
 

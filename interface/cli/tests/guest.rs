@@ -80,7 +80,7 @@ fn a_command_that_hangs_is_stopped(guest: &mut Guest) {
     let script = "trap '' TERM; echo begun; sleep 1000 & while :; do sleep 1; done";
     let ended = guest.run(script, &[], Duration::from_secs(1)).unwrap();
     assert_eq!((ended.exited, &ended.stdout[..]), (Exited::TimedOut, &b"begun\n"[..]));
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     assert_eq!(guest.shell("pgrep -c sleep || true").unwrap().trim(), "0", "its children were stopped too");
 }
 

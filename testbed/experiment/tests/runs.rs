@@ -139,7 +139,7 @@ fn a_command_that_hangs_is_stopped_at_its_timeout_with_its_children() {
     let began = Instant::now();
     let sections = "run: [{at: 0s, on: a, exec: 'sleep 600 & sleep 600; true', timeout: 200ms}]\n";
     let run = outcome(&Machine::new(), sections, &home.path().join("r"));
-    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() < Duration::from_secs(60));
     assert_eq!(run.results.commands[0].ended, Some(Ended::TimedOut));
     assert!(run.results.failures[0].contains("not done within its timeout"), "{:?}", run.results.failures);
 }
@@ -168,7 +168,7 @@ fn an_interrupted_run_stops_its_commands_and_keeps_what_it_has() {
     let began = Instant::now();
     let run = run_in(&world, &file, &home.path().join("r"), &stop).unwrap();
     thread.join().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() < Duration::from_secs(60));
     assert!(run.results.interrupted && !run.results.passed);
     assert_eq!(run.results.failures, ["echo on a: it still ran when the run was interrupted"]);
     assert_eq!(run.results.commands[0].ended, Some(Ended::Stopped));
@@ -252,7 +252,7 @@ fn a_run_on_a_full_disk() {
     let file = file("run: [{at: 0s, on: a, exec: sleep 600}]\ncollect: {links: 5ms}\n");
     let began = Instant::now();
     let error = run_in(&world, &file, &place, &Stop::default()).unwrap_err();
-    assert!(began.elapsed() < Duration::from_secs(10), "the run ends when its samples cannot be written");
+    assert!(began.elapsed() < Duration::from_secs(60), "the run ends when its samples cannot be written");
     let text = error.to_string();
     assert!(text.contains("samples/links.csv") && text.contains("No space left"), "{text}");
     assert!(!place.exists(), "nothing stands under the name of whole results");

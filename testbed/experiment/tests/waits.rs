@@ -73,7 +73,7 @@ fn a_wait_in_vain_fails_the_run_and_ends_it() {
   - {at: 0s, link: a-r, fail: true}
 duration: 300s\n",
     );
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(60));
     assert!(!run.results.passed && !run.results.interrupted);
     assert_eq!(
         run.results.failures,
@@ -89,7 +89,7 @@ duration: 300s\n",
 fn a_try_that_hangs_is_stopped_when_the_time_is_over() {
     let began = Instant::now();
     let run = outcome("run: [{until: passes, on: b, exec: 'sleep 600; true', timeout: 300ms}]\n");
-    assert!(began.elapsed() < Duration::from_secs(4));
+    assert!(began.elapsed() < Duration::from_secs(60));
     assert!(run.results.failures[0].starts_with("at 0 s, waited 0.3 s for"), "{:?}", run.results.failures);
 }
 
@@ -140,6 +140,6 @@ fn the_user_can_end_a_run_that_waits() {
     let mut impatient = Impatient(&stop, false);
     let sections = "run: [{until: passes, on: b, exec: 'sleep 600; true', timeout: 300s}]\n";
     let run = outcome_with(sections, &home.path().join("r"), &stop, &mut impatient);
-    assert!(began.elapsed() < Duration::from_secs(4) && impatient.1);
+    assert!(began.elapsed() < Duration::from_secs(60) && impatient.1);
     assert!(run.results.interrupted && run.results.failures.is_empty(), "{:?}", run.results.failures);
 }

@@ -11,7 +11,6 @@ use crate::patience::Patience;
 use rustix::process::Signal;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -78,20 +77,17 @@ impl Builder {
     /// Waits until agents that were started answer.
     pub(crate) fn wait_for_answers(
         &mut self,
-        agents: &[(&str, RawFd)],
+        agents: &[(&str, i32)],
         said: &str,
         what: &str,
         ask: impl Fn() -> io::Result<()> + Send + Sync,
     ) -> io::Result<()> {
         for (node, pid) in agents {
             let mut patience = Patience::with(*pid);
-            while let Err(error) = self.inside(node, &ask) {
+            while self.inside(node, &ask).is_err() {
                 if !self.is_running(*pid) || !patience.lasts() {
-                    let said = fs::read_to_string(self.folder(node).join(said)).unwrap_or_default();
-                    let last = said.lines().last().map_or(error.to_string(), str::to_owned);
-                    return Err(io::Error::other(format!(
-                        "the {what} agent of {node} did not start: {last}"
-                    )));
+                    let why = patience.end(&self.folder(node).join(said));
+                    return Err(io::Error::other(format!("the {what} agent of {node} did not start: {why}")));
                 }
             }
         }
@@ -99,12 +95,12 @@ impl Builder {
     }
 
     /// Whether an agent lives.
-    pub(crate) fn is_running(&self, pid: RawFd) -> bool {
+    pub(crate) fn is_running(&self, pid: i32) -> bool {
         self.children.wait(pid, Duration::ZERO).is_none() && is_alive(pid)
     }
 
     /// Ends an agent.
-    pub(crate) fn end_agent(&self, pid: RawFd) {
+    pub(crate) fn end_agent(&self, pid: i32) {
         kill_group(pid, Signal::KILL);
         let begun = Instant::now();
         while is_alive(pid) && begun.elapsed() < ENDING {
@@ -113,6 +109,6 @@ impl Builder {
     }
 }
 
-fn is_alive(pid: RawFd) -> bool {
+fn is_alive(pid: i32) -> bool {
     start_time(pid).is_some()
 }

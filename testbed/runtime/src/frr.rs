@@ -27,8 +27,8 @@ const PROGRAMS: &str = "/usr/lib/frr";
 const FOLDER: &str = "/run/frr";
 /// What daemons say on their way up, in the node's own folder.
 const SAID: &str = "log/frr-start.log";
-/// How long a daemon may take to start, on a machine that starts many.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a daemon may take to start. Choice: a minute, on a machine that starts many or is at work.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The daemons that a routing section asks for, in the order they start.
 pub fn daemons(routing: &FrrRouting, ipv6: bool) -> Vec<String> {

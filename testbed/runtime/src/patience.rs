@@ -1,6 +1,8 @@
 //! How long a program that was started may take until it answers.
 
 use crate::kernel::process::processor_time;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A program that lives and used no processor for so long does not get on. Choice: what it did counts and no clock alone,
@@ -46,6 +48,19 @@ impl Patience {
         }
         lasts
     }
+
+    /// Why it ended, with the last line of what the program said into a file.
+    pub fn end(&self, said: &Path) -> String {
+        let said = fs::read_to_string(said).unwrap_or_default();
+        let last = said.lines().last().unwrap_or("it left no word");
+        if processor_time(self.pid).is_none() {
+            return last.to_owned();
+        }
+        let (idle, all) = (self.got_on.elapsed().as_secs(), self.began.elapsed().as_secs());
+        format!(
+            "it does not answer after {all} s, and used no processor in the last {idle} s of them: {last}"
+        )
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +91,21 @@ mod tests {
             let _ = program.kill();
             program.wait().unwrap();
             assert_eq!(lasts, expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_given_up_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = folder.path().join("said");
+        let mut program = Command::new("sleep").arg("600").spawn().unwrap();
+        let patience = Patience::of(program.id() as i32, Duration::from_secs(1));
+        assert!(patience.end(&said).ends_with("used no processor in the last 0 s of them: it left no word"));
+        program.kill().unwrap();
+        program.wait().unwrap();
+        for (text, told) in [("", "it left no word"), ("a\nno such file\n", "no such file")] {
+            fs::write(&said, text).unwrap();
+            assert_eq!(patience.end(&said), told);
         }
     }
 }

@@ -94,15 +94,15 @@ fn a_connection_between_two_nodes_is_seen_from_both_ends() {
         sent.send(()).unwrap();
         finished.recv().ok();
     });
-    listening.recv_timeout(Duration::from_secs(5)).unwrap();
+    listening.recv_timeout(Duration::from_secs(60)).unwrap();
     let (ready, connected) = mpsc::channel();
     let client = inside(&pair.namespaces[0], move || {
         let mut stream = TcpStream::connect("10.9.0.2:5201").unwrap();
         stream.write_all(&vec![7; BYTES]).unwrap();
         ready.send(stream).unwrap();
     });
-    let stream = connected.recv_timeout(Duration::from_secs(10)).unwrap();
-    all_sent.recv_timeout(Duration::from_secs(10)).unwrap();
+    let stream = connected.recv_timeout(Duration::from_secs(60)).unwrap();
+    all_sent.recv_timeout(Duration::from_secs(60)).unwrap();
     client.join().unwrap();
 
     let nodes = [("a".to_owned(), pair.namespaces[0].as_fd()), ("b".to_owned(), pair.namespaces[1].as_fd())];

@@ -60,6 +60,19 @@ inline __u32 least_of(enum payload payload)
 	}
 }
 
+/* Whether the kernel is to go on with a packet where it is, spared the turn through its queue that another device takes. It
+ * goes on with one of the family that it takes it for, of frames with this host's own: what comes by a device it looks at anew. */
+inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant,
+		  const struct ethernet_header *frame)
+{
+	if (!tenant->in_place)
+		return false;
+	if (parcel->payload == PAYLOAD_ETHERNET)
+		return frame->ether_type == skb->protocol && *(const __u32 *)frame == *(const __u32 *)tenant->address &&
+		       *(const __u16 *)&frame->destination[4] == *(const __u16 *)&tenant->address[4];
+	return parcel->payload == (skb->protocol == bpf_htons(ETH_P_IPV6) ? PAYLOAD_IPV6 : PAYLOAD_IPV4);
+}
+
 inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)
 {
 	struct vni_key key ON_STACK = { .application = parcel->application, .vni = parcel->vni };
@@ -67,7 +80,7 @@ inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct re
 	struct ethernet_header frame ON_STACK = {};
 	const struct tenant *tenant;
 	__u8 station[8] ON_STACK = {};
-	bool is_known, stays;
+	bool is_known, in_place;
 	int reason;
 
 	/* What is said to a group is nobody's. */
@@ -75,7 +88,7 @@ inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct re
 		return drop(DROP_MALFORMED);
 	/* What is too short for that is seen below. */
 	if (parcel->payload == PAYLOAD_ETHERNET)
-		bpf_skb_load_bytes(skb, parcel->outer, &frame, ETHERNET);
+		read_bytes(skb, parcel->outer, &frame, ETHERNET);
 	__builtin_memcpy(station, frame.source, 6);
 	number = recall_tenant(recent, &key, parcel->source, station);
 	is_known = number;
@@ -99,11 +112,10 @@ inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct re
 	}
 	if (!tell_congestion(skb, parcel))
 		return drop(DROP_CONGESTION);
-	/* The kernel goes on with a packet of the family that it takes it for; what comes by another device it looks at anew. */
-	stays = tenant->in_place && parcel->payload == (skb->protocol == bpf_htons(ETH_P_IPV6) ? PAYLOAD_IPV6 : PAYLOAD_IPV4);
+	in_place = stays(skb, parcel, tenant, &frame);
 	if (!strip(skb, parcel, tenant, &frame))
 		return drop(DROP_REFUSED);
 	count_received(number, bytes);
 	skb->tc_index = 0;
-	return stays ? NEXT : bpf_redirect(tenant->interface, BPF_F_INGRESS);
+	return in_place ? NEXT : bpf_redirect(tenant->interface, BPF_F_INGRESS);
 }

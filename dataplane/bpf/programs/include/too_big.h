@@ -120,5 +120,7 @@ inline __u32 limit_of(__u32 path)
 /* Makes a packet of this host's the message that it was too big, and gives it back. */
 inline int tell_host(struct __sk_buff *skb, const struct parcel *parcel)
 {
-	return tell_sender(skb, parcel->payload == PAYLOAD_ETHERNET ? parcel->room - ETHERNET : parcel->room);
+	__u32 less = parcel->payload == PAYLOAD_ETHERNET ? ETHERNET : 0;
+
+	return parcel->room < less ? DROPPED : tell_sender(skb, parcel->room - less);
 }

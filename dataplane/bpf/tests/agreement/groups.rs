@@ -45,19 +45,6 @@ fn gather_those(node: &Node, line: &Line, third: (u32, bool), next: &[u32], incl
     programs.table(&names::NODES).unwrap().set(&NodeKey { application, node: GROUP.0 }, &GROUP_PATH).unwrap();
 }
 
-/// Where the kernel's hash of a frame shows: the walk is given none.
-fn with_port_of(mut frame: Vec<u8>, sent: &[u8]) -> Vec<u8> {
-    let at = match frame[12..14] {
-        [0x08, 0] if frame[23] == 17 => 34,
-        [0x86, 0xdd] if frame[20] == 17 => 54,
-        _ => return frame,
-    };
-    if frame.len() == sent.len() {
-        frame[at..at + 2].copy_from_slice(&sent[at..at + 2]);
-    }
-    frame
-}
-
 /// Sends a packet through both, and compares each copy. How many there were.
 fn compare(
     node: &Node,

@@ -3,12 +3,13 @@
 mod groups;
 #[path = "../support/mod.rs"]
 mod support;
+mod tables;
 
 use plait_dataplane_bpf::{Program, Verdict, names};
 use plait_dataplane_reference::tables::*;
-use plait_dataplane_reference::{Outcome, Walk, udp_port};
+use plait_dataplane_reference::{Outcome, Walk};
 use plait_model_wire::ethernet::Mac;
-use plait_model_wire::number::ether_type;
+use plait_model_wire::number::{ether_type, port, protocol};
 use plait_model_wire::{ovstack, push, too_big};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -96,6 +97,21 @@ fn packets() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// What a device carries, as the peer sends it, and in which encapsulation.
+fn in_any(driver: u32, is_ipv6: bool) -> impl Strategy<Value = (u32, Vec<u8>)> {
+    let is_frame = driver != driver::IP;
+    let carried =
+        (frames(), packets()).prop_map(move |(frame, packet)| if is_frame { frame } else { packet });
+    (ENCAPSULATIONS, carried, 0u8..4).prop_map(move |(kind, carried, tos)| {
+        let kind = match (kind, is_frame) {
+            (encapsulation::VXLAN | encapsulation::NVGRE, false) => encapsulation::GENEVE,
+            (encapsulation::IPIP | encapsulation::GUE, true) => encapsulation::GRE,
+            _ => kind,
+        };
+        (kind, arriving_in(kind, is_ipv6, &carried, is_frame, tos))
+    })
+}
+
 /// Where the UDP header of the outer packet begins.
 fn behind_ip(is_ipv6: bool) -> usize {
     if is_ipv6 { 54 } else { 34 }
@@ -109,31 +125,42 @@ struct Way {
     is_ipv6: bool,
 }
 
+/// What is behind the outer IP header of a frame: where it begins, and of which protocol it is.
+fn behind_outer(frame: &[u8]) -> Option<(usize, u8)> {
+    match frame.get(12..14)? {
+        [0x08, 0] => Some((behind_ip(false), *frame.get(23)?)),
+        [0x86, 0xdd] => Some((behind_ip(true), *frame.get(20)?)),
+        _ => None,
+    }
+}
+
+/// The kernel's own hash tells flows of packets and bits apart; where what was sent shows it, the walk gets the same.
+fn flow_in(sent: &[u8]) -> u32 {
+    let Some((at, carrier)) = behind_outer(sent) else { return 0 };
+    match (carrier, sent.get(at..)) {
+        (protocol::UDP, Some([_, _, high, low, _, _, _, _, rest @ ..]))
+            if [*high, *low] == port::OVSTACK.to_be_bytes() =>
+        {
+            rest.get(8..12).map_or(0, |hash| u32::from_be_bytes(hash.try_into().expect("four bytes")))
+        }
+        // Eight bits of it are in the key of NVGRE.
+        (protocol::GRE, Some([0x20, _, _, _, _, _, _, flow, ..])) => u32::from(*flow),
+        _ => 0,
+    }
+}
+
+/// Elsewhere its port is taken over from what the kernel sent.
+fn with_port_of(mut frame: Vec<u8>, sent: &[u8]) -> Vec<u8> {
+    if let Some((at, protocol::UDP)) = behind_outer(&frame)
+        && frame.len() == sent.len()
+        && frame.len() > at + 2
+    {
+        frame[at..at + 2].copy_from_slice(&sent[at..at + 2]);
+    }
+    frame
+}
+
 impl Way {
-    /// The kernel's own hash tells flows apart; where what was sent shows it, the walk gets the same.
-    fn flow_of(self, sent: &[u8]) -> u32 {
-        let at = behind_ip(self.is_ipv6) + 8 + 8;
-        match (self.driver, self.encapsulation, sent.get(at..at + 4)) {
-            (driver::IP | driver::BITS, encapsulation::OVSTACK, Some(bytes)) => {
-                u32::from_be_bytes(bytes.try_into().expect("four bytes"))
-            }
-            // Eight bits of it are in the key.
-            (driver::BITS, encapsulation::NVGRE, _) => {
-                u32::from(sent.get(behind_ip(self.is_ipv6) + 7).copied().unwrap_or_default())
-            }
-            _ => 0,
-        }
-    }
-
-    /// Elsewhere its port is taken over from what the kernel sent.
-    fn with_port_of(self, mut frame: Vec<u8>, sent: &[u8]) -> Vec<u8> {
-        let at = behind_ip(self.is_ipv6);
-        if udp_port(self.encapsulation).is_some() && frame.len() > at + 2 && sent.len() > at + 2 {
-            frame[at..at + 2].copy_from_slice(&sent[at..at + 2]);
-        }
-        frame
-    }
-
     fn node(self) -> Option<Node> {
         Node::with(Program::ALL, self.driver, self.encapsulation, self.is_ipv6)
     }
@@ -156,7 +183,7 @@ impl Way {
         let device = node.device;
         let outcome = match program {
             Program::Receive | Program::Relay => walk.receive(packet, second()),
-            Program::Transmit => walk.transmit(&device, packet, self.flow_of(&ran.packet), second()),
+            Program::Transmit => walk.transmit(&device, packet, flow_in(&ran.packet), second()),
             Program::Guard => walk.guard(packet),
         };
         match (ran.verdict, outcome) {
@@ -177,8 +204,7 @@ impl Way {
                 // What comes up, and what the kernel finds the way of, has no header of the overlay's.
                 let is_bare = sent[0].via.is_none();
                 let is_received = program == Program::Receive;
-                let frame =
-                    if is_bare || is_received { frame } else { self.with_port_of(frame, &ran.packet) };
+                let frame = if is_bare || is_received { frame } else { with_port_of(frame, &ran.packet) };
                 prop_assert_eq!(ran.packet, frame, "{:?}", self);
             }
             (verdict, outcome) => prop_assert!(false, "{:?} and {:?}", verdict, outcome),
@@ -300,9 +326,13 @@ fn both_receive_alike() {
 
 #[test]
 fn both_receive_every_encapsulation_alike() {
-    for (driver, in_place) in
-        [(driver::ETHERNET, false), (driver::IP, false), (driver::IP, true), (driver::BITS, false)]
-    {
+    for (driver, in_place) in [
+        (driver::ETHERNET, false),
+        (driver::ETHERNET, true),
+        (driver::IP, false),
+        (driver::IP, true),
+        (driver::BITS, false),
+    ] {
         for is_ipv6 in [false, true] {
             let way = Way { driver, encapsulation: encapsulation::OVSTACK, is_ipv6 };
             let Some(node) = way.node() else { return };
@@ -311,20 +341,7 @@ fn both_receive_every_encapsulation_alike() {
             }
             let walk = RefCell::new(node.walk());
             let redirected = RefCell::new([0; 16]);
-            let carried = (frames(), packets()).prop_map(move |(frame, packet)| match driver {
-                driver::IP => packet,
-                _ => frame,
-            });
-            let packets = (ENCAPSULATIONS, carried, 0u8..4).prop_map(move |(kind, carried, tos)| {
-                let is_frame = driver != driver::IP;
-                let kind = match (kind, is_frame) {
-                    (encapsulation::VXLAN | encapsulation::NVGRE, false) => encapsulation::GENEVE,
-                    (encapsulation::IPIP | encapsulation::GUE, true) => encapsulation::GRE,
-                    _ => kind,
-                };
-                (kind, arriving_in(kind, is_ipv6, &carried, is_frame, tos))
-            });
-            let whole = (packets, any::<bool>(), broken(Just(vec![0; 160])));
+            let whole = (in_any(driver, is_ipv6), any::<bool>(), broken(Just(vec![0; 160])));
             runner(2500)
                 .run(&whole, |((kind, mut packet), is_broken, noise)| {
                     if is_broken {

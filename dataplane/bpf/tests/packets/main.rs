@@ -3,6 +3,7 @@
 mod groups;
 mod guard;
 mod learning;
+mod million;
 mod mirror;
 mod receive;
 mod relay;

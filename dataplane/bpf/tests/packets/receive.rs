@@ -81,6 +81,33 @@ fn a_packet_in_place_stays_with_the_device_it_came_by() {
     }
 }
 
+#[test]
+fn a_frame_in_place_stays_if_it_is_for_the_devices_own_address() {
+    for is_ipv6 in [false, true] {
+        let drives = driver::ETHERNET;
+        let Some(node) = Node::with([Program::Receive], drives, encapsulation::OVSTACK, is_ipv6) else {
+            return;
+        };
+        node.take_in_place();
+        let (ipv4, ipv6) = (inner_ipv4(64, 0), inner_ipv6(64, 0, false));
+        for (to, kind, carried, stays) in [
+            (STATION_A, ether_type::IPV4, &ipv4, !is_ipv6),
+            (STATION_A, ether_type::IPV6, &ipv6, is_ipv6),
+            // Another station's, behind a bridge; everybody's; and no packet of IP.
+            (STATION_B, ether_type::IPV4, &ipv4, false),
+            (Mac([0xff; 6]), ether_type::IPV4, &ipv4, false),
+            (STATION_A, ether_type::ARP, &vec![1; 28], false),
+        ] {
+            let frame = frame(to, STATION_C, kind, carried);
+            let packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &frame, true, 0);
+            let ran = node.programs.run(Program::Receive, &packet).unwrap();
+            let verdict = if stays { Verdict::Next } else { Verdict::Redirected };
+            assert_eq!((ran.verdict, &ran.packet[..]), (verdict, &frame[..]), "{:?}", node.programs.drops());
+        }
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 5);
+    }
+}
+
 /// Packets like those that came in lately are not looked up again: what changed must count all the same.
 #[test]
 fn what_tables_say_anew_counts_for_those_who_were_heard_just_before() {

@@ -89,3 +89,20 @@ fn a_packet_too_big_is_answered_heeded_and_told() {
         }
     }
 }
+
+/// What has no room for a frame's header has none for a packet: an MTU of less than nothing is told to nobody.
+#[test]
+fn of_a_way_that_no_frame_fits_nothing_is_said() {
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
+    let frame = frame(STATION_F, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
+    // A header of 62 bytes leaves so much of the MTU and of Ethernet's 14.
+    for (mtu, is_told) in [(40, false), (49, false), (61, false), (62, true)] {
+        let slots = node.programs.table(&names::ADJACENCY_SLOTS).unwrap();
+        let there = slots.get(&9).unwrap().unwrap();
+        slots.set(&9, &Adjacency { mtu, ..there }).unwrap();
+        let ran = node.programs.run(Program::Transmit, &frame).unwrap();
+        let verdict = if is_told { Verdict::Redirected } else { Verdict::Dropped };
+        assert_eq!(ran.verdict, verdict, "an MTU of {mtu}");
+    }
+    assert_eq!(node.drops(Drop::TooBig), 4);
+}

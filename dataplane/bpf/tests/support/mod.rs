@@ -120,7 +120,8 @@ impl Node {
         }
     }
 
-    fn fill(&self, driver: u32, encapsulation: u32, is_ipv6: bool) {
+    /// Fills the tables.
+    pub fn fill(&self, driver: u32, encapsulation: u32, is_ipv6: bool) {
         let application = u32::from(APPLICATION);
         let put = &self.programs;
         let own = Application { own: OWN.0, ttl: u32::from(ovstack::DEFAULT_TTL), driver };

@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Every packet leaves by every port, and each flow request also gets a flow.
 pub fn hub((packets,): (Arc<PacketIns>,)) -> Result<(Commands,), Failure> {

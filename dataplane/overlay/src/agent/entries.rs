@@ -4,7 +4,7 @@ use super::journal::Line;
 use super::{Agent, AgentError, now};
 use crate::Identifier;
 use crate::config::{Carries, DeviceConfig, Evpn};
-use crate::protocol::Reply;
+use crate::protocol::{self, Reply};
 use plait_control_overlay::evpn::{Change, Station};
 use plait_dataplane_reference::tables::{FibEntry, FibKey};
 use plait_model_overlay::{Application, NodeId};
@@ -229,12 +229,14 @@ impl Agent {
         match node {
             Some(node) => {
                 self.waiting.entry((application, node)).or_default().insert(key.clone());
-                self.place_entry(&key, node).map(drop)
+                self.place_entry(&key, node).map(drop)?;
             }
-            None => {
-                self.tables.fib.remove(&FibKey { tenant, identifier: key.1.bytes() })?;
-                Ok(())
-            }
+            None => drop(self.tables.fib.remove(&FibKey { tenant, identifier: key.1.bytes() })?),
         }
+        if before != node {
+            let (device, identifier) = key;
+            self.changes.push(protocol::Change::Identifier { device, identifier });
+        }
+        Ok(())
     }
 }

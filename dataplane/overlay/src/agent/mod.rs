@@ -32,8 +32,8 @@ pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
 use crate::Identifier;
 use crate::compile::{Compiler, Full, Neighbour, QUIET, Write};
-use crate::config::{ApplicationConfig, Control, Evpn};
-use crate::protocol::{Config, Reply, Request};
+use crate::config::{ApplicationConfig, Control, DeviceConfig, Evpn};
+use crate::protocol::{Change, Config, Reply, Request};
 use error::{at, doing};
 use feeds::Feeds;
 use inherited::Inherited;
@@ -86,7 +86,7 @@ pub struct Agent {
     /// When to compile once more, since no slot was free.
     again: Option<Duration>,
     /// What happened and was not told yet.
-    events: Vec<Event>,
+    changes: Vec<Change>,
     /// Traces under way, and the number of the last question.
     traces: Vec<Tracing>,
     token: u64,
@@ -109,6 +109,15 @@ impl Agent {
     /// # Errors
     /// Why it was not done. Nothing was changed then, unless a table or the disk is full.
     pub fn handle(&mut self, request: Request) -> Result<Reply, AgentError> {
+        let change = Change::by(&request);
+        let reply = self.perform(request)?;
+        if matches!(reply, Reply::Done { changed: true, .. }) {
+            self.changes.extend(change);
+        }
+        Ok(reply)
+    }
+
+    fn perform(&mut self, request: Request) -> Result<Reply, AgentError> {
         let line = Line::Request(request.clone());
         let reply = match request {
             Request::Operation(operation) => return self.operate(&operation),
@@ -231,7 +240,7 @@ impl Agent {
     /// Has the data plane follow changes of LIB and RIB. How many entries were written for it.
     fn follow(&mut self, events: Vec<Event>) -> Result<usize, AgentError> {
         let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
-        self.events.extend(events);
+        self.changes.extend(events.into_iter().map(Change::Table));
         let written = self.write(&writes);
         self.look_at(full)?;
         written
@@ -431,17 +440,23 @@ impl Agent {
 
     /// Forgets stations that were silent for long: some at a time, so that what the kernel says is heard between.
     fn sweep(&mut self) -> Result<(), AgentError> {
-        let ages: BTreeMap<u32, u32> =
-            self.devices.values().map(|live| (live.tenant, live.config.ageing)).collect();
+        let devices: BTreeMap<u32, &DeviceConfig> =
+            self.devices.values().map(|live| (live.tenant, &live.config)).collect();
         let second = heard_at(now());
         let Some(mut kept) = self.sweeping.take() else { return Ok(()) };
         for _ in 0..SWEPT_AT_ONCE {
             // Behind one that is gone the kernel begins anew: so it is the last that stays.
             let Some(key) = self.tables.fib.after(kept.as_ref())? else { return Ok(()) };
             let Some(entry) = self.tables.fib.get(&key)? else { return Ok(()) };
-            let age = ages.get(&key.tenant).copied().unwrap_or(0);
+            let device = devices.get(&key.tenant);
+            let age = device.map_or(0, |device| device.ageing);
             if entry.heard != 0 && second.saturating_sub(entry.heard) > age {
                 self.tables.fib.remove(&key)?;
+                let [a, b, c, d, e, f, ..] = key.identifier;
+                let identifier = Identifier::Station([a, b, c, d, e, f]);
+                let told =
+                    |device: &&DeviceConfig| Change::Identifier { device: device.name.clone(), identifier };
+                self.changes.extend(device.map(told));
             } else {
                 kept = Some(key);
             }

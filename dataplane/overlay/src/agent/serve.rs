@@ -44,10 +44,8 @@ impl Agent {
                 clients.pay(number, &reply);
             }
             self.members.transmit();
-            for event in std::mem::take(&mut self.events) {
-                for number in &watching {
-                    clients.say(*number, &Reply::Event(event));
-                }
+            for change in std::mem::take(&mut self.changes).into_iter().map(Reply::Event) {
+                watching.iter().for_each(|number| clients.say(*number, &change));
             }
             clients.flush();
             watching.retain(|number| clients.is_there(*number));

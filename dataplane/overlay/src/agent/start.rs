@@ -107,7 +107,7 @@ impl Agent {
             again: None,
             traces: Vec::new(),
             token: 0,
-            events: Vec::new(),
+            changes: Vec::new(),
             swept: now(),
             sweeping: None,
             namespace,

@@ -114,9 +114,6 @@ impl Agent {
             return Err(BadConfig::NeedsBits.into());
         }
         if config.in_place {
-            if !is_ip {
-                return Err(BadConfig::FramesInPlace.into());
-            }
             self.check_reverse_paths()?;
         }
         let other = self.devices.values().find(|live| {

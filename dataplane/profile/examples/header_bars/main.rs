@@ -83,7 +83,7 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         let mut figures = Rounds::default();
         for round in 0..rounds {
             for Line { way, .. } in &lines {
-                figures.note("tcp", &way.name, tcp(way)?);
+                figures.note("tcp", &way.name, tcp(way, None)?);
                 if mtu == MTU {
                     figures.note("rate", &way.name, rate(way, 64)?);
                 }

@@ -177,16 +177,16 @@ pub fn rate_between(
 }
 
 /// Before TCP is measured, for it to get warm.
-pub const TCP_WARM: Duration = Duration::from_millis(100);
+const TCP_WARM: Duration = Duration::from_millis(100);
 /// How long it is.
-pub const TCP_TIME: Duration = Duration::from_millis(400);
+const TCP_TIME: Duration = Duration::from_millis(400);
 
-/// Gigabits a second of one TCP connection.
-pub fn tcp(way: &Way) -> io::Result<f64> {
-    tcp_for(way, TCP_WARM, TCP_TIME, None)
+/// Gigabits a second of one TCP connection, by this congestion control or the one that the machine is set to.
+pub fn tcp(way: &Way, congestion: Option<&str>) -> io::Result<f64> {
+    tcp_for(way, TCP_WARM, TCP_TIME, congestion)
 }
 
-/// The same for a time of its own, after another to get warm, and with another congestion control than the kernel's usual.
+/// The same for a time of its own, after another to get warm.
 pub fn tcp_for(way: &Way, warm: Duration, time: Duration, congestion: Option<&str>) -> io::Result<f64> {
     let listener = way.to.namespace.run(|| TcpListener::bind((way.to.address, 0)))??;
     let target = listener.local_addr()?;

@@ -160,10 +160,20 @@ impl Parcel {
         Some((identifier, Self { overlay, payload, carried, ecn, port, from: [0; 16], placed: true }))
     }
 
-    /// Whether it carries a packet of the family that it came by.
-    pub fn is_of_outer_family(&self) -> bool {
-        let outer_is_ipv4 = Ipv6Addr::from(self.from).to_ipv4_mapped().is_some();
-        self.payload == if outer_is_ipv4 { Payload::Ipv4 } else { Payload::Ipv6 }
+    /// Whether the kernel can go on with it on the device that it came by: it carries a packet of the outer header's family, of
+    /// frames in one for this address.
+    pub fn may_stay(&self, address: [u8; 6]) -> bool {
+        let inner = match self.payload {
+            Payload::Ipv4 => ether_type::IPV4,
+            Payload::Ipv6 => ether_type::IPV6,
+            Payload::Ethernet => match Frame::parse(&self.carried) {
+                Ok(frame) if frame.destination() == Mac(address) => frame.ether_type(),
+                _ => return false,
+            },
+            Payload::Unsaid | Payload::Control => return false,
+        };
+        let is_ipv4 = Ipv6Addr::from(self.from).to_ipv4_mapped().is_some();
+        inner == if is_ipv4 { ether_type::IPV4 } else { ether_type::IPV6 }
     }
 
     /// The frame that a tenant's device gets.

@@ -108,7 +108,7 @@ plait overlay trace ip0 10.1.0.7 --flow 3 --size 1400")]
         #[arg(long, default_value_t = 1, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
         seconds: u64,
     },
-    /// Say every change of LIB and RIB, a line each, until stopped
+    /// Say every change of tables and configuration, a line each, until stopped
     #[command(after_help = "Example:\n  plait overlay watch --json")]
     Watch,
 }
@@ -211,8 +211,8 @@ plait overlay config application ethernet --to 10.0.0.2=vxlan")]
         /// Of IP: bits of an IPv6 address that are the identifier
         #[arg(long, default_value_t = 128, value_name = "BITS")]
         prefix6: u8,
-        /// Of IP: take packets in by the device on which they arrived, which is faster; this one's captures, firewalls and
-        /// sockets see nothing of them
+        /// Take IP packets for this host in by the device on which they arrived, which is faster; this one's captures,
+        /// firewalls and sockets see nothing of them
         #[arg(long)]
         in_place: bool,
         /// Of bits: the first that counts, from the first of the frame

@@ -7,7 +7,7 @@ use crate::arguments::{
 use crate::commands::trace;
 use crate::output::{Failure, Output, table};
 use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
-use plait_dataplane_overlay::protocol::{Config, EvpnReport, FibRow, Reply, Request, Stats};
+use plait_dataplane_overlay::protocol::{Change, Config, EvpnReport, FibRow, Reply, Request, Stats};
 use plait_dataplane_overlay::trace::TraceRequest;
 use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig, Evpn};
 use plait_model_overlay::{Answer, Event, Locators, Operation};
@@ -151,8 +151,8 @@ fn watch(places: &Places, output: &Output) -> Result<ExitCode, Failure> {
     let mut client = Client::connect(&places.socket())?;
     client.ask(Request::Watch)?;
     while let Some(reply) = client.next_reply()? {
-        let Reply::Event(event) = reply else { continue };
-        let line = if output.is_json() { json!(event).to_string() } else { event_line(event) };
+        let Reply::Event(change) = reply else { continue };
+        let line = if output.is_json() { json!(change).to_string() } else { change_line(&change) };
         match writeln!(io::stdout(), "{line}") {
             // Whoever reads has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
@@ -162,11 +162,16 @@ fn watch(places: &Places, output: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn event_line(event: Event) -> String {
-    match event {
-        Event::Own { application } => format!("app {application} own"),
-        Event::Node { application, node } => format!("app {application} node {node}"),
-        Event::Route { application, destination } => format!("app {application} route {destination}"),
+fn change_line(change: &Change) -> String {
+    match change {
+        Change::Application { application } => format!("app {application} config"),
+        Change::Device { device } => format!("device {device}"),
+        Change::Identifier { device, identifier } => format!("fib {device} {identifier}"),
+        Change::Table(Event::Own { application }) => format!("app {application} own"),
+        Change::Table(Event::Node { application, node }) => format!("app {application} node {node}"),
+        Change::Table(Event::Route { application, destination }) => {
+            format!("app {application} route {destination}")
+        }
     }
 }
 

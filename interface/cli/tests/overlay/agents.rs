@@ -143,7 +143,25 @@ fn who_watches_hears_of_each_change_in_order_whoever_made_it() {
         host.overlay("route add 10.0.0.2 --via 10.0.0.2");
     }
     host.overlay("route del 10.0.0.2 --via 10.0.0.2");
-    let wanted = "app 7 own\napp 7 node 10.0.0.2\napp 7 route 10.0.0.2\napp 7 route 10.0.0.2\n";
+    // What is said once more changes nothing.
+    for _ in 0..2 {
+        host.overlay("config device ov0");
+        host.overlay("fib add ov0 02:00:00:00:00:09 10.0.0.2");
+    }
+    host.overlay("fib del ov0 02:00:00:00:00:09");
+    host.overlay("config device ov0 --delete");
+    host.overlay("config application ethernet --ttl 9");
+    let wanted = "app 7 own
+app 7 node 10.0.0.2
+app 7 route 10.0.0.2
+app 7 route 10.0.0.2
+device ov0
+fib ov0 02:00:00:00:00:09
+fib ov0 02:00:00:00:00:09
+device ov0
+app 7 own
+app 7 config
+";
     let rest = || heard().strip_prefix(&before).map(str::to_owned);
     assert!(eventually(|| rest().as_deref() == Some(wanted)), "{:?}", rest());
     watch.signal(rustix::process::Signal::KILL);

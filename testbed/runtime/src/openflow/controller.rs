@@ -8,7 +8,7 @@ use crate::overlay::program;
 use crate::patience::Patience;
 use crate::plan::OpenFlowController;
 use rustix::process::Signal;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
@@ -58,9 +58,8 @@ impl Builder {
                 (known.network.clone(), Patience::with(known.controller.unwrap_or(0)));
             while namespace::in_network(&*network, || TcpStream::connect(of.listen).map(drop)).is_err() {
                 if !self.has_controller(node) || !patience.lasts() {
-                    let said = fs::read_to_string(self.folder(node).join(SAID)).unwrap_or_default();
-                    let last = said.lines().last().unwrap_or("it left no word");
-                    return Err(io::Error::other(format!("the controller {node} did not start: {last}")));
+                    let why = patience.end(&self.folder(node).join(SAID));
+                    return Err(io::Error::other(format!("the controller {node} did not start: {why}")));
                 }
             }
         }

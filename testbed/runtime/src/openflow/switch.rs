@@ -27,7 +27,7 @@ const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 /// What its programs say on their way up, in the node's own folder.
 const SAID: &str = "log/openvswitch-start.log";
 /// How long a program may take, and how much longer for each switch that is led beside.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const EACH: Duration = Duration::from_millis(500);
 
 /// What of Open vSwitch this machine lacks.
