@@ -26,8 +26,10 @@ struct Drawn {
     wires: Vec<(u32, bool, u32)>,
     /// Of each next hop its outer headers, with weights.
     hops: Vec<Vec<(u32, u32)>>,
-    /// Of each path where it leads, and what relays said of it: how long ago, and what fits.
-    paths: Vec<((u32, u32), Option<(u32, u32)>)>,
+    /// Of each path where it leads: kind and index.
+    paths: Vec<(u32, u32)>,
+    /// What relays said of each: how long ago, and what fits.
+    limits: Vec<Option<(u32, u32)>>,
     /// By which path the peer and who is far are reached; and by which they are in the FIB.
     nodes: Vec<(Option<u32>, u32)>,
     application: Application,
@@ -46,18 +48,27 @@ fn drawn(driver: u32, most: usize) -> impl Strategy<Value = Drawn> {
     let leads =
         prop_oneof![8 => Just(path::HOP), 1 => Just(path::NOWHERE), 1 => Just(path::OWN), 1 => Just(9)];
     let said = weighted(0.2, (select(vec![0, 1, limits::AGE, limits::AGE + 2]), 40u32..1600));
-    let paths = vec(((leads, any_of(HOPS)), said), PATHS.len());
+    let paths = (vec((leads, any_of(HOPS)), PATHS.len()), vec(said, PATHS.len()));
     let nodes = vec((weighted(0.9, PATHS), PATHS), 2);
     let application = (prop::bool::weighted(0.95), prop_oneof![Just(60), 0u32..256])
         .prop_map(move |(known, ttl)| Application { own: if known { OWN.0 } else { 0 }, ttl, driver });
     let rest = (0u8..33, 0u8..129, any::<bool>(), weighted(0.5, PATHS), select(vec![[0, 0], [1, 0], [0, 1]]));
     (neighbours, wires, hops, paths, nodes, application, rest).prop_map(
-        |(neighbours, wires, hops, paths, nodes, application, (four, six, in_place, unknown, fallback))| {
+        |(
+            neighbours,
+            wires,
+            hops,
+            (paths, limits),
+            nodes,
+            application,
+            (four, six, in_place, unknown, fallback),
+        )| {
             Drawn {
                 neighbours,
                 wires,
                 hops,
                 paths,
+                limits,
                 nodes,
                 application,
                 prefix: (four, six),
@@ -96,7 +107,7 @@ impl Drawn {
             put.table(&names::HOPS).unwrap().set(&number, &hop).unwrap();
         }
         let now = second();
-        for (path, ((kind, index), said)) in PATHS.zip(&self.paths) {
+        for ((path, (kind, index)), said) in PATHS.zip(&self.paths).zip(&self.limits) {
             node.path(path, *kind, *index);
             let limit = said.map(|(ago, room)| u64::from(now - ago) << 32 | u64::from(room));
             put.table(&names::LIMITS).unwrap().set(&path, &limit.unwrap_or_default()).unwrap();

@@ -14,8 +14,10 @@ mod measure;
 #[path = "../overlay_bars/ratio.rs"]
 #[allow(dead_code, reason = "overlays are asked for more")]
 mod ratio;
+#[path = "../overlay_bars/streams.rs"]
+mod streams;
 
-use measure::{in_turn, rate, tcp, tcp_for};
+use measure::{in_turn, rates, tcp_for};
 use plait_dataplane_paths::{Encapsulation, Superpackets};
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::Kind;
@@ -24,9 +26,12 @@ use plait_model_quantity::Bandwidth;
 use ratio::{Bound, Rounds};
 use std::error::Error;
 use std::time::Duration;
+use streams::streams;
 
 /// The thesis's.
 const MTU: u32 = 9216;
+/// Of each way in a round.
+const TURNS: usize = 15;
 
 const KINDS: [(&str, Encapsulation); 3] =
     [("ipip", Encapsulation::Ipip), ("gre", Encapsulation::Gre), ("gue", Encapsulation::Gue)];
@@ -36,9 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds = if small { 3 } else { 15 };
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());
     let kernel = read("/proc/sys/kernel/osrelease")?;
-    let congestion = read("/proc/sys/net/ipv4/tcp_congestion_control")?;
     let cpus = std::thread::available_parallelism()?;
-    println!("# Linux {kernel}, {cpus} processors, {rounds} rounds, TCP by {congestion}");
+    println!("# Linux {kernel}, {cpus} processors, {rounds} rounds, TCP by cubic");
     on_a_line(rounds, small)?;
     by_processors(rounds, small)
 }
@@ -82,14 +86,14 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         let lines = lines(mtu)?;
         let mut figures = Rounds::default();
         for round in 0..rounds {
-            for Line { way, .. } in &lines {
-                figures.note("tcp", &way.name, tcp(way, None)?);
-                if mtu == MTU {
-                    figures.note("rate", &way.name, rate(way, 64)?);
-                }
+            let ways = || lines.iter().map(|line| &line.way);
+            for (way, rate) in ways().zip(streams(ways(), Some("cubic"), TURNS)?) {
+                figures.note("tcp", &way.name, rate);
             }
             if mtu == MTU {
-                let ways = || lines.iter().map(|line| &line.way);
+                for (way, rate) in ways().zip(rates(ways(), 64, TURNS)?) {
+                    figures.note("rate", &way.name, rate);
+                }
                 for (way, taken) in ways().zip(in_turn(ways(), 64, if small { 2_000 } else { 10_000 })?) {
                     figures.note("cpu", &way.name, taken.cpu);
                 }

@@ -98,37 +98,61 @@ pub fn in_turn<'a>(
     Ok(told.iter().map(taken).collect())
 }
 
-/// Datagrams a second that arrive when one thread sends what it can and another reads.
-pub fn rate(way: &Way, frame: usize) -> io::Result<f64> {
-    const TIME: Duration = Duration::from_millis(300);
-    let (sender, receiver) = sockets(way)?;
-    receiver.set_read_timeout(Some(Duration::from_millis(50)))?;
-    let (done, arrived) = (AtomicBool::new(false), AtomicU64::new(0));
+/// A turn of a way by which one thread sends what it can, what comes before it counts, and what is left behind it.
+const SENT: Duration = Duration::from_millis(6);
+const WARM: Duration = Duration::from_millis(1);
+const REST: Duration = Duration::from_micros(500);
+
+/// Datagrams a second that arrive by each way when one thread sends what it can and another reads: the medians of so many turns.
+pub fn rates<'a>(
+    ways: impl IntoIterator<Item = &'a Way>,
+    frame: usize,
+    turns: usize,
+) -> io::Result<Vec<f64>> {
+    let ends: Vec<_> = ways.into_iter().map(sockets).collect::<io::Result<_>>()?;
+    let arrived: Vec<AtomicU64> = ends.iter().map(|_| AtomicU64::new(0)).collect();
+    let done = AtomicBool::new(false);
     let payload = vec![0; frame - HEADERS];
-    let took = thread::scope(|scope| {
-        scope.spawn(|| {
-            stay_on(1);
-            let mut buffer = vec![0; frame.max(2048)];
-            while !done.load(Ordering::Relaxed) {
-                if receiver.recv(&mut buffer).is_ok() {
-                    arrived.fetch_add(1, Ordering::Relaxed);
+    let mut rates = vec![Vec::new(); ends.len()];
+    thread::scope(|scope| {
+        for ((_, receiver), arrived) in ends.iter().zip(&arrived) {
+            scope.spawn(|| {
+                stay_on(1);
+                let mut buffer = vec![0; frame.max(2048)];
+                while !done.load(Ordering::Relaxed) {
+                    if receiver.recv(&mut buffer).is_ok() {
+                        arrived.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
-            }
-        });
+            });
+        }
         stay_on(0);
-        let start = Instant::now();
-        while start.elapsed() < TIME {
-            for _ in 0..64 {
-                // A full queue at the other end is no error here.
-                let _ = sender.send(&payload);
+        for _ in 0..turns {
+            for (((sender, _), arrived), rates) in ends.iter().zip(&arrived).zip(&mut rates) {
+                let send_for = |time: Duration| {
+                    let start = Instant::now();
+                    while start.elapsed() < time {
+                        for _ in 0..16 {
+                            // A full queue at the other end is no error here.
+                            let _ = sender.send(&payload);
+                        }
+                    }
+                };
+                send_for(WARM);
+                let (before, start) = (arrived.load(Ordering::Relaxed), Instant::now());
+                send_for(SENT);
+                let (after, took) = (arrived.load(Ordering::Relaxed), start.elapsed());
+                rates.push((after - before) as f64 / took.as_secs_f64());
+                thread::sleep(REST);
             }
         }
-        let took = start.elapsed();
-        thread::sleep(Duration::from_millis(20));
         done.store(true, Ordering::Relaxed);
-        took
+        // Whoever waits for one more gets it.
+        for (sender, _) in &ends {
+            let _ = sender.send(&payload);
+        }
     });
-    Ok(arrived.load(Ordering::Relaxed) as f64 / took.as_secs_f64())
+    Ok(rates.iter().map(|rates| median(rates)).collect())
 }
 
 /// Datagrams a second of one thread that get to something at the way's end that lets go of them and says how many those were.
@@ -176,17 +200,8 @@ pub fn rate_between(
     Ok((got_through()? - before) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Before TCP is measured, for it to get warm.
-const TCP_WARM: Duration = Duration::from_millis(100);
-/// How long it is.
-const TCP_TIME: Duration = Duration::from_millis(400);
-
-/// Gigabits a second of one TCP connection, by this congestion control or the one that the machine is set to.
-pub fn tcp(way: &Way, congestion: Option<&str>) -> io::Result<f64> {
-    tcp_for(way, TCP_WARM, TCP_TIME, congestion)
-}
-
-/// The same for a time of its own, after another to get warm.
+/// Gigabits a second of one TCP connection for a time, after another to get warm, by this congestion control or the one that the machine
+/// is set to.
 pub fn tcp_for(way: &Way, warm: Duration, time: Duration, congestion: Option<&str>) -> io::Result<f64> {
     let listener = way.to.namespace.run(|| TcpListener::bind((way.to.address, 0)))??;
     let target = listener.local_addr()?;

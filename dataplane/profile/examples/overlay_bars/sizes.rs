@@ -1,7 +1,8 @@
 //! What the size of packets changes: the first experiment of ovstack's paper, and the third and sixth of the overlay FIB's
 //! thesis, which end packets where their device has sent them.
 
-use crate::measure::{in_turn, rate, rate_into};
+use crate::TURNS;
+use crate::measure::{in_turn, rate_into, rates};
 use crate::ratio::Rounds;
 use plait_dataplane_bpf::Mirror;
 use plait_dataplane_profile::Tunnel;
@@ -24,8 +25,8 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::err
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for frame in FRAMES {
-            for way in ways() {
-                figures.note(&format!("{frame} bytes"), &way.name, rate(way, frame)?);
+            for (way, rate) in ways().zip(rates(ways(), frame, TURNS)?) {
+                figures.note(&format!("{frame} bytes"), &way.name, rate);
             }
         }
         let taken = in_turn(ways(), TIMED, if small { 2_000 } else { 10_000 })?;
