@@ -347,6 +347,8 @@ numbers! {
         pub const BYTES = 128;
         /// The least room that is believed: the 576 bytes that every IPv4 host takes (RFC 791), and an Ethernet header.
         pub const LEAST_ROOM = 590;
+        /// The least MTU that hosts are told of: what every IPv4 link carries (RFC 791).
+        pub const LEAST_TOLD = 68;
         /// Bytes of a packet that hosts are told of. Choice: an IPv4 header of 60 bytes and a TCP header are in it whole.
         pub const QUOTED = 88;
     }

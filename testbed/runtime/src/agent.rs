@@ -84,9 +84,9 @@ impl Builder {
     ) -> io::Result<()> {
         for (node, pid) in agents {
             let mut patience = Patience::with(*pid);
-            while self.inside(node, &ask).is_err() {
+            while let Err(refused) = self.inside(node, &ask) {
                 if !self.is_running(*pid) || !patience.lasts() {
-                    let why = patience.end(&self.folder(node).join(said));
+                    let why = patience.end(&self.folder(node).join(said), &refused);
                     return Err(io::Error::other(format!("the {what} agent of {node} did not start: {why}")));
                 }
             }

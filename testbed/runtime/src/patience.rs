@@ -1,9 +1,9 @@
 //! How long a program that was started may take until it answers.
 
 use crate::kernel::process::processor_time;
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// A program that lives and used no processor for so long does not get on. Choice: what it did counts and no clock alone,
 /// since a start takes seconds on a machine at work, and a minute on an emulated one.
@@ -49,17 +49,18 @@ impl Patience {
         lasts
     }
 
-    /// Why it ended, with the last line of what the program said into a file.
-    pub fn end(&self, said: &Path) -> String {
+    /// Why it ended, with the last line of what the program said into a file, or why it did not answer.
+    pub fn end(&self, said: &Path, refused: &io::Error) -> String {
         let said = fs::read_to_string(said).unwrap_or_default();
-        let last = said.lines().last().unwrap_or("it left no word");
-        if processor_time(self.pid).is_none() {
-            return last.to_owned();
+        let last = said.lines().last().map_or(refused.to_string(), str::to_owned);
+        let (idle, all) = (self.got_on.elapsed(), self.began.elapsed().as_secs());
+        match processor_time(self.pid) {
+            None => last,
+            Some(_) if idle < self.standstill => {
+                format!("it works, but does not answer after {all} s: {last}")
+            }
+            Some(_) => format!("it has used no processor for {} s: {last}", idle.as_secs()),
         }
-        let (idle, all) = (self.got_on.elapsed().as_secs(), self.began.elapsed().as_secs());
-        format!(
-            "it does not answer after {all} s, and used no processor in the last {idle} s of them: {last}"
-        )
     }
 }
 
@@ -99,13 +100,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let said = folder.path().join("said");
         let mut program = Command::new("sleep").arg("600").spawn().unwrap();
-        let patience = Patience::of(program.id() as i32, Duration::from_secs(1));
-        assert!(patience.end(&said).ends_with("used no processor in the last 0 s of them: it left no word"));
+        let refused = io::Error::other("nobody listens");
+        let end = |standstill| Patience::of(program.id() as i32, standstill).end(&said, &refused);
+        let ends = [Duration::from_secs(600), Duration::ZERO].map(end);
+        let patience = Patience::of(program.id() as i32, Duration::ZERO);
         program.kill().unwrap();
         program.wait().unwrap();
-        for (text, told) in [("", "it left no word"), ("a\nno such file\n", "no such file")] {
+        assert!(ends[0].starts_with("it works, but does not answer"), "{ends:?}");
+        assert!(
+            ends[1].starts_with("it has used no processor") && ends[1].ends_with("s: nobody listens"),
+            "{ends:?}"
+        );
+        for (text, told) in [("", "nobody listens"), ("a\nno such file\n", "no such file")] {
             fs::write(&said, text).unwrap();
-            assert_eq!(patience.end(&said), told);
+            assert_eq!(patience.end(&said, &refused), told);
         }
     }
 }

@@ -60,17 +60,35 @@ inline __u32 least_of(enum payload payload)
 	}
 }
 
+/* Whether a packet of IPv6 means the same by whatever device it comes. What neighbours say to each other is of the device, and so
+ * are addresses of a link. */
+inline bool is_of_no_link(struct __sk_buff *skb, __u32 offset)
+{
+	struct ipv6_header ip ON_STACK;
+
+	if (!read_bytes(skb, offset, &ip, IPV6) || (ip.next_header != PROTOCOL_TCP && ip.next_header != PROTOCOL_UDP))
+		return false;
+	return ip.destination[0] != 0xfe || (ip.destination[1] & 0xc0) != 0x80;
+}
+
 /* Whether the kernel is to go on with a packet where it is, spared the turn through its queue that another device takes. It
  * goes on with one of the family that it takes it for, of frames with this host's own: what comes by a device it looks at anew. */
 inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant,
 		  const struct ethernet_header *frame)
 {
+	__be16 ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+	__u32 offset = parcel->outer;
+
 	if (!tenant->in_place)
 		return false;
-	if (parcel->payload == PAYLOAD_ETHERNET)
-		return frame->ether_type == skb->protocol && *(const __u32 *)frame == *(const __u32 *)tenant->address &&
-		       *(const __u16 *)&frame->destination[4] == *(const __u16 *)&tenant->address[4];
-	return parcel->payload == (skb->protocol == bpf_htons(ETH_P_IPV6) ? PAYLOAD_IPV6 : PAYLOAD_IPV4);
+	if (parcel->payload == PAYLOAD_ETHERNET) {
+		if (*(const __u32 *)frame != *(const __u32 *)tenant->address ||
+		    *(const __u16 *)&frame->destination[4] != *(const __u16 *)&tenant->address[4])
+			return false;
+		ether_type = frame->ether_type;
+		offset += ETHERNET;
+	}
+	return ether_type == skb->protocol && (ether_type != bpf_htons(ETH_P_IPV6) || is_of_no_link(skb, offset));
 }
 
 inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)

@@ -122,5 +122,6 @@ inline int tell_host(struct __sk_buff *skb, const struct parcel *parcel)
 {
 	__u32 less = parcel->payload == PAYLOAD_ETHERNET ? ETHERNET : 0;
 
-	return parcel->room < less ? DROPPED : tell_sender(skb, parcel->room - less);
+	/* Of a way that no host would believe in nothing is said. */
+	return parcel->room < less + MESSAGE_LEAST_TOLD ? DROPPED : tell_sender(skb, parcel->room - less);
 }

@@ -47,7 +47,7 @@ fn drawn(driver: u32, most: usize) -> impl Strategy<Value = Drawn> {
     let hops = vec(vec((1u32..50, any_of(WIRES)), 0..=most), HOPS as usize);
     let leads =
         prop_oneof![8 => Just(path::HOP), 1 => Just(path::NOWHERE), 1 => Just(path::OWN), 1 => Just(9)];
-    let said = weighted(0.2, (select(vec![0, 1, limits::AGE, limits::AGE + 2]), 40u32..1600));
+    let said = weighted(0.2, (select(vec![0, 1, limits::AGE - 4, limits::AGE + 4]), 40u32..1600));
     let paths = (vec((leads, any_of(HOPS)), PATHS.len()), vec(said, PATHS.len()));
     let nodes = vec((weighted(0.9, PATHS), PATHS), 2);
     let application = (prop::bool::weighted(0.95), prop_oneof![Just(60), 0u32..256])
@@ -109,7 +109,7 @@ impl Drawn {
         let now = second();
         for ((path, (kind, index)), said) in PATHS.zip(&self.paths).zip(&self.limits) {
             node.path(path, *kind, *index);
-            let limit = said.map(|(ago, room)| u64::from(now - ago) << 32 | u64::from(room));
+            let limit = said.map(|(ago, room)| u64::from(now.saturating_sub(ago)) << 32 | u64::from(room));
             put.table(&names::LIMITS).unwrap().set(&path, &limit.unwrap_or_default()).unwrap();
         }
         let fib = put.table(&names::FIB).unwrap();
@@ -151,8 +151,11 @@ fn both(way: Way, most: usize, program: Program, packets: impl Strategy<Value = 
     runner(60)
         .run(&(drawn(way.driver, most), vec(packets, 30)), |(tables, packets)| {
             tables.write(&node);
-            let counts = std::mem::take(&mut walk.borrow_mut().counts);
-            *walk.borrow_mut() = Walk { counts, ..node.walk() };
+            let mut fresh = node.walk();
+            fresh.counts.tenants.insert(TENANT, node.programs.tenant_count(TENANT).unwrap());
+            let counted = PATHS.map(|path| (path, node.programs.path_count(path).unwrap()));
+            fresh.counts.paths.extend(counted);
+            *walk.borrow_mut() = fresh;
             packets.iter().try_for_each(|packet| way.compare(&node, &walk, packet, program))?;
             wrote_alike(&node, &walk.borrow());
             Ok(())

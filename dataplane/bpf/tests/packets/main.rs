@@ -17,7 +17,7 @@ use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_reference::Outcome;
 use plait_dataplane_reference::tables::*;
 use plait_model_wire::ethernet::Mac;
-use plait_model_wire::number::ether_type;
+use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::*;
 use support::line::Line;
 use support::*;

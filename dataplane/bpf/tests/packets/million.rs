@@ -21,7 +21,7 @@ fn locator(number: u32) -> Ipv4Addr {
 }
 
 #[test]
-fn each_of_a_million_nodes_is_sent_to_and_heard() {
+fn a_million_nodes_fit_and_any_is_sent_to_and_heard() {
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap();
     let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let available: u64 = available.unwrap().trim().trim_end_matches(" kB").parse().unwrap();

@@ -90,6 +90,10 @@ fn a_frame_in_place_stays_if_it_is_for_the_devices_own_address() {
         };
         node.take_in_place();
         let (ipv4, ipv6) = (inner_ipv4(64, 0), inner_ipv6(64, 0, false));
+        // What neighbours say to each other, and what is for an address of a link, is of the device.
+        let (mut of_neighbours, mut of_link) = (ipv6.clone(), ipv6.clone());
+        of_neighbours[6] = protocol::ICMPV6;
+        of_link[24..26].copy_from_slice(&[0xfe, 0x80]);
         for (to, kind, carried, stays) in [
             (STATION_A, ether_type::IPV4, &ipv4, !is_ipv6),
             (STATION_A, ether_type::IPV6, &ipv6, is_ipv6),
@@ -97,6 +101,8 @@ fn a_frame_in_place_stays_if_it_is_for_the_devices_own_address() {
             (STATION_B, ether_type::IPV4, &ipv4, false),
             (Mac([0xff; 6]), ether_type::IPV4, &ipv4, false),
             (STATION_A, ether_type::ARP, &vec![1; 28], false),
+            (STATION_A, ether_type::IPV6, &of_neighbours, false),
+            (STATION_A, ether_type::IPV6, &of_link, false),
         ] {
             let frame = frame(to, STATION_C, kind, carried);
             let packet = arriving_in(encapsulation::OVSTACK, is_ipv6, &frame, true, 0);
@@ -104,7 +110,7 @@ fn a_frame_in_place_stays_if_it_is_for_the_devices_own_address() {
             let verdict = if stays { Verdict::Next } else { Verdict::Redirected };
             assert_eq!((ran.verdict, &ran.packet[..]), (verdict, &frame[..]), "{:?}", node.programs.drops());
         }
-        assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 5);
+        assert_eq!(node.programs.tenant_count(TENANT).unwrap().received.packets, 7);
     }
 }
 

@@ -90,13 +90,14 @@ fn a_packet_too_big_is_answered_heeded_and_told() {
     }
 }
 
-/// What has no room for a frame's header has none for a packet: an MTU of less than nothing is told to nobody.
+/// What has no room for a frame's header has none for a packet, and an MTU of less than nothing is told to nobody; nor is one that
+/// no link has.
 #[test]
 fn of_a_way_that_no_frame_fits_nothing_is_said() {
     let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
     let frame = frame(STATION_F, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
-    // A header of 62 bytes leaves so much of the MTU and of Ethernet's 14.
-    for (mtu, is_told) in [(40, false), (49, false), (61, false), (62, true)] {
+    // A header of 62 bytes leaves so much of the MTU and of Ethernet's 14, and the frame's own header is 14.
+    for (mtu, is_told) in [(40, false), (49, false), (62, false), (62 + 67, false), (62 + 68, true)] {
         let slots = node.programs.table(&names::ADJACENCY_SLOTS).unwrap();
         let there = slots.get(&9).unwrap().unwrap();
         slots.set(&9, &Adjacency { mtu, ..there }).unwrap();
@@ -104,5 +105,5 @@ fn of_a_way_that_no_frame_fits_nothing_is_said() {
         let verdict = if is_told { Verdict::Redirected } else { Verdict::Dropped };
         assert_eq!(ran.verdict, verdict, "an MTU of {mtu}");
     }
-    assert_eq!(node.drops(Drop::TooBig), 4);
+    assert_eq!(node.drops(Drop::TooBig), 5);
 }

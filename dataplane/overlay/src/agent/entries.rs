@@ -235,7 +235,7 @@ impl Agent {
         }
         if before != node {
             let (device, identifier) = key;
-            self.changes.push(protocol::Change::Identifier { device, identifier });
+            self.tell([protocol::Change::Identifier { device, identifier }]);
         }
         Ok(())
     }

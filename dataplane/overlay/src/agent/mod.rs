@@ -85,8 +85,9 @@ pub struct Agent {
     is_whole: bool,
     /// When to compile once more, since no slot was free.
     again: Option<Duration>,
-    /// What happened and was not told yet.
+    /// What happened and was not told yet, if anybody watches.
     changes: Vec<Change>,
+    is_watched: bool,
     /// Traces under way, and the number of the last question.
     traces: Vec<Tracing>,
     token: u64,
@@ -112,9 +113,16 @@ impl Agent {
         let change = Change::by(&request);
         let reply = self.perform(request)?;
         if matches!(reply, Reply::Done { changed: true, .. }) {
-            self.changes.extend(change);
+            self.tell(change);
         }
         Ok(reply)
+    }
+
+    /// Has watchers told of changes.
+    fn tell(&mut self, changes: impl IntoIterator<Item = Change>) {
+        if self.is_watched {
+            self.changes.extend(changes);
+        }
     }
 
     fn perform(&mut self, request: Request) -> Result<Reply, AgentError> {
@@ -240,7 +248,7 @@ impl Agent {
     /// Has the data plane follow changes of LIB and RIB. How many entries were written for it.
     fn follow(&mut self, events: Vec<Event>) -> Result<usize, AgentError> {
         let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
-        self.changes.extend(events.into_iter().map(Change::Table));
+        self.tell(events.into_iter().map(Change::Table));
         let written = self.write(&writes);
         self.look_at(full)?;
         written
@@ -456,7 +464,9 @@ impl Agent {
                 let identifier = Identifier::Station([a, b, c, d, e, f]);
                 let told =
                     |device: &&DeviceConfig| Change::Identifier { device: device.name.clone(), identifier };
-                self.changes.extend(device.map(told));
+                if self.is_watched {
+                    self.changes.extend(device.map(told));
+                }
             } else {
                 kept = Some(key);
             }

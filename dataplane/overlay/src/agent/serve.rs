@@ -34,6 +34,7 @@ impl Agent {
                         clients.say(number, &reply);
                         if is_watch {
                             watching.insert(number);
+                            self.is_watched = true;
                         }
                     }
                     Ok(None) => clients.owe(number),
@@ -49,6 +50,7 @@ impl Agent {
             }
             clients.flush();
             watching.retain(|number| clients.is_there(*number));
+            self.is_watched = !watching.is_empty();
         }
     }
 

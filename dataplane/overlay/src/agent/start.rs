@@ -108,6 +108,7 @@ impl Agent {
             traces: Vec::new(),
             token: 0,
             changes: Vec::new(),
+            is_watched: false,
             swept: now(),
             sweeping: None,
             namespace,

@@ -47,6 +47,7 @@ impl Agent {
             Miss::Kernel => self.underlay.ways_out(&self.below()),
             Miss::Group | Miss::Drop => ([0; 2], None),
         };
+        let link = self.underlay.links.get(&interface);
         Ok(Tenant {
             application: application.0.into(),
             vni,
@@ -55,9 +56,10 @@ impl Agent {
             driver: if is_fed { driver::BITS } else { config.carries.driver() },
             unknown_node,
             unknown_path,
-            address: self.underlay.links.get(&interface).map_or([0; 6], |link| link.address),
+            address: link.map_or([0; 6], |link| link.address),
             prefix,
-            in_place: in_place.into(),
+            // What a port takes in is its bridge's or its VRF's, and not the host's.
+            in_place: (in_place && !link.is_some_and(|link| link.is_port)).into(),
             fallback,
             gateway: gateway.map_or([0; 16], |gateway| gateway.octets()),
         })

@@ -29,6 +29,8 @@ pub(super) struct Link {
     pub is_up: bool,
     /// Whether it carries Ethernet frames; loopback does not.
     pub is_ethernet: bool,
+    /// Whether it is a port of another device: a bridge, or a VRF.
+    pub is_port: bool,
 }
 
 impl Link {
@@ -354,11 +356,13 @@ fn link_of(message: LinkMessage) -> Link {
         is_up: message.header.flags.contains(LinkFlags::Up)
             && message.header.flags.contains(LinkFlags::LowerUp),
         is_ethernet,
+        is_port: false,
     };
     for attribute in message.attributes {
         match attribute {
             LinkAttribute::IfName(name) => link.name = name,
             LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::Controller(master) => link.is_port = master != 0,
             LinkAttribute::Address(bytes) => {
                 if let Ok(address) = bytes.try_into() {
                     link.address = address;

@@ -116,7 +116,7 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
 /// Notes throughput by each way, and once more as the machine has it.
 ///
 /// Choice: bars are of CUBIC, which is Linux's own default, and not of what a machine is set to: so they say the same everywhere.
-/// BBR, for one, keeps to its own idea of the path, which on one of microseconds is less than half of what it carries.
+/// BBR, for one, keeps to its own idea of the path, which on one of microseconds is two thirds to three quarters of what it carries.
 fn note_tcp(figures: &mut Rounds, ways: &[Way]) -> io::Result<()> {
     for (what, congestion) in [("tcp", Some("cubic")), (AS_SET, None)] {
         for (way, rate) in ways.iter().zip(streams(ways, congestion, TURNS)?) {

@@ -16,6 +16,8 @@ const TURN: Duration = Duration::from_millis(8);
 /// Bytes of a call that writes. Choice: many. What of a call is no whole superpacket leaves by itself if it is longer than a segment,
 /// and waits for the next call if it is shorter: of short calls of one length some ways have luck with that, and some have not.
 const CALL: usize = 1 << 20;
+/// What is under way arrives in microseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Whose turn it is when it is nobody's any more.
 const OVER: usize = usize::MAX;
 
@@ -42,6 +44,7 @@ pub fn streams<'a>(
         let reading = scope.spawn(|| read(&streams, &turn));
         let written = write(&streams, &turn, turns);
         turn.store(OVER, Ordering::Release);
+        // Why nothing was read is why nothing more was written.
         reading.join().expect("a thread that reads")?;
         Ok(written?.iter().map(|rates| median(rates)).collect())
     })
@@ -54,7 +57,7 @@ fn open(way: &Way, congestion: Option<&str>) -> io::Result<Stream> {
     if let Some(congestion) = congestion {
         rustix::net::sockopt::set_tcp_congestion(&sends, congestion)?;
     }
-    sends.set_write_timeout(Some(Duration::from_secs(5)))?;
+    sends.set_write_timeout(Some(PATIENCE))?;
     let (receives, _) = listener.accept()?;
     receives.set_nonblocking(true)?;
     Ok(Stream { sends, receives, received: AtomicU64::new(0) })
@@ -98,7 +101,11 @@ fn write(streams: &[Stream], turn: &AtomicUsize, turns: usize) -> io::Result<Vec
             let (after, end) = arrived();
             rates[number].push((after - before) as f64 * 8.0 / (end - start).as_secs_f64() / 1e9);
             // Nothing of it is left for another's turn.
+            let end = Instant::now();
             while stream.received.load(Ordering::Acquire) < written[number] {
+                if end.elapsed() > PATIENCE {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
                 std::hint::spin_loop();
             }
         }

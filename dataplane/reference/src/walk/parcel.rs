@@ -161,19 +161,21 @@ impl Parcel {
     }
 
     /// Whether the kernel can go on with it on the device that it came by: it carries a packet of the outer header's family, of
-    /// frames in one for this address.
+    /// frames in one for this address, and of IPv6 one that means the same by whatever device it comes.
     pub fn may_stay(&self, address: [u8; 6]) -> bool {
-        let inner = match self.payload {
-            Payload::Ipv4 => ether_type::IPV4,
-            Payload::Ipv6 => ether_type::IPV6,
+        let (inner, packet) = match self.payload {
+            Payload::Ipv4 => (ether_type::IPV4, &self.carried[..]),
+            Payload::Ipv6 => (ether_type::IPV6, &self.carried[..]),
             Payload::Ethernet => match Frame::parse(&self.carried) {
-                Ok(frame) if frame.destination() == Mac(address) => frame.ether_type(),
+                Ok(frame) if frame.destination() == Mac(address) => (frame.ether_type(), frame.payload()),
                 _ => return false,
             },
             Payload::Unsaid | Payload::Control => return false,
         };
-        let is_ipv4 = Ipv6Addr::from(self.from).to_ipv4_mapped().is_some();
-        inner == if is_ipv4 { ether_type::IPV4 } else { ether_type::IPV6 }
+        match Ipv6Addr::from(self.from).to_ipv4_mapped() {
+            Some(_) => inner == ether_type::IPV4,
+            None => inner == ether_type::IPV6 && is_of_no_link(packet),
+        }
     }
 
     /// The frame that a tenant's device gets.
@@ -194,6 +196,14 @@ impl Parcel {
         push(&mut frame, &ethernet::Repr { destination: Mac(address), source: Mac(address), ether_type });
         frame
     }
+}
+
+/// Whether a packet of IPv6 is none that neighbours say to each other, and for no address of a link.
+fn is_of_no_link(packet: &[u8]) -> bool {
+    let header = packet.get(..ipv6::Header::LENGTH);
+    header.is_some_and(|ip| {
+        matches!(ip[6], protocol::TCP | protocol::UDP) && (ip[24] != 0xfe || ip[25] & 0xc0 != 0x80)
+    })
 }
 
 /// Congestion marks of what a frame carries, if that is IP.

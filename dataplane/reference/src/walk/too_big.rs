@@ -65,11 +65,9 @@ impl Parcel {
 /// The ICMP message that tells a host that its packet was too big, and comes up by the device that it was sent by. None
 /// where a host is not told (RFC 1122 section 3.2.2, RFC 4443 section 2.4).
 pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u32) -> Option<Sent> {
-    let mtu = match payload {
-        // Where not even a frame's header fits, there is no MTU to tell of.
-        Payload::Ethernet => room.checked_sub(ethernet::Header::LENGTH as u32)?,
-        _ => room,
-    };
+    let less = if payload == Payload::Ethernet { ethernet::Header::LENGTH as u32 } else { 0 };
+    // Of a way that no host would believe in nothing is said.
+    let mtu = room.checked_sub(less).filter(|mtu| *mtu >= message::LEAST_TOLD)?;
     let sent = Frame::parse(bytes).ok()?;
     let packet = sent.payload();
     let mut frame = packet.get(..message::QUOTED as usize)?.to_vec();

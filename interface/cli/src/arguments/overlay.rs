@@ -108,7 +108,7 @@ plait overlay trace ip0 10.1.0.7 --flow 3 --size 1400")]
         #[arg(long, default_value_t = 1, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
         seconds: u64,
     },
-    /// Say every change of tables and configuration, a line each, until stopped
+    /// Say every change that is made of tables and configuration, a line each, until stopped
     #[command(after_help = "Example:\n  plait overlay watch --json")]
     Watch,
 }

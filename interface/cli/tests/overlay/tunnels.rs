@@ -111,6 +111,15 @@ fn packets_shorter_than_a_header_travel_over_ipv6() {
         let answers = || a.exec(&["ping", "-c", "1", "-W", "1", "-s", "0", &inner]).code() == Some(0);
         assert!(eventually(answers), "{inner}: {}", stats(&hosts));
     }
+    // In place, what neighbours of IPv6 say to each other comes by the device all the same.
+    for host in &hosts {
+        host.overlay("config device ov0 --vni 1 --in-place");
+        host.sh(&format!("ip addr add fd00::{}/64 dev ov0 nodad && ip neigh flush dev ov0", host.number));
+    }
+    let answers = |to: &str| a.exec(&["ping", "-c", "1", "-W", "1", to]).code() == Some(0);
+    assert!(eventually(|| answers("fd00::2")), "{}", stats(&hosts));
+    transfers_to(a, b, "fd00::2");
+    assert!(a.exec(&["ping", "-c", "1", "-W", "1", "-I", "ov0", "fd00::2"]).code() == Some(0));
 }
 
 #[test]

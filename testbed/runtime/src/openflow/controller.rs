@@ -56,9 +56,10 @@ impl Builder {
             let known = self.known(node)?;
             let (network, mut patience) =
                 (known.network.clone(), Patience::with(known.controller.unwrap_or(0)));
-            while namespace::in_network(&*network, || TcpStream::connect(of.listen).map(drop)).is_err() {
+            let connect = || namespace::in_network(&*network, || TcpStream::connect(of.listen).map(drop));
+            while let Err(refused) = connect() {
                 if !self.has_controller(node) || !patience.lasts() {
-                    let why = patience.end(&self.folder(node).join(SAID));
+                    let why = patience.end(&self.folder(node).join(SAID), &refused);
                     return Err(io::Error::other(format!("the controller {node} did not start: {why}")));
                 }
             }
