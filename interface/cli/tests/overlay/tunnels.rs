@@ -60,6 +60,11 @@ fn frames_travel_in_every_encapsulation() {
     // What cannot carry frames is refused, with what can.
     a.try_overlay("config application ethernet --encapsulation ipip")
         .fails_saying(1, &["ipip", "frames", "gre"]);
+    // What a bridge's port takes in is the bridge's, and not the device's below.
+    let bridge = "ip link add br0 type bridge && ip link set br0 up && ip link set ov0 master br0 && ip addr flush dev ov0";
+    a.sh(&format!("{bridge} && ip addr add {}/24 dev br0", a.inner()));
+    let by_bridge = || a.exec(&["ping", "-c", "1", "-W", "1", "-I", "br0", &b.inner()]).code() == Some(0);
+    assert!(eventually(by_bridge), "{}", stats(&hosts));
 }
 
 #[test]
