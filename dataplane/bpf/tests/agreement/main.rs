@@ -344,7 +344,7 @@ fn both_receive_every_encapsulation_alike() {
             let walk = RefCell::new(node.walk());
             let redirected = RefCell::new([0; 16]);
             let whole = (in_any(driver, is_ipv6), any::<bool>(), broken(Just(vec![0; 160])));
-            runner(2500)
+            runner(if in_place { 800 } else { 2500 })
                 .run(&whole, |((kind, mut packet), is_broken, noise)| {
                     if is_broken {
                         // The same byte, and the same cut, as the noise has.
