@@ -235,7 +235,7 @@ impl Agent {
         }
         if before != node {
             let (device, identifier) = key;
-            self.tell([protocol::Change::Identifier { device, identifier }]);
+            self.untold.add([protocol::Change::Identifier { device, identifier }]);
         }
         Ok(())
     }

@@ -85,9 +85,7 @@ pub struct Agent {
     is_whole: bool,
     /// When to compile once more, since no slot was free.
     again: Option<Duration>,
-    /// What happened and was not told yet, if anybody watches.
-    changes: Vec<Change>,
-    is_watched: bool,
+    untold: Untold,
     /// Traces under way, and the number of the last question.
     traces: Vec<Tracing>,
     token: u64,
@@ -97,6 +95,21 @@ pub struct Agent {
     namespace: u64,
     /// Held as long as the agent lives.
     _lock: File,
+}
+
+/// What changed and was not told yet, if anybody watches.
+#[derive(Default)]
+struct Untold {
+    changes: Vec<Change>,
+    is_watched: bool,
+}
+
+impl Untold {
+    fn add(&mut self, changes: impl IntoIterator<Item = Change>) {
+        if self.is_watched {
+            self.changes.extend(changes);
+        }
+    }
 }
 
 /// A moment in the units of [`FibEntry::heard`].
@@ -110,19 +123,12 @@ impl Agent {
     /// # Errors
     /// Why it was not done. Nothing was changed then, unless a table or the disk is full.
     pub fn handle(&mut self, request: Request) -> Result<Reply, AgentError> {
-        let change = Change::by(&request);
+        let change = if self.untold.is_watched { Change::by(&request) } else { None };
         let reply = self.perform(request)?;
         if matches!(reply, Reply::Done { changed: true, .. }) {
-            self.tell(change);
+            self.untold.add(change);
         }
         Ok(reply)
-    }
-
-    /// Has watchers told of changes.
-    fn tell(&mut self, changes: impl IntoIterator<Item = Change>) {
-        if self.is_watched {
-            self.changes.extend(changes);
-        }
     }
 
     fn perform(&mut self, request: Request) -> Result<Reply, AgentError> {
@@ -248,7 +254,7 @@ impl Agent {
     /// Has the data plane follow changes of LIB and RIB. How many entries were written for it.
     fn follow(&mut self, events: Vec<Event>) -> Result<usize, AgentError> {
         let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
-        self.tell(events.into_iter().map(Change::Table));
+        self.untold.add(events.into_iter().map(Change::Table));
         let written = self.write(&writes);
         self.look_at(full)?;
         written
@@ -464,9 +470,7 @@ impl Agent {
                 let identifier = Identifier::Station([a, b, c, d, e, f]);
                 let told =
                     |device: &&DeviceConfig| Change::Identifier { device: device.name.clone(), identifier };
-                if self.is_watched {
-                    self.changes.extend(device.map(told));
-                }
+                self.untold.add(device.map(told));
             } else {
                 kept = Some(key);
             }

@@ -34,7 +34,7 @@ impl Agent {
                         clients.say(number, &reply);
                         if is_watch {
                             watching.insert(number);
-                            self.is_watched = true;
+                            self.untold.is_watched = true;
                         }
                     }
                     Ok(None) => clients.owe(number),
@@ -45,12 +45,12 @@ impl Agent {
                 clients.pay(number, &reply);
             }
             self.members.transmit();
-            for change in std::mem::take(&mut self.changes).into_iter().map(Reply::Event) {
+            for change in std::mem::take(&mut self.untold.changes).into_iter().map(Reply::Event) {
                 watching.iter().for_each(|number| clients.say(*number, &change));
             }
             clients.flush();
             watching.retain(|number| clients.is_there(*number));
-            self.is_watched = !watching.is_empty();
+            self.untold.is_watched = !watching.is_empty();
         }
     }
 
