@@ -8,21 +8,28 @@
 //! medians in one run.
 #![allow(clippy::print_stdout)]
 
-#[path = "../overlay_bars/measure.rs"]
+mod connection;
+#[path = "../overlay_bars/delays.rs"]
 #[allow(dead_code, reason = "overlays are asked for more")]
+mod delays;
+#[path = "../overlay_bars/measure.rs"]
 mod measure;
+#[path = "../overlay_bars/rates.rs"]
+mod rates;
 #[path = "../overlay_bars/ratio.rs"]
 #[allow(dead_code, reason = "overlays are asked for more")]
 mod ratio;
 #[path = "../overlay_bars/streams.rs"]
 mod streams;
 
-use measure::{in_turn, rates, tcp_for};
+use connection::tcp_for;
+use delays::in_turn;
 use plait_dataplane_paths::{Encapsulation, Superpackets};
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::Kind;
 use plait_dataplane_profile::line::{Devices, Headers, Line};
 use plait_model_quantity::Bandwidth;
+use rates::rates;
 use ratio::{Bound, Rounds};
 use std::error::Error;
 use std::time::Duration;
@@ -30,8 +37,6 @@ use streams::streams;
 
 /// The thesis's.
 const MTU: u32 = 9216;
-/// Of each way in a round.
-const TURNS: usize = 15;
 
 const KINDS: [(&str, Encapsulation); 3] =
     [("ipip", Encapsulation::Ipip), ("gre", Encapsulation::Gre), ("gue", Encapsulation::Gue)];
@@ -65,7 +70,7 @@ fn on_a_line(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         let mut figures = Rounds::default();
         for round in 0..rounds {
             for line in &lines {
-                figures.note("tcp", &line.way.name, tcp_for(&line.way, warm, time, Some("cubic"))?);
+                figures.note("tcp", &line.way.name, tcp_for(&line.way, warm, time)?);
             }
             eprintln!("round {} of {rounds} on a line of {name}", round + 1);
         }
@@ -87,11 +92,11 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         let mut figures = Rounds::default();
         for round in 0..rounds {
             let ways = || lines.iter().map(|line| &line.way);
-            for (way, rate) in ways().zip(streams(ways(), Some("cubic"), TURNS)?) {
+            for (way, rate) in ways().zip(streams(ways(), Some("cubic"))?) {
                 figures.note("tcp", &way.name, rate);
             }
             if mtu == MTU {
-                for (way, rate) in ways().zip(rates(ways(), 64, TURNS)?) {
+                for (way, rate) in ways().zip(rates(ways(), 64)?) {
                     figures.note("rate", &way.name, rate);
                 }
                 for (way, taken) in ways().zip(in_turn(ways(), 64, if small { 2_000 } else { 10_000 })?) {

@@ -10,9 +10,9 @@
 //!
 //! Source: Table 4.2 of the overlay FIB's thesis, whose card is a NetFPGA.
 
-use crate::measure::rate_between;
 use crate::node::{node, place};
 use crate::ratio::Rounds;
+use crate::sinks::rate_between;
 use plait_dataplane_bpf::{Mirror, Program};
 use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_profile::lab::{index, neighbour};

@@ -10,18 +10,21 @@
 #![allow(clippy::print_stdout)]
 
 mod card;
+mod delays;
 mod driver;
 mod gateway;
-#[allow(dead_code, reason = "headers of paths are asked for more")]
 mod measure;
 mod node;
+mod rates;
 mod ratio;
+mod sinks;
 mod sizes;
 mod streams;
 
-use measure::{in_turn, rates};
+use delays::in_turn;
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::{Endpoints, Lab, Way};
+use rates::rates;
 use ratio::{Bound, Rounds};
 use std::error::Error;
 use std::io;
@@ -75,7 +78,7 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
             figures.note("one-way", &way.name, taken.one_way);
         }
-        for (way, rate) in lab.ways.iter().zip(rates(&lab.ways, 64, TURNS)?) {
+        for (way, rate) in lab.ways.iter().zip(rates(&lab.ways, 64)?) {
             figures.note("rate", &way.name, rate);
         }
         note_tcp(&mut figures, &lab.ways)?;
@@ -119,15 +122,12 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
 /// BBR, for one, keeps to its own idea of the path, which on one of microseconds is two thirds to three quarters of what it carries.
 fn note_tcp(figures: &mut Rounds, ways: &[Way]) -> io::Result<()> {
     for (what, congestion) in [("tcp", Some("cubic")), (AS_SET, None)] {
-        for (way, rate) in ways.iter().zip(streams(ways, congestion, TURNS)?) {
+        for (way, rate) in ways.iter().zip(streams(ways, congestion)?) {
             figures.note(what, &way.name, rate);
         }
     }
     Ok(())
 }
-
-/// Of each way in a round.
-const TURNS: usize = 15;
 const AS_SET: &str = "tcp as this machine is set";
 
 fn tables_of_tcp(figures: &Rounds) {

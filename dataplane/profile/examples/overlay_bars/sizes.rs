@@ -1,9 +1,10 @@
 //! What the size of packets changes: the first experiment of ovstack's paper, and the third and sixth of the overlay FIB's
 //! thesis, which end packets where their device has sent them.
 
-use crate::TURNS;
-use crate::measure::{in_turn, rate_into, rates};
+use crate::delays::in_turn;
+use crate::rates::rates;
 use crate::ratio::Rounds;
+use crate::sinks::rate_into;
 use plait_dataplane_bpf::Mirror;
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::{Endpoints, Lab, index};
@@ -25,7 +26,7 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::err
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for frame in FRAMES {
-            for (way, rate) in ways().zip(rates(ways(), frame, TURNS)?) {
+            for (way, rate) in ways().zip(rates(ways(), frame)?) {
                 figures.note(&format!("{frame} bytes"), &way.name, rate);
             }
         }

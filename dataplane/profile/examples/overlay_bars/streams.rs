@@ -1,6 +1,6 @@
 //! One TCP connection by each way, all of them at once, of which one has its turn.
 
-use crate::measure::stay_on;
+use crate::measure::{TURNS, stay_on};
 use crate::ratio::median;
 use plait_dataplane_profile::lab::Way;
 use std::io::{self, Read, Write};
@@ -28,21 +28,20 @@ struct Stream {
     received: AtomicU64,
 }
 
-/// Gigabits a second by each way, by a congestion control or the one that the machine is set to: the medians of so many turns.
+/// Gigabits a second by each way, by a congestion control or the one that the machine is set to: the medians of their turns.
 ///
 /// Choice: who reads never sleeps. To wake it costs more than a superpacket does, on a virtual machine most of all, and whether
 /// it sleeps is luck: of two runs by one way one had half of what the other had.
 pub fn streams<'a>(
     ways: impl IntoIterator<Item = &'a Way>,
     congestion: Option<&str>,
-    turns: usize,
 ) -> io::Result<Vec<f64>> {
     let streams: Vec<Stream> =
         ways.into_iter().map(|way| open(way, congestion)).collect::<io::Result<_>>()?;
     let turn = AtomicUsize::new(0);
     thread::scope(|scope| {
         let reading = scope.spawn(|| read(&streams, &turn));
-        let written = write(&streams, &turn, turns);
+        let written = write(&streams, &turn);
         turn.store(OVER, Ordering::Release);
         // Why nothing was read is why nothing more was written.
         reading.join().expect("a thread that reads")?;
@@ -79,11 +78,11 @@ fn read(streams: &[Stream], turn: &AtomicUsize) -> io::Result<()> {
 }
 
 /// Writes by each in turn. What arrived in each turn, in gigabits a second.
-fn write(streams: &[Stream], turn: &AtomicUsize, turns: usize) -> io::Result<Vec<Vec<f64>>> {
+fn write(streams: &[Stream], turn: &AtomicUsize) -> io::Result<Vec<Vec<f64>>> {
     stay_on(0);
     let call = vec![0; CALL];
     let (mut rates, mut written) = (vec![Vec::new(); streams.len()], vec![0; streams.len()]);
-    for _ in 0..turns {
+    for _ in 0..TURNS {
         for (number, stream) in streams.iter().enumerate() {
             turn.store(number, Ordering::Release);
             let arrived = || (stream.received.load(Ordering::Acquire), Instant::now());
