@@ -1,10 +1,12 @@
-//! rtnetlink in batches: many messages a send, answered by errors and one last acknowledgement; and [`Watch`], which
-//! hears what changes.
+//! rtnetlink in batches: many messages a send, answered by errors and one last acknowledgement; [`Watch`], which hears
+//! what changes; and [`Generic`], generic netlink.
 
 #![forbid(unsafe_code)]
 
+mod generic;
 mod watch;
 
+pub use generic::{Family, Generic};
 pub use watch::{Heard, Watch};
 
 use netlink_packet_core::{

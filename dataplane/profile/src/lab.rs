@@ -1,7 +1,8 @@
 //! Hosts, made of throw-away namespaces, and the ways between them.
 
 use crate::Error;
-use crate::tunnel::{Tunnel, to_vxlan};
+use crate::nsh;
+use crate::tunnel::{Tunnel, VNI, to_vxlan};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -84,8 +85,20 @@ pub struct Endpoints<'a> {
     pub in_place: bool,
 }
 
-/// The most that a tunnel of the kernel's puts before a packet, VXLAN: IPv4, UDP, its own header, and the frame's.
+/// How long an agent may take to answer, which in an emulated guest is not short.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most that a device of the kernel's puts before a packet, VXLAN: IPv4, UDP, its own header, and the frame's.
 const TUNNEL: u32 = 50;
+/// What a veth has that nobody said anything of.
+const USUAL_MTU: u32 = 1500;
+
+/// Which networks are whose, by their third byte: of each tunnel of the kernel's two, one below it and its own; of ours; and of the
+/// devices below ours.
+const TUNNELS: u8 = 1;
+const OURS: u8 = 50;
+const BELOW: u8 = 100;
+const _: () = assert!(TUNNELS + 2 * Tunnel::ALL.len() as u8 <= OURS);
 
 /// What is tried beside the ovstack header.
 const OTHERS: [Encapsulation; 6] = [
@@ -148,7 +161,7 @@ impl Host {
         self.client = loop {
             match Client::connect(&places.socket()) {
                 Ok(client) => break Some(client),
-                Err(error) if start.elapsed() > Duration::from_secs(10) => return Err(error.into()),
+                Err(error) if start.elapsed() > PATIENCE => return Err(error.into()),
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
         };
@@ -250,9 +263,14 @@ fn vxlan(
 /// # Errors
 /// There is none of that name.
 pub fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
+    namespace.run(|| index_here(name))?
+}
+
+/// The number of a device of the calling thread's namespace.
+pub(crate) fn index_here(name: &str) -> io::Result<u32> {
     let mut ask = LinkMessage::default();
     ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
-    match namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))?? {
+    match Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask))? {
         RouteNetlinkMessage::NewLink(link) => Ok(link.header.index),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
@@ -296,15 +314,7 @@ impl Lab {
     /// No permission; an agent that does not start.
     pub fn endpoints(asked: Endpoints<'_>) -> Result<Self> {
         let Endpoints { tunnels, mtu, in_place } = asked;
-        let mut lab = Self::default();
-        lab.mtu = mtu;
-        let (mut a, mut b) = (Host::new(1)?, Host::new(2)?);
-        lab.join(&a, &b, "bare", 0)?;
-        lab.add("bare", Kind::Bare, a.end(0, "bare", "bare"), b.end(0, "barep", "barep"));
-        for (step, tunnel) in tunnels.iter().enumerate() {
-            lab.tunnel(&a, &b, *tunnel, 1 + 2 * step as u8)?;
-        }
-
+        let (mut lab, [mut a, mut b]) = Self::without_ours(tunnels, mtu)?;
         a.start(&mut lab)?;
         b.start(&mut lab)?;
         let ours = Encapsulation::Ovstack;
@@ -313,9 +323,9 @@ impl Lab {
         let in_place = in_place.then_some([Carries::Ethernet, Carries::Ip]).into_iter().flatten();
         let in_place = in_place.map(|carries| (ours, carries, true));
         for (step, (encapsulation, carries, in_place)) in frames.chain(packets).chain(in_place).enumerate() {
-            let (application, third) = (Application(10 + step as u8), 10 + step as u8);
+            let (application, third) = (Application(10 + step as u8), OURS + step as u8);
             // Some arrive alike: so each has locators of its own.
-            let below = 100 + step as u8;
+            let below = BELOW + step as u8;
             lab.join(&a, &b, &format!("u{step}"), below)?;
             let config = ApplicationConfig { carries, encapsulation, ..ApplicationConfig::default() };
             let name = format!("ov{step}");
@@ -337,21 +347,40 @@ impl Lab {
         Ok(lab)
     }
 
+    /// Two hosts with a bare veth and tunnels of the kernel's, each on a veth of its own.
+    ///
+    /// # Errors
+    /// No permission.
+    pub fn tunnels(asked: &[Tunnel]) -> Result<Self> {
+        Self::without_ours(asked, None).map(|(lab, _)| lab)
+    }
+
+    fn without_ours(tunnels: &[Tunnel], mtu: Option<u32>) -> Result<(Self, [Host; 2])> {
+        let mut lab = Self::default();
+        lab.mtu = mtu;
+        let (a, b) = (Host::new(1)?, Host::new(2)?);
+        lab.join(&a, &b, "bare", 0)?;
+        lab.add("bare", Kind::Bare, a.end(0, "bare", "bare"), b.end(0, "barep", "barep"));
+        for (step, tunnel) in tunnels.iter().enumerate() {
+            lab.tunnel(&a, &b, *tunnel, TUNNELS + 2 * step as u8)?;
+        }
+        Ok((lab, [a, b]))
+    }
+
     /// Adds a tunnel of the kernel's, if it has that, between two hosts.
     pub(crate) fn tunnel(&mut self, a: &Host, b: &Host, tunnel: Tunnel, below: u8) -> Result<()> {
         let (name, third) = (format!("k{}", tunnel.name()), below + 1);
         let (under, there) = (format!("t{below}"), format!("t{below}p"));
         self.join(a, b, &under, below)?;
         for (host, other) in [(a, b), (b, a)] {
-            let info = tunnel.info(address(below, host.number), address(below, other.number));
-            match make(&host.namespace, &name, vec![LinkAttribute::LinkInfo(info)]) {
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            let ends = (address(below, host.number), address(below, other.number));
+            match self.end_tunnel(host, &name, tunnel, ends) {
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::Unsupported => {
                     self.absent.push(tunnel);
                     return Ok(());
                 }
                 made => made?,
             }
-            self.widen(host, &name)?;
             host.namespace.address(&name, address(third, host.number), 24)?;
         }
         if tunnel.has_frames() {
@@ -363,6 +392,16 @@ impl Lab {
         let label = format!("{} (kernel)", tunnel.name());
         self.add(label, Kind::Kernel, a.end(third, &name, &under), b.end(third, &name, &there));
         Ok(())
+    }
+
+    /// Makes a host's end of a tunnel of the kernel's.
+    fn end_tunnel(&self, host: &Host, name: &str, tunnel: Tunnel, ends: (Ipv4Addr, Ipv4Addr)) -> Result<()> {
+        let Some(info) = tunnel.info(ends) else {
+            let (ends, mtu) = ((ends.0.into(), ends.1.into()), self.mtu.unwrap_or(USUAL_MTU));
+            return Ok(host.namespace.run(|| nsh::make(name, VNI, ends, mtu))??);
+        };
+        make(&host.namespace, name, vec![LinkAttribute::LinkInfo(info)])?;
+        self.widen(host, name)
     }
 
     /// Makes a veth between two hosts, with an address at each end.
@@ -415,10 +454,10 @@ impl Lab {
             ])],
         )?;
         let bridge = Some(index(&relay.namespace, "bridge")?);
-        vxlan(&a.namespace, "vx", 5, address(3, 1), address(3, 2), None)?;
-        vxlan(&relay.namespace, "vxa", 5, address(3, 2), address(3, 1), bridge)?;
-        vxlan(&relay.namespace, "vxb", 6, address(4, 2), address(4, 3), bridge)?;
-        vxlan(&b.namespace, "vx", 6, address(4, 3), address(4, 2), None)?;
+        vxlan(&a.namespace, "vx", VNI, address(3, 1), address(3, 2), None)?;
+        vxlan(&relay.namespace, "vxa", VNI, address(3, 2), address(3, 1), bridge)?;
+        vxlan(&relay.namespace, "vxb", VNI + 1, address(4, 2), address(4, 3), bridge)?;
+        vxlan(&b.namespace, "vx", VNI + 1, address(4, 3), address(4, 2), None)?;
         a.namespace.address("vx", address(5, 1), 24)?;
         b.namespace.address("vx", address(5, 3), 24)?;
         for (host, name) in [(&a, "vx"), (&relay, "vxa"), (&relay, "vxb"), (&b, "vx")] {

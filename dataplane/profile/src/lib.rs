@@ -10,14 +10,16 @@
 //!
 //! 1. [`lab`] – hosts of throw-away namespaces, and a way of each kind between them; benches use it, too;
 //! 2. [`gateway`] – a host with a million identifiers behind one gateway, and [`line`] – hosts with a relay between them, where packets go by relay lists, for a bench alone;
-//! 3. [`stages`] – how a packet's stamps are cut into stages;
-//! 4. [`profile`] – packets over all ways in turn, what stamps cost themselves taken off;
-//! 5. [`picture`] – stacked bars.
+//! 3. [`nsh`] – the one tunnel for which the kernel has no device;
+//! 4. [`stages`] – how a packet's stamps are cut into stages;
+//! 5. [`profile`] – packets over all ways in turn, what stamps cost themselves taken off;
+//! 6. [`picture`] – stacked bars.
 #![forbid(unsafe_code)]
 
 pub mod gateway;
 pub mod lab;
 pub mod line;
+pub mod nsh;
 pub mod picture;
 pub mod profile;
 pub mod stages;

@@ -3,6 +3,9 @@
 use netlink_packet_route::link::{InfoData, InfoGre, InfoIpTunnel, InfoKind, InfoVxlan, LinkInfo};
 use std::net::Ipv4Addr;
 
+/// The network's number in tunnels that have one.
+pub(crate) const VNI: u32 = 5;
+
 /// A tunnel of the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tunnel {
@@ -14,11 +17,13 @@ pub enum Tunnel {
     Gre,
     /// Frames in GRE.
     Gretap,
+    /// Frames in NSH, RFC 8300, in VXLAN-GPE, by the kernel's Open vSwitch.
+    Nsh,
 }
 
 impl Tunnel {
     /// All, in the order of the thesis's figures.
-    pub const ALL: [Self; 4] = [Self::Ipip, Self::Gre, Self::Gretap, Self::Vxlan];
+    pub const ALL: [Self; 5] = [Self::Ipip, Self::Gre, Self::Gretap, Self::Vxlan, Self::Nsh];
 
     /// The kernel's name for it.
     pub fn name(self) -> &'static str {
@@ -27,18 +32,20 @@ impl Tunnel {
             Self::Ipip => "ipip",
             Self::Gre => "gre",
             Self::Gretap => "gretap",
+            Self::Nsh => "nsh",
         }
     }
 
     /// Whether hosts find each other's hardware addresses in it.
     pub(crate) fn has_frames(self) -> bool {
-        matches!(self, Self::Vxlan | Self::Gretap)
+        matches!(self, Self::Vxlan | Self::Gretap | Self::Nsh)
     }
 
-    pub(crate) fn info(self, local: Ipv4Addr, remote: Ipv4Addr) -> Vec<LinkInfo> {
+    /// Its device's kind, as the kernel is asked for it. None of the tunnel that no device alone makes.
+    pub(crate) fn info(self, (local, remote): (Ipv4Addr, Ipv4Addr)) -> Option<Vec<LinkInfo>> {
         let gre = vec![InfoGre::Local(local), InfoGre::Remote(remote)];
         let (kind, data) = match self {
-            Self::Vxlan => (InfoKind::Vxlan, InfoData::Vxlan(to_vxlan(5, local, remote))),
+            Self::Vxlan => (InfoKind::Vxlan, InfoData::Vxlan(to_vxlan(VNI, local, remote))),
             Self::Ipip => (
                 InfoKind::IpIp,
                 InfoData::IpTunnel(vec![
@@ -48,8 +55,9 @@ impl Tunnel {
             ),
             Self::Gre => (InfoKind::GreTun, InfoData::GreTun(gre)),
             Self::Gretap => (InfoKind::GreTap, InfoData::GreTap(gre)),
+            Self::Nsh => return None,
         };
-        vec![LinkInfo::Kind(kind), LinkInfo::Data(data)]
+        Some(vec![LinkInfo::Kind(kind), LinkInfo::Data(data)])
     }
 }
 

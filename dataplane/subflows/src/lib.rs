@@ -11,7 +11,6 @@ mod connections;
 mod create;
 mod error;
 mod event;
-mod family;
 mod manager;
 
 pub use connections::News;

@@ -4,10 +4,10 @@ use crate::SubflowsError;
 use crate::connections::{Connections, News, Wanted};
 use crate::create::{Create, FAMILY};
 use crate::event::{EVENTS, Event};
-use crate::family::Family;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_generic::GenlMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
+use plait_dataplane_netlink::{Family, Generic};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs;
 use std::io;
@@ -28,9 +28,8 @@ pub struct Options {
 pub struct Manager {
     connections: Connections,
     events: Socket,
-    commands: Socket,
-    family: u16,
-    sequence: u32,
+    commands: Generic,
+    family: Family,
     setting: Setting,
 }
 
@@ -44,17 +43,21 @@ impl Manager {
         if !(1..=8).contains(&options.count) {
             return Err(SubflowsError::Count(options.count));
         }
-        let commands = socket().map_err(SubflowsError::of("a socket for the kernel's path manager"))?;
-        let family = Family::find(&commands, FAMILY, EVENTS)?;
-        let events = socket().map_err(SubflowsError::of("a socket for the kernel's path manager"))?;
+        const SOCKET: &str = "a socket for the kernel's path manager";
+        let commands = Generic::open().map_err(SubflowsError::of(SOCKET))?;
+        let family =
+            commands.family(FAMILY).map_err(SubflowsError::of("asking for the kernel's path manager"))?;
+        let family = family.ok_or(SubflowsError::Missing)?;
+        let group = family.group(EVENTS).ok_or(SubflowsError::Missing)?;
+        let events = socket().map_err(SubflowsError::of(SOCKET))?;
         // Refused for users; the default then serves.
         let _ = events.set_rx_buf_sz(4 << 20);
-        events.add_membership(family.group).map_err(SubflowsError::of("listening to events"))?;
+        events.add_membership(group).map_err(SubflowsError::of("listening to events"))?;
         events.set_non_blocking(true).map_err(SubflowsError::of("listening to events"))?;
         // Listens first: of a connection made in between, events are not lost.
         let setting = Setting::userspace()?;
         let connections = Connections::new(options.count);
-        Ok(Self { connections, events, commands, family: family.id, sequence: 1, setting })
+        Ok(Self { connections, events, commands, family, setting })
     }
 
     /// What the kernel did before, in its words.
@@ -107,24 +110,10 @@ impl Manager {
     }
 
     /// Asks for one subflow; the kernel's reason when it will not.
-    fn open(&mut self, wanted: &Wanted) -> Result<Option<i32>, SubflowsError> {
-        let failed = "asking for a subflow";
-        let mut inner = GenlMessage::from_payload(Create::new(wanted));
-        inner.set_resolved_family_id(self.family);
-        let mut message = NetlinkMessage::from(inner);
-        self.sequence = self.sequence.wrapping_add(1);
-        message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
-        message.header.sequence_number = self.sequence;
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        self.commands.send(&bytes, 0).map_err(SubflowsError::of(failed))?;
-        let (answer, _) = self.commands.recv_from_full().map_err(SubflowsError::of(failed))?;
-        let answer = NetlinkMessage::<GenlMessage<Event>>::deserialize(&answer);
-        Ok(match answer.map(|answer| answer.payload) {
-            Ok(NetlinkPayload::Error(error)) => error.code.map(|code| code.get().saturating_neg()),
-            _ => None,
-        })
+    fn open(&self, wanted: &Wanted) -> Result<Option<i32>, SubflowsError> {
+        let refused = self.commands.request(&self.family, Create::new(wanted));
+        let refused = refused.map_err(SubflowsError::of("asking for a subflow"))?;
+        Ok(refused.and_then(|error| error.raw_os_error()))
     }
 }
 
@@ -135,8 +124,6 @@ fn socket() -> io::Result<Socket> {
     let mut socket = Socket::new(NETLINK_GENERIC)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
-    // Of a refusal only its number is of use.
-    let _ = socket.set_cap_ack(true);
     Ok(socket)
 }
 

@@ -12,6 +12,9 @@ mod path_packets;
 /// Likewise, hosts in a row.
 #[path = "../../../dataplane/paths/tests/relays.rs"]
 mod relays;
+/// Likewise, the kernel's tunnels between two hosts.
+#[path = "../../../dataplane/profile/tests/tunnels.rs"]
+mod tunnels;
 
 use common::{Host, Pinged, Running, Testbed, eventually, is_zombie};
 use equipped::{handle, prepared};
@@ -50,6 +53,7 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
     timed("packet cases", || cases_pass(&mut guest, "packets:: --skip path_packets::", 10));
     timed("packet cases of paths", || cases_pass(&mut guest, "path_packets::", 10));
     timed("relays", || cases_pass(&mut guest, "relays::packets_go_by_the_kernels_tunnels --ignored", 1));
+    timed("the kernel's own", || cases_pass(&mut guest, "tunnels::none_is_missing --ignored", 1));
     timed("agent", || an_agent_dies_and_goes_without_a_trace(&a, &mut guest));
     timed("a file", || an_overlay_of_a_file_is_built(&mut guest));
     timed("tunnels", || {
@@ -206,9 +210,10 @@ fn know(a: &Host<'_>, locator: &str) {
 }
 
 /// Encapsulations that the kernel has devices for, in the order of their devices and networks: the first has `t1`,
-/// 10.1.1.0/24 and fd00:1::/64. It has none for NSH, and none for ovstack.
-const FRAMES: &[&str] = &["vxlan", "geneve", "nvgre", "gre"];
-const PACKETS: &[&str] = &["geneve", "gre", "mpls", "ipip", "gue"];
+/// 10.1.1.0/24 and fd00:1::/64. It has none for ovstack.
+const FRAMES: &[&str] = &["vxlan", "geneve", "nvgre", "gre", "nsh"];
+/// The last one's other end sends IP in UDP without a header between them (FOU), and hears the same in GUE.
+const PACKETS: &[&str] = &["geneve", "gre", "mpls", "ipip", "gue", "gue"];
 
 fn locators(outer: u8) -> (&'static str, &'static str) {
     if outer == 4 { ("192.0.2.1", "192.0.2.2") } else { ("2001:db8::1", "2001:db8::2") }
@@ -230,7 +235,11 @@ link add t4 type {gretap} {ends}
 {}
 .
 tc qdisc add dev t3 clsact && tc filter add dev t3 egress matchall \\
-    action tunnel_key set src_ip {theirs} dst_ip {ours} id $((42 << 8)) nocsum",
+    action tunnel_key set src_ip {theirs} dst_ip {ours} id $((42 << 8)) nocsum
+END_IN_NSH='t5 {theirs} {ours}' cases --ignored --exact an_end_in_nsh && ip -batch - <<.
+address add 10.1.5.2/24 dev t5
+address add fd00:5::2/64 dev t5 nodad
+.",
         (1..=4)
             .map(|number| format!("link set t{number} address 02:00:00:00:00:0{number}\n") + &inner(number))
             .collect::<String>()
@@ -279,13 +288,11 @@ route replace fd00:{number}::1/128 dev s{number} src fd00:{number}::2
     )
 }
 
-/// The guest's commands for IP in IP in GUE.
-fn in_gue(outer: u8) -> String {
+/// The guest's commands for IP in IP in UDP: in GUE, or without a header of its own, which GUE's end understands as well.
+fn in_udp(outer: u8, number: usize, how: &str) -> String {
     let family = if outer == 6 { "-6" } else { "" };
-    format!(
-        "modprobe -a fou fou6 && ip fou add port 6080 gue {family} && {}",
-        ip_in_ip(outer, 5, "encap gue encap-sport auto encap-dport 6080")
-    )
+    let how = format!("encap {how} encap-sport auto encap-dport 6080");
+    format!("modprobe -a fou fou6 && ip fou add port 6080 gue {family} && {}", ip_in_ip(outer, number, &how))
 }
 
 /// Commands of `ip` that give a device its addresses.
@@ -300,7 +307,8 @@ address add fd00:{number}::2/64 dev t{number} nodad
 
 /// Takes away the other ends that there are.
 const END: &str =
-    "ip link del group 7 2>/dev/null; ip fou del port 6080 2>/dev/null; ip fou del port 6080 -6 2>/dev/null";
+    "ip link del group 7 2>/dev/null; ip fou del port 6080 2>/dev/null; ip fou del port 6080 -6 2>/dev/null
+    ! ip link show t5v >/dev/null 2>&1 || END_IN_NSH=t5 cases --ignored --exact an_end_in_nsh";
 
 /// Sends bytes to and fro through every encapsulation that both know, over IPv4 and IPv6, begun by either.
 fn each_tunnel_of_the_kernel_speaks_with_ours(a: &Host<'_>, guest: &mut Guest, own: &str) {
@@ -320,12 +328,13 @@ fn each_tunnel_of_the_kernel_speaks_with_ours(a: &Host<'_>, guest: &mut Guest, o
                 let begin = match (number, *encapsulation) {
                     (1, "vxlan") => Some(frames(outer)),
                     (1, "geneve") => Some(format!("{}\n{}", packets_in(outer), ip_in_ip(outer, 4, ""))),
-                    (_, "gue") => Some(in_gue(outer)),
+                    (5, "gue") => Some(in_udp(outer, number, "gue")),
+                    (6, "gue") => Some(in_udp(outer, number, "fou")),
                     _ => None,
                 };
                 let started = Instant::now();
                 let carried = carries.split(' ').next().unwrap_or(carries);
-                let what = format!("{carried} in {encapsulation} over IPv{outer}");
+                let what = format!("{carried} in {encapsulation} ({number}) over IPv{outer}");
                 if let Some(begin) = begin {
                     guest.shell(&format!("{END}\n{begin}")).unwrap_or_else(|error| panic!("{what}: {error}"));
                 }
@@ -369,6 +378,21 @@ fn converse(a: &Host<'_>, guest: &mut Guest, own: &str, number: usize, what: &st
     let ask = [format!("ASK=192.0.2.2:{ASKED}"), format!("TELL={}", all(1))];
     let ended = a.exec(&[&["env", &ask[0], &ask[1], own][..], &words].concat());
     assert_eq!(ended.code(), Some(0), "{}\n{ended:#?}", said(guest));
+}
+
+/// Not a test: makes a device for frames in NSH, in the guest, or takes it away.
+#[test]
+#[ignore = "a part of another test"]
+fn an_end_in_nsh() {
+    let said = std::env::var("END_IN_NSH").unwrap();
+    match said.split(' ').collect::<Vec<_>>()[..] {
+        [name, local, remote] => {
+            let ends = (local.parse().unwrap(), remote.parse().unwrap());
+            plait_dataplane_profile::nsh::make(name, 42, ends, 1500).unwrap();
+        }
+        [name] => plait_dataplane_profile::nsh::remove(name).unwrap(),
+        _ => panic!("a device, and two locators: {said}"),
+    }
 }
 
 /// Where an end says again what it hears, and where it is asked to tell others.

@@ -1,6 +1,6 @@
-//! A guest by hand: `guest [--virtual-time] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]` boots a
-//! guest in the place of a node, with some more packages and files of the host, runs the commands in it, and
-//! then lines from standard input until that ends.
+//! A guest by hand: `guest [--virtual-time] [--processors=2] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]`
+//! boots a guest in the place of a node, with some more processors, packages and files of the host, runs the commands in it,
+//! and then lines from standard input until that ends.
 
 use plait_model_quantity::ByteCount;
 use plait_testbed_guest::{Equipment, Guest, Image};
@@ -16,15 +16,20 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let virtual_time = arguments.first().is_some_and(|word| word == "--virtual-time");
     let arguments = &arguments[usize::from(virtual_time)..];
+    let processors = arguments.first().and_then(|word| word.strip_prefix("--processors=")?.parse().ok());
+    let arguments = &arguments[usize::from(processors.is_some())..];
     let packages = arguments.iter().map_while(|word| word.strip_prefix('+')).collect::<Vec<_>>();
     let arguments = &arguments[packages.len()..];
     let files = arguments.iter().map_while(|word| word.split_once('=')).collect::<Vec<_>>();
     let [testbed, node, commands @ ..] = &arguments[files.len()..] else {
-        eprintln!("usage: guest [--virtual-time] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]");
+        eprintln!(
+            "usage: guest [--virtual-time] [--processors=2] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]"
+        );
         return ExitCode::from(2);
     };
     let lived = equipment(&packages, &files).and_then(|mut equipment| {
         equipment.virtual_time = virtual_time;
+        equipment.processors = processors.unwrap_or(equipment.processors);
         live(&equipment, testbed, node, commands)
     });
     match lived {

@@ -38,7 +38,7 @@ pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, is_ip: bool) -> io
                     InfoVxlan::CollectMetadata(true),
                     InfoVxlan::Vnifilter(true),
                     InfoVxlan::Learning(false),
-                    InfoVxlan::Port(port.to_be()),
+                    InfoVxlan::Port(port),
                 ])),
             ]),
         ];

@@ -33,7 +33,8 @@ use streams::streams;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let small = arguments.iter().any(|argument| argument == "--small");
-    let rounds = if small { 3 } else { 15 };
+    let said = |option: &str| arguments.iter().skip_while(|argument| *argument != option).nth(1);
+    let rounds = said("--rounds").map_or(Ok(if small { 3 } else { 15 }), |rounds| rounds.parse())?;
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let cpus = std::thread::available_parallelism()?;
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?;
@@ -42,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         kernel.trim(),
         congestion.trim()
     );
-    let only = arguments.iter().skip_while(|argument| *argument != "--only").nth(1);
+    let only = said("--only");
     let parts: [(&str, Part<'_>); 7] = [
         ("endpoints", &|| endpoints(rounds, small)),
         ("relays", &|| relays(rounds, small)),
@@ -72,7 +73,13 @@ const IP_IN_PLACE: &str = "ovstack, IP in place";
 
 /// From host to host.
 fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
-    let lab = Lab::endpoints(Endpoints { tunnels: &[Tunnel::Vxlan], mtu: None, in_place: true })?;
+    let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, mtu: None, in_place: true })?;
+    if !lab.absent.is_empty() {
+        println!(
+            "# without tunnels that this kernel lacks: {}",
+            lab.absent.iter().map(|tunnel| tunnel.name()).collect::<Vec<_>>().join(", ")
+        );
+    }
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
