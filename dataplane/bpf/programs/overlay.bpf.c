@@ -20,7 +20,8 @@
 #define AF_INET6 10
 
 /* Sends a packet on its path, or up where it ends here. */
-inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, const struct application *application)
+inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, const struct application *application,
+		  bool begins_here)
 {
 	struct copies copies;
 	const __u64 *word;
@@ -32,7 +33,7 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 	count_path(path, skb->len - parcel->outer);
 	switch (*word >> 32) {
 	case PATH_HOP:
-		interface = address_to(skb, *word, parcel);
+		interface = begins_here ? address_to(skb, *word, parcel) : address_on(skb, *word, parcel);
 		return interface > 0 ? bpf_redirect(interface, 0) : drop(-interface);
 	case PATH_GROUP:
 		copies.skb = skb;
@@ -129,7 +130,7 @@ int transmit(struct __sk_buff *skb)
 		verdict = drop(DROP_TOO_BIG);
 	} else {
 		count_sent(device.tenant, skb->len);
-		verdict = follow(skb, path, &parcel, application);
+		verdict = follow(skb, path, &parcel, application, true);
 	}
 	return parcel.room ? tell_host(skb, &parcel) : verdict;
 }
@@ -178,7 +179,7 @@ int receive(struct __sk_buff *skb)
 	/* Once more, at most, for the answer to what is too big. */
 #pragma nounroll
 	for (int packet = 0; packet < 2; packet++) {
-		verdict = follow(skb, path, &parcel, application);
+		verdict = follow(skb, path, &parcel, application, false);
 		if (!parcel.room || !answer_source(skb, &parcel, application) || !path_of(&parcel, &path))
 			break;
 	}

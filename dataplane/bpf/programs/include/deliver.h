@@ -91,16 +91,22 @@ inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const stru
 	return ether_type == skb->protocol && (ether_type != bpf_htons(ETH_P_IPV6) || is_of_no_link(skb, offset));
 }
 
-inline int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)
+/* A function of its own, likewise: what has come so far is one parcel, and no more a way by which it came. */
+__attribute__((noinline)) int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)
 {
-	struct vni_key key ON_STACK = { .application = parcel->application, .vni = parcel->vni };
-	__u32 *index, number, bytes = skb->len - parcel->outer;
+	struct vni_key key ON_STACK = {};
+	__u32 *index, number, bytes;
 	struct ethernet_header frame ON_STACK = {};
 	const struct tenant *tenant;
 	__u8 station[8] ON_STACK = {};
 	bool is_known, in_place;
 	int reason;
 
+	if (!parcel)
+		return DROPPED;
+	key.application = parcel->application;
+	key.vni = parcel->vni;
+	bytes = skb->len - parcel->outer;
 	/* What is said to a group is nobody's. */
 	if (parcel->payload == PAYLOAD_CONTROL)
 		return drop(DROP_MALFORMED);

@@ -87,6 +87,12 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 	return adjacency->interface;
 }
 
+/* The same for what came here, and for copies: a function of its own, which a verifier looks at once, and not at each place anew. */
+__attribute__((noinline)) int address_on(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
+{
+	return parcel ? address_to(skb, index, parcel) : -DROP_NO_ROUTE;
+}
+
 /* A number that a verifier knows nothing of. Before Linux 6.7 it looks at a loop's body once, with what is known before the loop,
  * and takes out what cannot happen then: that an earlier copy wears a header, for one. */
 inline __u32 unknown(struct __sk_buff *skb, __u32 number)
@@ -140,7 +146,7 @@ static long send_copy(__u32 i, struct copies *copies)
 	if (copies->interface)
 		bpf_clone_redirect(copies->skb, copies->interface, 0);
 	copies->interface = 0;
-	interface = address_to(copies->skb, index, &copies->parcel);
+	interface = address_on(copies->skb, index, &copies->parcel);
 	if (interface > 0)
 		copies->interface = interface;
 	else
