@@ -48,11 +48,17 @@ bench-experiment: build ## Say what experiments cost beyond their commands' own 
 	@setup/install demo test bench
 	@studies/experiment-cost/run
 
-bench-overlay: ## Hold overlays against veth, the kernel's VXLAN and its forwarding (root; SMALL=1, ONLY=gateway)
-	@setup/install build
+bench-overlay: build ## Hold overlays against veth, the kernel's tunnels and its forwarding (root; SMALL=1, ONLY=gateway)
+	@setup/install build test
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example overlay_bars
+	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
+ifneq ($(ONLY),guest)
 	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
 		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small) $(if $(ONLY),--only $(ONLY))
+endif
+ifneq ($(filter guest,$(or $(ONLY),guest)),)
+	@studies/overlay-profile/guest-rates $(RELEASE)/examples/guest $(RELEASE)/examples/overlay_bars $(if $(SMALL),--rounds 3)
+endif
 
 bench-control: ## Say what the control runtime costs beside what it runs
 	@setup/install build test

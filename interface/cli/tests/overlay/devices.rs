@@ -169,3 +169,35 @@ fn stations_age_each_in_its_own_network() {
     speaks.signal(rustix::process::Signal::KILL);
     speaks.wait();
 }
+
+#[test]
+fn each_device_has_a_port_of_its_own_among_the_last_and_never_somebody_elses() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1");
+    let a = &hosts[0];
+    a.overlay("config device ov1 --vni 2");
+    let ports = || -> Vec<u16> {
+        let said = a.sh("ip -d -o link show type vxlan");
+        said.split("dstport ").skip(1).map(|rest| rest.split(' ').next().unwrap().parse().unwrap()).collect()
+    };
+    let [first, second] = ports()[..] else { panic!("two devices: {:?}", ports()) };
+    assert!(
+        first != second && [first, second].iter().all(|port| (61_000..65_000).contains(port)),
+        "{first} {second}"
+    );
+
+    a.overlay("config device ov1 --delete");
+    let holds = format!(
+        "import socket, time\ns = socket.socket(type=socket.SOCK_DGRAM)\ns.bind(('', {second}))\nprint('held', flush=True)\ntime.sleep(600)"
+    );
+    let other = a.start(&["python3", "-c", &holds]);
+    assert!(eventually(|| a.sh("cat /proc/net/udp").contains(&format!(":{second:04X} "))));
+    a.overlay("config device ov1 --vni 2");
+    let [_, third] = ports()[..] else { panic!("two devices: {:?}", ports()) };
+    assert!(
+        third != second && third != first && (61_000..65_000).contains(&third),
+        "{third} beside {second}"
+    );
+    other.signal(rustix::process::Signal::KILL);
+    other.wait();
+}
