@@ -181,8 +181,11 @@ fn the_kernel_makes_plaits_links(guest: &mut Guest) {
     for link in checked.as_array().unwrap() {
         let directions = link["directions"].as_array().into_iter().flatten();
         for found in directions.flat_map(|direction| direction["measured"].as_array().unwrap()) {
-            let [asked, got] = ["asked", "got"].map(|key| found[key].as_f64().unwrap());
-            let bounds = match found["quantity"].as_str().unwrap() {
+            let quantity = found["quantity"].as_str().unwrap();
+            // Of delays that of half the packets: while the guest's processors stand still, others are late.
+            let measured = if quantity == "delay" { "p50" } else { "got" };
+            let [asked, got] = ["asked", measured].map(|key| found[key].as_f64().unwrap());
+            let bounds = match quantity {
                 // Milliseconds beyond: late, but never early.
                 "delay" => asked * 0.99..asked + 5e6,
                 "rate" => asked * 0.8..asked * 1.1,

@@ -8,7 +8,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 /// Waits for something that must happen.
 pub fn eventually(mut happened: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE / 4 {
+    while start.elapsed() < PATIENCE / 2 {
         if happened() {
             return true;
         }
