@@ -1,6 +1,8 @@
 //! Generic netlink: families by the numbers that the kernel gave them when they were loaded, and requests to them.
 
-use netlink_packet_core::{Emitable, NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{
+    DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
 use netlink_packet_generic::ctrl::nlas::{GenlCtrlAttrs, McastGrpAttrs};
 use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
 use netlink_packet_generic::{GenlFamily, GenlMessage};
@@ -44,13 +46,16 @@ impl Generic {
     /// A family by its name, for which the kernel loads a module, if there is one. None where it has no such family.
     ///
     /// # Errors
-    /// The socket fails, or the kernel answers something else.
+    /// The socket fails, or the kernel refuses or answers something else.
     pub fn family(&self, name: &str) -> io::Result<Option<Family>> {
         let ask =
             GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas: vec![GenlCtrlAttrs::FamilyName(name.to_owned())] };
         let attributes = match self.exchange(GenlMessage::from_payload(ask), NLM_F_REQUEST)? {
             NetlinkPayload::InnerMessage(answer) => answer.payload.nlas,
-            NetlinkPayload::Error(_) => return Ok(None),
+            NetlinkPayload::Error(error) => {
+                let error = error.to_io();
+                return if error.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(error) };
+            }
             _ => return Err(unexpected()),
         };
         let (mut id, mut groups) = (None, Vec::new());
@@ -100,6 +105,13 @@ impl Generic {
             .map(|answer| answer.payload)
             .map_err(|error| io::Error::other(error.to_string()))
     }
+}
+
+/// An attribute that holds others.
+pub fn nest(kind: u16, attributes: &[DefaultNla]) -> DefaultNla {
+    let mut bytes = vec![0; attributes.buffer_len()];
+    attributes.emit(&mut bytes);
+    DefaultNla::new(kind | NLA_F_NESTED, bytes)
 }
 
 fn unexpected() -> io::Error {

@@ -6,7 +6,7 @@
 mod generic;
 mod watch;
 
-pub use generic::{Family, Generic};
+pub use generic::{Family, Generic, nest};
 pub use watch::{Heard, Watch};
 
 use netlink_packet_core::{

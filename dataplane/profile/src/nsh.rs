@@ -9,13 +9,13 @@
 //! IPv4, IPv6 and ARP go through: for nothing else there is a flow.
 
 use crate::lab::index_here;
-use netlink_packet_core::{DefaultNla, Emitable, NLA_F_NESTED, NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{DefaultNla, Emitable, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_generic::GenlFamily;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVxlan, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
-use plait_dataplane_netlink::{Generic, Netlink};
+use plait_dataplane_netlink::{Generic, Netlink, nest};
 use plait_model_wire::number::{ether_type, port};
 use plait_model_wire::{ethernet, ipv4, ipv6, nsh, udp, vxlan_gpe};
 use std::fmt::Debug;
@@ -210,12 +210,6 @@ fn number(kind: u16, value: u32) -> DefaultNla {
 
 fn text(kind: u16, value: &str) -> DefaultNla {
     attribute(kind, [value.as_bytes(), &[0]].concat())
-}
-
-fn nest(kind: u16, list: &[DefaultNla]) -> DefaultNla {
-    let mut bytes = vec![0; list.buffer_len()];
-    list.emit(&mut bytes);
-    attribute(kind | NLA_F_NESTED, bytes)
 }
 
 /// A thing of a switch's that there can be one more of.

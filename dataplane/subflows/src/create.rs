@@ -2,8 +2,9 @@
 
 use crate::connections::Wanted;
 use crate::event::Ends;
-use netlink_packet_core::{DefaultNla, Emitable, NLA_F_NESTED};
+use netlink_packet_core::{DefaultNla, Emitable};
 use netlink_packet_generic::GenlFamily;
+use plait_dataplane_netlink::nest;
 use std::net::IpAddr;
 
 /// The family.
@@ -45,12 +46,6 @@ fn address(ip: IpAddr, port: Option<u16>) -> Vec<DefaultNla> {
         None => list.push(DefaultNla::new(attribute::address::ID, vec![1])),
     }
     list
-}
-
-fn nest(kind: u16, list: &[DefaultNla]) -> DefaultNla {
-    let mut bytes = vec![0; list.buffer_len()];
-    list.emit(&mut bytes);
-    DefaultNla::new(kind | NLA_F_NESTED, bytes)
 }
 
 impl GenlFamily for Create {
