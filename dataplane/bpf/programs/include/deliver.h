@@ -91,7 +91,8 @@ inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const stru
 	return ether_type == skb->protocol && (ether_type != bpf_htons(ETH_P_IPV6) || is_of_no_link(skb, offset));
 }
 
-/* A function of its own, likewise: what has come so far is one parcel, and no more a way by which it came. */
+/* Takes a packet to its tenant's device. A function of its own, which a verifier looks at once, whatever the ways by which packets
+ * come to it; so there is always a parcel, but the verifier wants that asked. */
 __attribute__((noinline)) int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)
 {
 	struct vni_key key ON_STACK = {};

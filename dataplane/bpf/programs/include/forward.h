@@ -87,7 +87,8 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 	return adjacency->interface;
 }
 
-/* The same for what came here, and for copies: a function of its own, which a verifier looks at once, and not at each place anew. */
+/* The same for what came here, and for copies: a function of its own, which a verifier looks at once, and not at each place anew.
+ * What begins here has it in line, where most of it is known. There is always a parcel, but the verifier wants that asked. */
 __attribute__((noinline)) int address_on(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 {
 	return parcel ? address_to(skb, index, parcel) : -DROP_NO_ROUTE;
