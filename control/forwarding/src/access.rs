@@ -12,7 +12,7 @@
 use crate::Set;
 use crate::frame::Parsed;
 use crate::outgoing::some;
-use crate::welcome::of_switches;
+use crate::waiting::of_switches;
 use plait_control_openflow::{
     Action, Actions, Command, Commands, Fields, Flow, PacketIn, SwitchEvent, SwitchEvents, Switches, Version,
 };

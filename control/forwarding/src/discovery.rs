@@ -7,7 +7,7 @@ use crate::Set;
 use crate::links::{Heard, Link, Links, Probing, Settled};
 use crate::outgoing::{is_up, send_bytes, some};
 use crate::probe::Probe;
-use crate::welcome::of_switches;
+use crate::waiting::of_switches;
 use plait_control_openflow::{
     Actions, Commands, Port, Probes, SwitchEvent, SwitchEvents, SwitchInfo, Switches,
 };

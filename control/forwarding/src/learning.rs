@@ -6,13 +6,13 @@ use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
 use crate::shards::{First, Seek};
 use crate::stations::{Learned, Seen, Station, Stations, Table};
 use crate::together::AT_ONCE;
-use crate::welcome::of_switches;
+use crate::waiting::{for_many, of_switches, to_be_folded};
 use crate::{Set, welcome};
 use plait_control_openflow::{
     Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
     SwitchEvents, Switches, Version,
 };
-use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
+use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::{self, Mac};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,9 +50,7 @@ impl Default for LearningSwitch {
 /// ```
 pub fn learning_switch(config: &LearningSwitch) -> Set {
     let (switching, learning) = (Switching::new(config), config.clone());
-    // Choice: as many batches wait as are worked on. Who reads is slowed down by more, and so switches are; a queue would
-    // hold what they sent until their answers come as one burst.
-    let many = Policy { instances: config.instances, queue: config.instances, ..Policy::default() };
+    let many = for_many(config.instances);
     Set::default()
         .with(
             Manifest::new("switch-packets")
@@ -85,7 +83,7 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
             native(|(events, switches, stations)| forget(events, switches, stations)),
         )
         .dag(Dag::chain("switch-packets", &["switch-packets"]).on("packet-ins@1").policy(many))
-        .dag(Dag::chain("learn", &["learn"]).on("learned@1"))
+        .dag(Dag::chain("learn", &["learn"]).on("learned@1").policy(to_be_folded()))
         .dag(Dag::chain("forget", &["forget"]).on("switch-events@1").policy(of_switches()))
         .and(welcome(config.miss_length))
         .and(access_lists())

@@ -36,6 +36,7 @@ mod sighting;
 mod stations;
 mod together;
 mod topology;
+mod waiting;
 mod welcome;
 
 pub use access::access_lists;

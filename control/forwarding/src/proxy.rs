@@ -6,9 +6,9 @@ use crate::floods::Floods;
 use crate::frame::{Parsed, is_station};
 use crate::hosts::Hosts;
 use crate::outgoing::{release, send_bytes, some};
-use crate::route_flow::many;
 use crate::routes::Routes;
 use crate::sighting::neighbor;
+use crate::waiting::for_many;
 use plait_control_openflow::{Actions, Commands, PacketIns};
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::{self, Mac};
@@ -100,7 +100,7 @@ impl Question {
 
 /// The application that answers for hosts that are known, and has the others asked.
 pub fn proxy(instances: usize) -> Set {
-    let many = many(instances);
+    let many = for_many(instances);
     Set::default()
         .with(
             Manifest::new("proxy")

@@ -12,11 +12,12 @@ use crate::routes::{Routes, routes};
 use crate::sighting::{hosts, neighbor};
 use crate::together::look_up;
 use crate::topology::topology;
+use crate::waiting::for_many;
 use crate::welcome;
 use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use plait_control_openflow::{Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Switches, Version};
-use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
+use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::number::ether_type;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ impl Routing {
 ///              └─► route-flow ─┴─► floods ─► floods ─► commands
 /// ```
 pub fn routing(config: &Routing) -> Set {
-    let many = many(config.instances);
+    let many = for_many(config.instances);
     let idle_timeout = config.idle_timeout;
     Set::default()
         .with(
@@ -81,12 +82,6 @@ pub fn routing(config: &Routing) -> Set {
         .and(welcome(0xffff))
         .and(access_lists())
         .and(topology())
-}
-
-/// Of what packet-ins set off. Choice: as many batches wait as are worked on, as of a learning switch: what waits longer
-/// waits with its switch, and not for the slowest of three DAGs.
-pub(crate) fn many(instances: usize) -> Policy {
-    Policy { instances, queue: instances, ..Policy::default() }
 }
 
 fn route_flow(

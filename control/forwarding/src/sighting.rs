@@ -5,9 +5,9 @@ use crate::frame::{Parsed, is_station};
 use crate::hosts::{HostBounds, Hosts, Known, Seen};
 use crate::links::Probing;
 use crate::outgoing::{delete_leaving, some};
-use crate::route_flow::many;
 use crate::routes::Routes;
 use crate::together::look_up;
+use crate::waiting::{for_many, to_be_folded};
 use foldhash::HashSet;
 use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, View, native, wit};
@@ -49,7 +49,7 @@ wit!(struct Sighting { mac, switch, port, ipv4, ipv6 });
 
 /// The applications that know where hosts are.
 pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
-    let many = many(instances);
+    let many = for_many(instances);
     Set::default()
         .with(
             Manifest::new("sight")
@@ -78,7 +78,7 @@ pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
             native(|(routes, hosts)| prune(routes, hosts)),
         )
         .dag(Dag::chain("sight", &["sight"]).on("packet-ins@1").policy(many))
-        .dag(Dag::chain("hosts", &["hosts"]).on("sightings@1"))
+        .dag(Dag::chain("hosts", &["hosts"]).on("sightings@1").policy(to_be_folded()))
         .dag(Dag::chain("hosts-gone", &["hosts-gone"]).on("routes@1"))
 }
 

@@ -2,10 +2,11 @@
 
 use crate::Set;
 use crate::outgoing::some;
+use crate::waiting::of_switches;
 use plait_control_openflow::{
     Action, Command, Commands, Fields, Flow, SwitchEvent, SwitchEvents, Switches, Version,
 };
-use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, Policy, native};
+use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::number::ether_type;
 use plait_model_wire::openflow::{v10, v13};
 use std::sync::Arc;
@@ -21,12 +22,6 @@ pub fn welcome(length: u16) -> Set {
             native(move |(events, switches)| greet(length, events, switches)),
         )
         .dag(Dag::chain("welcome", &["welcome"]).on("switch-events@1").policy(of_switches()))
-}
-
-/// How what hears of switches is run. Choice: 65,536 events may wait for it, since all switches come at once where a controller
-/// starts again, and none of them may be missed.
-pub(crate) fn of_switches() -> Policy {
-    Policy { queue: 65_536, ..Policy::default() }
 }
 
 fn greet(

@@ -1,14 +1,11 @@
 //! The controller fed from memory, and the model of it, as `controller_scaling` has them.
 
-#[path = "../examples/controller_bars/churn.rs"]
-mod churn;
 #[allow(dead_code)]
 #[path = "../examples/controller_scaling/model.rs"]
 mod model;
 #[path = "../examples/controller_scaling/tape.rs"]
 mod tape;
 
-use churn::App;
 use model::{Costs, Cut};
 use plait_control_forwarding::{LearningSwitch, learning_switch};
 use plait_control_openflow::Design;
@@ -37,22 +34,8 @@ fn switches_in_memory_are_answered_by_two_workers_and_none_is_lost() {
     }
     assert_eq!(controller.connections(), (16, 0));
     assert_eq!(controller.switches().len(), 16);
-    assert!(controller.statistics().iter().all(|worker| worker.malformed == 0 && worker.undone == 0));
-}
-
-#[test]
-fn flows_and_switches_that_come_and_go_leave_nothing_behind() {
-    // Switches of routing live longer, so that fewer of them come.
-    for (app, requests) in [(App::LearningSwitch, 300_000), (App::Routing, 2_400_000)] {
-        let churn = churn::run(app, requests, Duration::from_secs(120)).unwrap();
-        assert!(churn.requests >= requests && churn.switches > 4, "{app:?} {churn:?}");
-        // A flow and the packet are two; routing lets packets go until it knows where hosts are.
-        assert!(app == App::LearningSwitch || churn.messages > churn.requests, "{app:?} {churn:?}");
-        println!("{app:?} {:?}", churn.took);
-        let (early, late) = churn.resident;
-        // Some tapes are made in the place of others now and then, 4 MB each.
-        assert!(late < early + early / 4 + (32 << 20), "{app:?} {churn:?}");
-    }
+    let workers = controller.statistics();
+    assert!(workers.iter().all(|worker| (worker.malformed, worker.undone) == (0, 0)), "{workers:?}");
 }
 
 #[test]

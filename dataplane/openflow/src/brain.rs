@@ -5,7 +5,7 @@ use plait_control_openflow::{Commands, News, Switchboard};
 use plait_control_runtime::{
     Action, Content, Driver, Finished, Name, NotTaken, Report, Runtime, Task, ViewId,
 };
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub struct Inner {
     /// Tasks that others' end set off, first in, first out. Choice: any worker takes them, and not who ended the others, who
     /// would have the work of all as soon as batches wait, while the rest reads.
     spare: VecDeque<Task>,
+    /// Batches that no DAG had room for, by the DAG.
+    lost: HashMap<Name, u64>,
 }
 
 /// What came of a step.
@@ -59,7 +61,7 @@ impl Brain {
             runtime.grant(&driver, &port.view.name);
         }
         runtime.add_driver(&driver, signature)?;
-        let inner = Inner { runtime, switchboard, spare: VecDeque::new() };
+        let inner = Inner { runtime, switchboard, spare: VecDeque::new(), lost: HashMap::new() };
         let (due, spares, is_over) = (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
         Ok(Self { inner: Mutex::new(inner), driver, due, spares, is_over, recorder })
     }
@@ -198,7 +200,12 @@ impl Brain {
                     tracing::warn!(%dag, %application, %failure, "an application failed");
                 }
                 Action::Report(Report::Dropped { dag, view }) => {
-                    tracing::warn!(%dag, %view, "a batch was lost");
+                    let lost = inner.lost.entry(dag.clone()).or_default();
+                    *lost += 1;
+                    // Where many are, each would be told of at the cost of those that are not.
+                    if lost.is_power_of_two() {
+                        tracing::warn!(%dag, %view, in_all = *lost, "a batch was lost");
+                    }
                 }
                 Action::Report(_) => {}
             }

@@ -168,7 +168,8 @@ impl Controller {
         let place = &self.shared.slots[slot as usize];
         let xid = {
             let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
-            let link = held.as_mut().ok_or(NoAnswer::Unknown(datapath))?;
+            let link =
+                held.as_mut().filter(|link| link.is_of(datapath)).ok_or(NoAnswer::Unknown(datapath))?;
             let xid = link.session.ask_flows()?;
             // Before it can answer.
             self.waiting().insert((slot, xid), sender);
@@ -199,7 +200,7 @@ impl Controller {
             self.shared.routes().iter().map(|(datapath, slot)| (*datapath, *slot)).collect();
         let role = |(datapath, slot): (u64, u32)| {
             let held = self.shared.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner);
-            held.as_ref().map(|link| (datapath, link.session.role()))
+            held.as_ref().filter(|link| link.is_of(datapath)).map(|link| (datapath, link.session.role()))
         };
         (candidacy, known.into_iter().filter_map(role).collect())
     }

@@ -22,6 +22,9 @@ pub struct Slot {
     pub since: AtomicU64,
     /// Visits a round beyond the first.
     pub favour: AtomicU32,
+    /// Whether a worker is still to pass on what it told. Until then no other reads it: applications hear of a switch before
+    /// they get its packets, and of its ports in the order in which they changed.
+    pub untold: AtomicBool,
 }
 
 /// A connection.
@@ -74,6 +77,11 @@ impl Link {
             }
         }
         Went::Bytes(sum)
+    }
+
+    /// Whether this is that switch's, once it is known: a slot may have come to be another's.
+    pub fn is_of(&self, datapath: u64) -> bool {
+        self.session.datapath() == Some(datapath)
     }
 
     /// Whether nothing waits to be written.

@@ -99,8 +99,9 @@ impl Outbox {
         let mut told = 0;
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
-            if let Some((_, order)) = all[which as usize].get(place as usize) {
-                let obeyed = held.as_mut().map(|link| obey(link, order, &shared.config, counters));
+            if let Some((switch, order)) = all[which as usize].get(place as usize) {
+                let link = held.as_mut().filter(|link| link.is_of(switch));
+                let obeyed = link.map(|link| obey(link, order, &shared.config, counters));
                 match obeyed {
                     Some(Ok(count)) => told += count,
                     Some(Err(why)) => {

@@ -167,12 +167,18 @@ impl Shared {
         true
     }
 
-    /// Lets a slot go whose link was taken out.
+    /// Nobody is in a slot any more: its link was taken out.
     pub fn leave(&self, slot: u32) {
         self.change(|members| members.retain(|member| *member != slot));
         self.generation.fetch_add(1, Ordering::Release);
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| *of != slot);
+    }
+
+    /// Gives a slot to whoever comes next, once all have been told that its switch is gone: who comes is not to be told what
+    /// was meant for that one.
+    pub fn free(&self, slot: u32) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+        self.poller.made_room();
     }
 
     /// A switch is known, in this slot. The one that it was in before, if there is one: the newer connection counts.

@@ -57,6 +57,8 @@ pub struct Worker<'a> {
     outcome: Outcome,
     buffer: Vec<u8>,
     news: Vec<(u32, Option<u64>, News)>,
+    /// Slots that nobody is in any more, of which that is still to be told.
+    left: Vec<u32>,
     looked: Duration,
     /// When it had nothing to do the last time.
     idle: Duration,
@@ -91,6 +93,7 @@ impl<'a> Worker<'a> {
             outcome: Outcome::default(),
             buffer: vec![0; read.max(64)],
             news: Vec::new(),
+            left: Vec::new(),
             looked: Duration::ZERO,
             idle: Duration::ZERO,
             window: Default::default(),
@@ -308,6 +311,9 @@ impl<'a> Worker<'a> {
             let place = &self.shared.slots[*slot as usize];
             let Ok(mut held) = place.link.try_lock() else { continue };
             let Some(link) = held.as_mut() else { continue };
+            if place.untold.load(Ordering::Acquire) {
+                continue;
+            }
             if link.session.connection.poll_timeout().is_some_and(|due| due <= now) {
                 link.session.connection.handle_timeout(now);
                 self.hear(*slot, link);

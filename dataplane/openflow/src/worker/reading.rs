@@ -22,6 +22,9 @@ impl Worker<'_> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Tried::Locked,
         };
+        if place.untold.load(Ordering::Acquire) {
+            return Tried::Locked;
+        }
         // Before the read: what arrives after it is told once more.
         self.shared.set_ready(slot, false);
         let Some(link) = held.as_mut() else { return Tried::Empty };
@@ -93,11 +96,12 @@ impl Worker<'_> {
                 link.ending = Some(self.shared.now());
                 self.shared.set_ready(slot, true);
             }
+            self.shared.slots[slot as usize].untold.store(true, Ordering::Release);
             self.news.push((slot, link.session.datapath(), news));
         }
     }
 
-    /// A connection has ended; its lock is held until nobody can find it.
+    /// A connection has ended; its lock is held until nobody can find it. Its slot is free when that is passed on.
     pub(super) fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
         if let Some(link) = link {
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
@@ -105,19 +109,19 @@ impl Worker<'_> {
                 self.news.push((slot, link.session.datapath(), ended));
             }
             self.shared.leave(slot);
-            drop(link);
-            self.shared.poller.made_room();
+            self.left.push(slot);
         }
         Tried::Empty
     }
 
     /// Passes on what switches told, outside of all locks.
     pub(super) fn pass_news(&mut self) {
-        if self.news.is_empty() {
+        let (shared, all) = (self.shared, std::mem::take(&mut self.news));
+        if all.is_empty() && self.left.is_empty() {
             return;
         }
-        let shared = self.shared;
-        for (slot, datapath, news) in std::mem::take(&mut self.news) {
+        let told: Vec<u32> = all.iter().map(|(slot, ..)| *slot).collect();
+        for (slot, datapath, news) in all {
             let Some(datapath) = datapath else { continue };
             match &news {
                 News::Connected(info) => {
@@ -128,7 +132,7 @@ impl Worker<'_> {
                         true
                     });
                     if let Some(before) = before.filter(|before| *before != slot) {
-                        self.replace(before);
+                        self.replace(datapath, before);
                     }
                     continue;
                 }
@@ -161,14 +165,18 @@ impl Worker<'_> {
             }
             shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
         }
+        for slot in told {
+            shared.slots[slot as usize].untold.store(false, Ordering::Release);
+        }
+        self.left.drain(..).for_each(|slot| shared.free(slot));
         self.finish();
     }
 
     /// Ends a connection that a newer one of the same switch has replaced.
-    fn replace(&self, slot: u32) {
+    fn replace(&self, datapath: u64, slot: u32) {
         let place = &self.shared.slots[slot as usize];
         let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = held.as_mut() {
+        if let Some(link) = held.as_mut().filter(|link| link.is_of(datapath)) {
             link.session.connection.close();
             link.ending = Some(self.shared.now());
         }
@@ -181,5 +189,131 @@ fn transaction(message: &plait_model_wire::openflow::Message) -> u32 {
     match message {
         Message::V10(message) => message.xid,
         Message::V13(message) => message.xid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brain::Brain;
+    use crate::poller::Poller;
+    use crate::shared::Shared;
+    use crate::stream::End;
+    use crate::{Config, outbox::Outbox};
+    use plait_control_openflow::{Command, Commands};
+    use plait_control_runtime::Runtime;
+    use plait_model_wire::openflow::{BufferId, v10};
+    use std::collections::VecDeque;
+    use std::io;
+    use std::net::TcpListener;
+    use std::sync::{Arc, Mutex};
+
+    /// A switch that says one of these at each read, the last of which ends it, and what it was told.
+    #[derive(Debug)]
+    struct Scripted(VecDeque<Vec<u8>>, Arc<Mutex<Vec<u8>>>);
+
+    impl End for Scripted {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let says = self.0.pop_front().unwrap_or_default();
+            into[..says.len()].copy_from_slice(&says);
+            Ok(says.len())
+        }
+
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+    }
+
+    /// Says what it is, and has one packet.
+    fn switch(datapath: u64) -> (Box<Scripted>, Arc<Mutex<Vec<u8>>>) {
+        let features = v10::Features {
+            datapath,
+            buffers: 256,
+            tables: 1,
+            capabilities: v10::switch::Capabilities(0),
+            actions: v10::switch::ActionTypes::OUTPUT,
+            ports: Vec::new(),
+        };
+        let packet = v10::PacketIn {
+            buffer: BufferId::NO_BUFFER,
+            total_length: 60,
+            in_port: v10::PortNumber(1),
+            reason: v10::packet_in::PacketInReason::NO_MATCH,
+            data: vec![0; 60],
+        };
+        let says = [
+            v10::Body::Hello(Default::default()),
+            v10::Body::Features(features),
+            v10::Body::PacketIn(packet),
+        ];
+        let told = Arc::default();
+        let says = says.map(|body| v10::Message { xid: 1, body }.emit().unwrap());
+        (Box::new(Scripted(says.into(), Arc::clone(&told))), told)
+    }
+
+    /// Two workers' own, with room for so many switches.
+    fn shared(most_connections: usize) -> Shared {
+        let config = Config { workers: 2, most_connections, ..Config::default() };
+        let brain = Brain::new(Runtime::new(Default::default()), None).unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        Shared::new(config, brain, Poller::new(listener).unwrap())
+    }
+
+    /// Reads until the switch is known, which is still to be told.
+    fn meet(worker: &mut Worker<'_>, slot: u32) {
+        let is_known = |(_, _, news): &(u32, Option<u64>, News)| matches!(news, News::Connected(_));
+        for _ in 0..2 {
+            assert_eq!(worker.visit(slot), Tried::Read);
+        }
+        assert!(worker.news.iter().any(is_known), "{:?}", worker.news);
+    }
+
+    #[test]
+    fn nobody_reads_a_switch_of_which_another_is_still_to_tell() {
+        let shared = shared(1);
+        let (mut one, mut two) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
+        assert!(shared.admit_end(switch(7).0, "memory".to_owned()));
+        meet(&mut one, 0);
+        assert_eq!((two.visit(0), two.requests.len()), (Tried::Locked, 0));
+        assert!(shared.is_ready(0) && shared.routes().is_empty());
+        one.pass_news();
+        assert_eq!(shared.routes().get(&7), Some(&0));
+        assert_eq!((two.visit(0), two.requests.len()), (Tried::Read, 1));
+    }
+
+    #[test]
+    fn a_slot_is_nobodys_until_it_is_told_that_its_switch_is_gone() {
+        let shared = shared(1);
+        let mut worker = Worker::new(&shared, 0);
+        assert!(shared.admit_end(switch(7).0, "memory".to_owned()));
+        meet(&mut worker, 0);
+        worker.pass_news();
+        // Its packet, and its end.
+        assert_eq!((worker.visit(0), worker.visit(0)), (Tried::Read, Tried::Empty));
+        assert_eq!((shared.members().len(), shared.routes().len()), (0, 1));
+        assert!(!shared.admit_end(switch(8).0, "memory".to_owned()));
+        worker.pass_news();
+        assert!(shared.routes().is_empty());
+        assert!(shared.admit_end(switch(8).0, "memory".to_owned()));
+    }
+
+    #[test]
+    fn what_is_meant_for_one_switch_is_told_to_no_other_in_its_slot() {
+        let shared = shared(1);
+        let mut worker = Worker::new(&shared, 0);
+        let (end, told) = switch(7);
+        assert!(shared.admit_end(end, "memory".to_owned()));
+        meet(&mut worker, 0);
+        worker.pass_news();
+        shared.found(9, 0);
+        told.lock().unwrap().clear();
+        for (datapath, undone) in [(9, 1), (7, 1)] {
+            let mut commands = Commands::default();
+            commands.extend([(datapath, Command::Barrier)]);
+            Outbox::new(1).send(&shared, &[Arc::new(commands)], worker.counters);
+            assert_eq!(worker.counters.read().undone, undone);
+            assert_eq!(told.lock().unwrap().is_empty(), datapath == 9);
+        }
     }
 }

@@ -1,0 +1,23 @@
+//! How much may wait for a DAG, by what sets it off.
+
+use plait_control_runtime::Policy;
+
+/// Packet-ins, which many instances take. Choice: as many batches wait as are worked on. Who reads is slowed down by more, and
+/// so switches are: what waits longer waits with its switch, and not for the slowest of three DAGs; a queue would hold what
+/// switches sent until their answers come as one burst.
+pub(crate) fn for_many(instances: usize) -> Policy {
+    Policy { instances, queue: instances, ..Policy::default() }
+}
+
+/// What those learnt, which one instance folds into state. Choice: 64 batches, some megabytes; beyond them a batch is lost.
+/// Where more comes than can be folded, most of what waits has been told before, and whoever is still unknown is seen again by
+/// its next packet.
+pub(crate) fn to_be_folded() -> Policy {
+    Policy { queue: 64, ..Policy::default() }
+}
+
+/// Events of switches. Choice: 65,536, since all switches come at once where a controller starts again, and none of them may be
+/// missed.
+pub(crate) fn of_switches() -> Policy {
+    Policy { queue: 65_536, ..Policy::default() }
+}
