@@ -139,15 +139,18 @@ def few(lab, app, designs, switches):
     return rows
 
 
+# Who asks where something waits: one worker in each of its rounds, in one of eight, all of them, and nobody, without the map.
+POLLING = ("one", "one:8", "all", "none")
+
+
 def idleness(lab, app, shapes, switches):
-    """The idleness map, and none."""
+    """The idleness map by who fills it, and none: throughput and the probing switch's delay."""
     most = capacity(lab, app, switches) * OVERLOAD
     rows = []
     for shape in shapes:
         load, own = shaped(shape, most), DESIGNS["round robin"]
-        with_it = lab.run(app, own, load, switches=switches)
-        without = lab.run(app, (*own, "--no-idleness-map"), load, switches=switches)
-        rows.append([shape, with_it["answered"], without["answered"], probe_ms(with_it), probe_ms(without)])
+        tells = [lab.run(app, (*own, "--poll", polls), load, switches=switches) for polls in POLLING]
+        rows.append([shape, *[(told["answered"], probe_ms(told)) for told in tells]])
     return rows
 
 

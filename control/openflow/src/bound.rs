@@ -10,7 +10,8 @@
 //!
 //! A request that comes just after its switch was read waits for one round and is answered in the next; both halves
 //! together are the bound. It holds for every switch that asks for no more than its share: what a switch has beyond it waits
-//! with the switch. Where load is light, rounds are short anyway, and nothing changes.
+//! with the switch. Where load is light, rounds are short anyway, and nothing changes. Where so many are loud that the least
+//! which is read of each makes a round longer than that half, the bound is that round and the next.
 
 use std::time::Duration;
 

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// [`View`]s, an `Option` round those that need not be there yet, and gives a tuple of [`View`]s, [`Perhaps`] round
 /// those that it may leave as they are.
 ///
+/// That it reaches nothing else is its author's to keep: a closure holds what it likes, and is compiled in with Plait. A
+/// component (crate `plait-control-component`) cannot.
+///
 /// ```
 /// use plait_control_runtime::{Application, Failure, View, Wit, native, wit};
 /// use std::sync::Arc;

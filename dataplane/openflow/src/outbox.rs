@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 /// reads is never given up for a batch that says much to it alone.
 const PART: usize = 8;
 
-/// A worker's outbox. Its room is used again.
+/// A worker's outbox. Its room is used again, where rooms are.
 pub struct Outbox {
     /// The first and the last command of each slot, by its place in `next`.
     heads: Vec<(u32, u32)>,
@@ -48,6 +48,9 @@ impl Outbox {
             wait = true;
         }
         self.chain.clear();
+        if !shared.config.pools {
+            (self.chain, self.touched, self.later) = Default::default();
+        }
     }
 
     fn sort(&mut self, shared: &Shared, which: u32, commands: &Commands, counters: &Counters) {

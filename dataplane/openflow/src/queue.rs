@@ -3,7 +3,7 @@
 use plait_control_openflow::PacketIns;
 use std::collections::VecDeque;
 
-/// Room that is kept for what will be read.
+/// Room that is kept for what will be read, where rooms are used again.
 const SPARE: usize = 64;
 
 /// Requests, first in, first out, in the parts in which they were read: nothing is copied but to join small parts.
@@ -13,12 +13,14 @@ pub struct Queue {
     requests: usize,
     most: usize,
     spare: Vec<PacketIns>,
+    most_spare: usize,
 }
 
 impl Queue {
-    /// A queue that is full with `most` requests.
-    pub fn new(most: usize) -> Self {
-        Self { parts: VecDeque::new(), requests: 0, most, spare: Vec::new() }
+    /// A queue that is full with `most` requests, and keeps the room of what was taken if it `pools`.
+    pub fn new(most: usize, pools: bool) -> Self {
+        let most_spare = if pools { SPARE } else { 0 };
+        Self { parts: VecDeque::new(), requests: 0, most, spare: Vec::new(), most_spare }
     }
 
     /// Whether there is none.
@@ -45,7 +47,7 @@ impl Queue {
         {
             self.requests -= part.len();
             to.append(&mut part);
-            if self.spare.len() < SPARE {
+            if self.spare.len() < self.most_spare {
                 self.spare.push(part);
             }
         }
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn requests_leave_in_the_order_in_which_they_came_however_they_are_cut() {
-        let mut queue = Queue::new(10);
+        let mut queue = Queue::new(10, true);
         for buffers in [0..3, 3..4, 4..9] {
             let mut part = part(buffers);
             queue.push(&mut part);

@@ -64,7 +64,7 @@ impl Shared {
             counters: (0..config.workers).map(|_| Counters::default()).collect(),
             generation: AtomicU64::new(1),
             // Choice: full with four batches for each worker, so that none is ever short of one.
-            queue: Mutex::new(Queue::new(config.most_batch.saturating_mul(4 * config.workers))),
+            queue: Mutex::new(Queue::new(config.most_batch.saturating_mul(4 * config.workers), config.pools)),
             rested: AtomicU64::default(),
             sleepers: Mutex::default(),
             waiting: Mutex::default(),

@@ -5,7 +5,9 @@
 //! ```
 
 use crate::Error;
-use crate::lab::{Host, Lab, address, index, join, neighbour, permanent, route, route_to};
+use crate::device::{index, neighbour, permanent, route_to};
+use crate::host::{Host, address, join, route};
+use crate::lab::Lab;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::route::RouteAttribute;
 use plait_dataplane_bpf::{Table, names};

@@ -1,29 +1,19 @@
-//! Hosts, made of throw-away namespaces, and the ways between them.
+//! Hosts and the ways between them.
 
-use crate::Error;
-use crate::nsh;
-use crate::tunnel::{Tunnel, VNI, to_vxlan};
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage};
-use netlink_packet_route::neighbour::{
-    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
-};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
-};
-use plait_dataplane_bpf::Sizes;
+use crate::device::{index, make, neighbour, set, station, vxlan};
+use crate::host::{Host, address, join, route};
+use crate::tunnel::{Tunnel, VNI};
+use crate::{Error, Result, nsh};
+use netlink_packet_route::link::{InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo};
 use plait_dataplane_links::scratch::Namespace;
-use plait_dataplane_netlink::Netlink;
-use plait_dataplane_overlay::agent::{Agent, AgentOptions, LAYOUT, Places};
+use plait_dataplane_overlay::agent::Places;
 use plait_dataplane_overlay::protocol::Request;
-use plait_dataplane_overlay::{ApplicationConfig, Carries, Client, DeviceConfig, Encapsulation, Identifier};
-use plait_model_overlay::{Application, NodeId, Operation, Weight};
+use plait_dataplane_overlay::{ApplicationConfig, Carries, DeviceConfig, Encapsulation, Identifier};
+use plait_model_overlay::{Application, NodeId, Operation};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// An end of a way.
 #[derive(Clone)]
@@ -85,9 +75,6 @@ pub struct Endpoints<'a> {
     pub in_place: bool,
 }
 
-/// How long an agent may take to answer, which in an emulated guest is not short.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The most that a device of the kernel's puts before a packet, VXLAN: IPv4, UDP, its own header, and the frame's.
 const TUNNEL: u32 = 50;
 /// What a veth has that nobody said anything of.
@@ -111,201 +98,6 @@ const OTHERS: [Encapsulation; 6] = [
 ];
 /// And of packets.
 const OTHERS_IP: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, Encapsulation::Gue];
-
-type Result<T> = std::result::Result<T, Error>;
-
-/// A host with an agent.
-pub(crate) struct Host {
-    pub(crate) namespace: Arc<Namespace>,
-    client: Option<Client>,
-    pub(crate) number: u8,
-}
-
-impl Host {
-    pub(crate) fn new(number: u8) -> Result<Self> {
-        Ok(Self { namespace: Arc::new(Namespace::new()?), client: None, number })
-    }
-
-    fn id(&self) -> NodeId {
-        NodeId(0x0a00_0000 + u32::from(self.number))
-    }
-
-    pub(crate) fn end(&self, third: u8, device: &str, below: &str) -> End {
-        let (device, below) = (device.to_owned(), below.to_owned());
-        End { namespace: self.namespace.clone(), address: address(third, self.number), device, below }
-    }
-
-    /// Starts its agent.
-    fn start(&mut self, lab: &mut Lab) -> Result<()> {
-        self.start_for(lab, Sizes::default().identifiers).map(drop)
-    }
-
-    /// Starts its agent, with room for so many identifiers. Where it keeps its tables.
-    pub(crate) fn start_for(&mut self, lab: &mut Lab, identifiers: u32) -> Result<PathBuf> {
-        let name = format!("plait-lab-{}-{}", std::process::id(), lab.places.len());
-        let places =
-            Places { run: Path::new("/run").join(&name), pins: Path::new("/sys/fs/bpf").join(&name) };
-        lab.places.push((self.namespace.clone(), places.clone()));
-        let (namespace, started) = (self.namespace.clone(), places.clone());
-        std::thread::spawn(move || {
-            let served = namespace.run(|| {
-                Agent::start(AgentOptions { identifiers, ..AgentOptions::new(started) })
-                    .and_then(Agent::serve)
-                    .map_err(|error| error.to_string())
-            });
-            if let Ok(Err(error)) = served {
-                eprintln!("an agent ended: {error}");
-            }
-        });
-        let start = Instant::now();
-        self.client = loop {
-            match Client::connect(&places.socket()) {
-                Ok(client) => break Some(client),
-                Err(error) if start.elapsed() > PATIENCE => return Err(error.into()),
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
-            }
-        };
-        Ok(places.pins.join(format!("layout-{LAYOUT}")))
-    }
-
-    pub(crate) fn ask(&mut self, request: Request) -> Result<()> {
-        self.client.as_mut().ok_or(Error::NoAgent)?.ask(request)?;
-        Ok(())
-    }
-
-    pub(crate) fn operate(&mut self, operation: Operation) -> Result<()> {
-        self.ask(Request::Operation(operation))
-    }
-
-    /// Says how an application travels, and who this node is in it.
-    pub(crate) fn apply(
-        &mut self,
-        application: Application,
-        config: &ApplicationConfig,
-        locators: &[Ipv4Addr],
-    ) -> Result<()> {
-        self.ask(Request::SetApplication { application, config: config.clone() })?;
-        self.operate(Operation::NodeIdSet { application, node: self.id() })?;
-        for locator in locators {
-            let (locator, weight) = (IpAddr::V4(*locator), Weight::default());
-            self.operate(Operation::LocatorAdd { application, locator, weight })?;
-        }
-        Ok(())
-    }
-
-    /// Adds another node, and that packets for it go straight to it.
-    pub(crate) fn know(
-        &mut self,
-        application: Application,
-        node: NodeId,
-        locators: &[Ipv4Addr],
-    ) -> Result<()> {
-        for locator in locators {
-            let (locator, weight) = (IpAddr::V4(*locator), Weight::default());
-            self.operate(Operation::NodeAdd { application, node, locator, weight })?;
-        }
-        self.operate(Operation::RouteAdd { application, destination: node, next_hop: node })
-    }
-
-    /// Adds a device with an address.
-    pub(crate) fn device(&mut self, name: &str, application: Application, third: u8) -> Result<()> {
-        self.device_as(DeviceConfig::new(name, application, 0), third)
-    }
-
-    fn device_as(&mut self, device: DeviceConfig, third: u8) -> Result<()> {
-        let name = &device.name.clone();
-        self.ask(Request::SetDevice(device))?;
-        Ok(self.namespace.address(name, address(third, self.number), 24)?)
-    }
-}
-
-pub(crate) const fn address(third: u8, last: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, 200, third, last)
-}
-
-/// Makes a veth between two hosts, with an address at each end.
-pub(crate) fn join(a: &Host, b: &Host, name: &str, third: u8) -> io::Result<()> {
-    let there = format!("{name}p");
-    a.namespace.veth(name, &b.namespace, &there)?;
-    a.namespace.address(name, address(third, a.number), 24)?;
-    b.namespace.address(&there, address(third, b.number), 24)
-}
-
-/// Makes a device of the kernel's.
-fn make(namespace: &Namespace, name: &str, more: Vec<LinkAttribute>) -> io::Result<()> {
-    let mut message = LinkMessage::default();
-    message.attributes = [vec![LinkAttribute::IfName(name.to_owned())], more].concat();
-    let request = RouteNetlinkMessage::NewLink(message);
-    namespace.run(|| Netlink::open()?.request(request, NLM_F_CREATE | NLM_F_EXCL))??;
-    namespace.up(name)
-}
-
-/// The kernel's own VXLAN from one host to another.
-fn vxlan(
-    namespace: &Namespace,
-    name: &str,
-    id: u32,
-    local: Ipv4Addr,
-    remote: Ipv4Addr,
-    bridge: Option<u32>,
-) -> io::Result<()> {
-    let data = to_vxlan(id, local, remote);
-    let mut more = vec![LinkAttribute::LinkInfo(vec![
-        LinkInfo::Kind(InfoKind::Vxlan),
-        LinkInfo::Data(InfoData::Vxlan(data)),
-    ])];
-    more.extend(bridge.map(LinkAttribute::Controller));
-    make(namespace, name, more)
-}
-
-/// The number of a device.
-///
-/// # Errors
-/// There is none of that name.
-pub fn index(namespace: &Namespace, name: &str) -> io::Result<u32> {
-    namespace.run(|| index_here(name))?
-}
-
-/// The number of a device of the calling thread's namespace.
-pub(crate) fn index_here(name: &str) -> io::Result<u32> {
-    let mut ask = LinkMessage::default();
-    ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
-    match Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask))? {
-        RouteNetlinkMessage::NewLink(link) => Ok(link.header.index),
-        _ => Err(io::ErrorKind::NotFound.into()),
-    }
-}
-
-/// Sets something of a device.
-pub(crate) fn set(namespace: &Namespace, device: &str, attribute: LinkAttribute) -> Result<()> {
-    let mut link = LinkMessage::default();
-    link.header.index = index(namespace, device)?;
-    link.attributes.push(attribute);
-    let request = || -> io::Result<()> { Netlink::open()?.request(RouteNetlinkMessage::SetLink(link), 0) };
-    Ok(namespace.run(request)??)
-}
-
-/// A route to a network by a gateway.
-pub(crate) fn route(namespace: &Namespace, third: u8, gateway: Ipv4Addr) -> io::Result<()> {
-    route_to(namespace, (address(third, 0), 24), vec![RouteAttribute::Gateway(RouteAddress::Inet(gateway))])
-}
-
-/// A route to a prefix.
-pub(crate) fn route_to(
-    namespace: &Namespace,
-    (network, length): (Ipv4Addr, u8),
-    by: Vec<RouteAttribute>,
-) -> io::Result<()> {
-    let mut message = RouteMessage::default();
-    message.header.address_family = netlink_packet_route::AddressFamily::Inet;
-    message.header.destination_prefix_length = length;
-    message.header.table = 254;
-    message.header.protocol = RouteProtocol::Static;
-    message.header.scope = RouteScope::Universe;
-    message.header.kind = RouteType::Unicast;
-    message.attributes = [vec![RouteAttribute::Destination(RouteAddress::Inet(network))], by].concat();
-    namespace.run(|| Netlink::open()?.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE))?
-}
 
 impl Lab {
     /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own.
@@ -420,6 +212,15 @@ impl Lab {
         self.mtu.map_or(Ok(()), |mtu| set(&host.namespace, name, LinkAttribute::Mtu(mtu - TUNNEL)))
     }
 
+    /// Where an agent of a host is to keep what it keeps.
+    pub(crate) fn place(&mut self, namespace: &Arc<Namespace>) -> Places {
+        let name = format!("plait-lab-{}-{}", std::process::id(), self.places.len());
+        let places =
+            Places { run: Path::new("/run").join(&name), pins: Path::new("/sys/fs/bpf").join(&name) };
+        self.places.push((namespace.clone(), places.clone()));
+        places
+    }
+
     fn add(&mut self, name: impl Into<String>, kind: Kind, from: End, to: End) {
         self.ways.push(Way { name: name.into(), kind, from, to });
     }
@@ -518,43 +319,6 @@ fn settle(a: &mut Host, b: &mut Host, device: &str, carries: Carries, third: u8)
         }
     }
     Ok(())
-}
-
-fn station(namespace: &Namespace, name: &str) -> Result<[u8; 6]> {
-    let mut ask = LinkMessage::default();
-    ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
-    let RouteNetlinkMessage::NewLink(link) =
-        namespace.run(|| Netlink::open()?.get(RouteNetlinkMessage::GetLink(ask)))??
-    else {
-        return Err(io::Error::from(io::ErrorKind::NotFound).into());
-    };
-    let found = link.attributes.into_iter().find_map(|attribute| match attribute {
-        LinkAttribute::Address(bytes) => bytes.try_into().ok(),
-        _ => None,
-    });
-    found.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData).into())
-}
-
-/// Tells the kernel a neighbour's hardware address for good.
-///
-/// # Errors
-/// No such device.
-pub fn neighbour(namespace: &Namespace, device: &str, inet: Ipv4Addr, mac: [u8; 6]) -> Result<()> {
-    let request = permanent(index(namespace, device)?, inet, mac);
-    Ok(namespace.run(|| Netlink::open()?.request(request, NLM_F_CREATE | NLM_F_REPLACE))??)
-}
-
-/// That a device's neighbour has a hardware address for good.
-pub(crate) fn permanent(device: u32, inet: Ipv4Addr, mac: [u8; 6]) -> RouteNetlinkMessage {
-    let mut message = NeighbourMessage::default();
-    message.header.ifindex = device;
-    message.header.family = netlink_packet_route::AddressFamily::Inet;
-    message.header.state = NeighbourState::Permanent;
-    message.attributes = vec![
-        NeighbourAttribute::Destination(NeighbourAddress::Inet(inet)),
-        NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
-    ];
-    RouteNetlinkMessage::NewNeighbour(message)
 }
 
 impl Drop for Lab {

@@ -8,7 +8,7 @@
 //! After the profiler of the overlay FIB's thesis (Nakamura, section 4.2), which patched the kernel to stamp packets. Here
 //! programs on tracepoints and devices do so (`plait-dataplane-bpf`'s `Stamps`). Read in this order:
 //!
-//! 1. [`lab`] – hosts of throw-away namespaces, and a way of each kind between them; benches use it, too;
+//! 1. [`lab`] – hosts of throw-away namespaces, and a way of each kind between them, of [`device`]s made by netlink; benches use both, too;
 //! 2. [`gateway`] – a host with a million identifiers behind one gateway, and [`line`] – hosts with a relay between them, where packets go by relay lists, for a bench alone;
 //! 3. [`nsh`] – the one tunnel for which the kernel has no device;
 //! 4. [`stages`] – how a packet's stamps are cut into stages;
@@ -16,7 +16,9 @@
 //! 6. [`picture`] – stacked bars.
 #![forbid(unsafe_code)]
 
+pub mod device;
 pub mod gateway;
+mod host;
 pub mod lab;
 pub mod line;
 pub mod nsh;
@@ -61,6 +63,8 @@ pub enum Error {
         kept: usize,
     },
 }
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 /// Whether this kernel takes all the programs, and has the tracepoints that they are put on.
 ///

@@ -8,8 +8,10 @@
 //! Each line has hosts of its own, so that settings of a device are no other line's. Of a stack of two headers the relay takes
 //! the first and the receiving host the second, so that all lines have as many hops.
 
-use crate::Error;
-use crate::lab::{Host, Kind, Lab, Way, address, index, join, route, set};
+use crate::Result;
+use crate::device::{index, set};
+use crate::host::{Host, address, join, route};
+use crate::lab::{Kind, Lab, Way};
 use crate::tunnel::Tunnel;
 use ipnet::Ipv4Net;
 use netlink_packet_route::link::LinkAttribute;
@@ -18,8 +20,6 @@ use plait_dataplane_links::tbf;
 use plait_dataplane_paths::{Encapsulation, Options, Paths, Relay, Selector, Superpackets, Ways};
 use plait_model_quantity::{Bandwidth, ByteCount};
 use std::net::Ipv4Addr;
-
-type Result<T> = std::result::Result<T, Error>;
 
 /// The source of all stacks: of a network that is for documents alone.
 const SHARED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);

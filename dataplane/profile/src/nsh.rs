@@ -8,7 +8,7 @@
 //!
 //! IPv4, IPv6 and ARP go through: for nothing else there is a flow.
 
-use crate::lab::index_here;
+use crate::device::index_here;
 use netlink_packet_core::{DefaultNla, Emitable, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_generic::GenlFamily;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -40,9 +40,10 @@ const OUTER: u32 = 1;
 /// network's number is the tunnel's and the service path's.
 ///
 /// # Errors
-/// Unsupported, where the kernel has no such switch; no permission.
+/// Unsupported, where the kernel has no such switch; an MTU below that of the headers; no permission.
 pub fn make(name: &str, vni: u32, (local, remote): (IpAddr, IpAddr), mtu: u32) -> io::Result<()> {
     let outer = if local.is_ipv6() { ipv6::Header::LENGTH } else { ipv4::Header::LENGTH };
+    let inner = mtu.checked_sub((outer + HEADERS) as u32).ok_or(io::ErrorKind::InvalidInput)?;
     let switch = Switch::new(name)?;
     let (tunnel, netlink) = (outer_name(name), Netlink::open()?);
     netlink.request(RouteNetlinkMessage::NewLink(external(&tunnel)), NLM_F_CREATE | NLM_F_EXCL)?;
@@ -72,7 +73,7 @@ pub fn make(name: &str, vni: u32, (local, remote): (IpAddr, IpAddr), mtu: u32) -
     )?;
     let mut link = up();
     link.header.index = switch.device;
-    link.attributes.push(LinkAttribute::Mtu(mtu - (outer + HEADERS) as u32));
+    link.attributes.push(LinkAttribute::Mtu(inner));
     netlink.request(RouteNetlinkMessage::SetLink(link), 0)
 }
 

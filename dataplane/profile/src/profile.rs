@@ -1,6 +1,7 @@
 //! Packets over all ways in turn, and what each stage cost them.
 
-use crate::lab::{Endpoints, Kind, Lab, Way, index};
+use crate::device::index;
+use crate::lab::{Endpoints, Kind, Lab, Way};
 use crate::stages::{Stage, cut};
 use crate::{Error, Tunnel};
 use plait_dataplane_bpf::{Attachment, Probes, Stamps};

@@ -72,6 +72,41 @@ fn two_runs_in_virtual_time_give_the_same_samples_and_can_be_compared() {
 }
 
 #[test]
+fn a_sweep_in_virtual_time_runs_every_cell_and_is_the_same_however_many_run_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = PORTABLE
+        .replace(
+            "duration: 2s\n",
+            "duration: 2s\nexperiment: {factors: {wait: [1ms, 20ms], load: [2Mbit, 4Mbit]}, repeats: 2}\n",
+        )
+        .replace("loss: 5%, delay: 2ms", "loss: 5%, delay: $wait")
+        .replace("rate: 4Mbit, stop: 1500ms", "rate: $load, stop: 1500ms");
+    fs::write(folder.join("net.yaml"), text).unwrap();
+    let table = |jobs: &str| {
+        let words = ["run", "net.yaml", "--world", "simulated", "--jobs", jobs, "--output", jobs];
+        let ran = plait(folder, &words);
+        assert!(ran.status.success(), "{}", error(&ran));
+        fs::read_to_string(folder.join(jobs).join("runs.csv")).unwrap()
+    };
+    let one = table("1");
+    let sorted = |table: &str| table.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(sorted(&one), sorted(&table("2")), "two at once");
+    assert_eq!(one.lines().count(), 1 + 4 * 2, "{one}");
+    let told = |run: &str| {
+        let told = results(&folder.join("1/runs").join(run));
+        ["load_sent", "load_received", "lost"].map(|name| told["metrics"][name]["value"].as_f64().unwrap())
+    };
+    for [slow, fast] in
+        [["c1", "c2"], ["c3", "c4"]].map(|cells| cells.map(|cell| told(&format!("{cell}-r1-a1"))))
+    {
+        assert!(slow[0] * 1.9 < fast[0] && slow[1] * 1.8 < fast[1], "{slow:?} {fast:?}");
+    }
+    // Repeats draw anew.
+    assert_ne!(told("c1-r1-a1"), told("c1-r2-a1"));
+}
+
+#[test]
 fn what_cannot_run_in_virtual_time_is_named_refused_and_listed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

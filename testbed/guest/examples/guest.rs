@@ -16,12 +16,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let virtual_time = arguments.first().is_some_and(|word| word == "--virtual-time");
     let arguments = &arguments[usize::from(virtual_time)..];
-    let processors = arguments.first().and_then(|word| word.strip_prefix("--processors=")?.parse().ok());
+    let processors = arguments.first().and_then(|word| word.strip_prefix("--processors="));
     let arguments = &arguments[usize::from(processors.is_some())..];
     let packages = arguments.iter().map_while(|word| word.strip_prefix('+')).collect::<Vec<_>>();
     let arguments = &arguments[packages.len()..];
     let files = arguments.iter().map_while(|word| word.split_once('=')).collect::<Vec<_>>();
-    let [testbed, node, commands @ ..] = &arguments[files.len()..] else {
+    let processors = processors.map(str::parse).transpose();
+    let ([testbed, node, commands @ ..], Ok(processors)) = (&arguments[files.len()..], processors) else {
         eprintln!(
             "usage: guest [--virtual-time] [--processors=2] [+PACKAGE]... [PATH=FILE]... TESTBED NODE [COMMAND...]"
         );

@@ -15,7 +15,7 @@ use crate::ratio::Rounds;
 use crate::sinks::rate_between;
 use plait_dataplane_bpf::{Mirror, Program};
 use plait_dataplane_links::scratch::Namespace;
-use plait_dataplane_profile::lab::{index, neighbour};
+use plait_dataplane_profile::device::{index, neighbour};
 use plait_dataplane_reference::mapped;
 use plait_dataplane_reference::tables::{driver, encapsulation};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};

@@ -5,7 +5,7 @@ use crate::measure::stay_on;
 use crate::node::{APPLICATION, BEFORE, FAR, HARDWARE, HERE, PATH, VNI, node};
 use plait_dataplane_bpf::{Mirror, RELAYED};
 use plait_dataplane_links::scratch::Namespace;
-use plait_dataplane_profile::lab::index;
+use plait_dataplane_profile::device::index;
 use plait_dataplane_reference::tables::{driver, encapsulation};
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, port, protocol};

@@ -3,8 +3,8 @@
 use crate::measure::stay_on;
 use crate::ratio::median;
 use plait_dataplane_bpf::{Mirror, RELAYED};
+use plait_dataplane_profile::device::index;
 use plait_dataplane_profile::gateway::{Gateway, IDENTIFIERS, NODES, nth};
-use plait_dataplane_profile::lab::index;
 use plait_dataplane_reference::tables::Sighting;
 use plait_model_wire::number::port;
 use rustix::time::{ClockId, clock_gettime};

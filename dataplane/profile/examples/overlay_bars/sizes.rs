@@ -7,7 +7,8 @@ use crate::ratio::Rounds;
 use crate::sinks::rate_into;
 use plait_dataplane_bpf::Mirror;
 use plait_dataplane_profile::Tunnel;
-use plait_dataplane_profile::lab::{Endpoints, Lab, index};
+use plait_dataplane_profile::device::index;
+use plait_dataplane_profile::lab::{Endpoints, Lab};
 use std::io::Error;
 
 /// Of the paper. Choice: whole Ethernet frames, as they are inside tunnels.

@@ -13,6 +13,7 @@ mod agents;
 mod desired;
 mod lists;
 mod resolve;
+mod spread;
 
 pub(crate) use desired::{is_point_to_point, put_in};
 pub use lists::statics;

@@ -1,5 +1,6 @@
 //! What `paths:` means in a network, with every default applied and every name resolved.
 
+use super::spread;
 use crate::section::{LearnWord, MethodWord, NodeName, Paths, PrefixWays, RelayListForm, WrittenWays};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_control_paths::{Method, Settings};
@@ -152,7 +153,8 @@ impl Resolver<'_> {
             MethodWord::FatTree => Method::FatTree(None),
         };
         let duration = |span: TimeSpan| Duration::from_nanos(span.as_nanos());
-        let spread = written.spread.map_or(Duration::from_millis(10), |spread| duration(spread.value));
+        let spread =
+            written.spread.map_or_else(|| spread::usual(self.network), |spread| duration(spread.value));
         let silence = longest_silence(spread);
         if let Some(idle) = written.idle.filter(|idle| duration(idle.value) < LEAST_IDLE) {
             let text = format!("a flow is not over after {}", idle.value);
