@@ -85,6 +85,11 @@ def uploads(output):
             yield json.load(file)
 
 
+def attempt(output, row):
+    """The folder of an experiment's attempt."""
+    return os.path.join(output, "runs", f"c{row['cell']}-r{row['repeat']}-a{row['attempt']}")
+
+
 def runs(output):
     """The attempts of an experiment that count: its levels and metrics."""
     with open(os.path.join(output, "runs.csv"), encoding="utf-8", newline="") as file:

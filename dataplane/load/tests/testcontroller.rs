@@ -47,7 +47,7 @@ fn with_controller(test: &str, act: impl FnOnce(std::net::SocketAddr) + Send) {
             .unwrap();
         let _running = Running(child);
         let address = ([127, 0, 0, 1], PORT).into();
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(60);
         while !listens(PORT) {
             assert!(Instant::now() < until, "the controller does not listen");
             std::thread::sleep(Duration::from_millis(20));

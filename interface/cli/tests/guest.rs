@@ -113,10 +113,17 @@ fn netem_and_the_token_bucket_stand_in_both_orders(testbed: &Testbed, guest: &mu
     const BUCKET: &str = "tbf rate 8mbit burst 10kb latency 200ms";
     for chain in [&[NETEM][..], &[NETEM, BUCKET], &[BUCKET, NETEM]] {
         guest.disciplines("eth1", chain).unwrap();
-        let pinged = Pinged::read(&testbed.exec("a", &["ping", "-c", "10", "-i", "0.1", "b"]).stdout).whole();
-        println!("{chain:?}: {} ms", pinged.mean);
-        // A crowded machine answers late, never early.
-        assert!((10.0..50.0).contains(&pinged.mean), "{chain:?}: {pinged:?}");
+        // A crowded machine answers late now and then, never early.
+        assert!(
+            eventually(|| {
+                let pinged =
+                    Pinged::read(&testbed.exec("a", &["ping", "-c", "10", "-i", "0.1", "b"]).stdout).whole();
+                println!("{chain:?}: {} ms", pinged.mean);
+                assert!(pinged.mean >= 10.0, "{chain:?}: {pinged:?}");
+                pinged.mean < 50.0
+            }),
+            "{chain:?}"
+        );
         if chain.len() > 1 {
             let started = Instant::now();
             // 60 frames of 1400 bytes, one after the other at 8 Mbit/s, but for the burst.
