@@ -4,7 +4,7 @@ use crate::Set;
 use crate::links::Probing;
 use crate::outgoing::{send_bytes, some};
 use crate::routes::Routes;
-use crate::waiting::to_be_folded;
+use crate::waiting::for_all;
 use plait_control_openflow::{Action, Actions, Commands, PacketIn, Port};
 use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, View, native, wit};
 use rpds::HashTrieMapSync;
@@ -77,7 +77,7 @@ pub fn floods(most: u32) -> Set {
                 .writes("~commands@1?"),
             native(move |(floods, routes, probing, flooded)| flood(most, floods, routes, probing, flooded)),
         )
-        .dag(Dag::chain("floods", &["floods"]).on("floods@1").policy(to_be_folded()))
+        .dag(Dag::chain("floods", &["floods"]).on("floods@1").policy(for_all()))
 }
 
 /// Each switch that has edge ports and a way from where the packet came sends it out of all of them at once.

@@ -6,7 +6,7 @@ use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
 use crate::shards::{First, Seek};
 use crate::stations::{Learned, Seen, Station, Stations, Table};
 use crate::together::AT_ONCE;
-use crate::waiting::{for_many, of_switches, to_be_folded};
+use crate::waiting::{for_many, of_switches};
 use crate::{Set, welcome};
 use plait_control_openflow::{
     Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
@@ -83,7 +83,7 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
             native(|(events, switches, stations)| forget(events, switches, stations)),
         )
         .dag(Dag::chain("switch-packets", &["switch-packets"]).on("packet-ins@1").policy(many))
-        .dag(Dag::chain("learn", &["learn"]).on("learned@1").policy(to_be_folded()))
+        .dag(Dag::chain("learn", &["learn"]).on("learned@1"))
         .dag(Dag::chain("forget", &["forget"]).on("switch-events@1").policy(of_switches()))
         .and(welcome(config.miss_length))
         .and(access_lists())

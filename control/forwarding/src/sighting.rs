@@ -7,7 +7,7 @@ use crate::links::Probing;
 use crate::outgoing::{delete_leaving, some};
 use crate::routes::Routes;
 use crate::together::look_up;
-use crate::waiting::{for_many, to_be_folded};
+use crate::waiting::for_many;
 use foldhash::HashSet;
 use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, View, native, wit};
@@ -78,9 +78,13 @@ pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
             native(|(routes, hosts)| prune(routes, hosts)),
         )
         .dag(Dag::chain("sight", &["sight"]).on("packet-ins@1").policy(many))
-        .dag(Dag::chain("hosts", &["hosts"]).on("sightings@1").policy(to_be_folded()))
+        .dag(Dag::chain("hosts", &["hosts"]).on("sightings@1"))
         .dag(Dag::chain("hosts-gone", &["hosts-gone"]).on("routes@1"))
 }
+
+/// Sightings of a batch. Choice: 256; whoever is beyond them is seen again by the next packet. Where more new hosts come than can
+/// be folded, a thousand batches wait, some megabytes so; and of small batches, as when hosts come up, none is lost.
+const MOST: usize = 256;
 
 /// Hosts are seen where packets enter the network, and nowhere else: behind the end of a link are switches.
 fn sight(
@@ -115,7 +119,7 @@ fn sight(
                 None => (None, None),
             };
             let sighting = Sighting { mac: parsed.source.0, switch: at.0, port: at.1, ipv4, ipv6 };
-            if known.insert(sighting.clone()) {
+            if sightings.list.len() < MOST && known.insert(sighting.clone()) {
                 sightings.list.push(sighting);
             }
         },

@@ -9,10 +9,8 @@ pub(crate) fn for_many(instances: usize) -> Policy {
     Policy { instances, queue: instances, ..Policy::default() }
 }
 
-/// What those learnt, which one instance folds into state. Choice: 64 batches, some megabytes; beyond them a batch is lost.
-/// Where more comes than can be folded, most of what waits has been told before, and whoever is still unknown is seen again by
-/// its next packet.
-pub(crate) fn to_be_folded() -> Policy {
+/// Packets for all, which are long. Choice: 64 batches; beyond them one is lost, as on a link that is full.
+pub(crate) fn for_all() -> Policy {
     Policy { queue: 64, ..Policy::default() }
 }
 
