@@ -391,7 +391,7 @@ fn of_a_batch_full_of_new_hosts_some_are_known_at_once_and_all_when_they_are_see
     for known in [256, 400, 400] {
         let (now, driver) = (net.now, name(DRIVER));
         net.runtime.handle_views(now, &driver, vec![(PacketIns::id(), batch.clone())]).unwrap();
-        net.pass(Duration::ZERO);
+        net.pass(Duration::from_millis(100));
         assert_eq!(net.view::<Hosts>().unwrap().count(), known);
     }
 }
