@@ -78,13 +78,11 @@ pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
             native(|(routes, hosts)| prune(routes, hosts)),
         )
         .dag(Dag::chain("sight", &["sight"]).on("packet-ins@1").policy(many))
+        // Choice: as many batches wait as of any stream, a hundred megabytes at most. With 64, or 256 sightings of a batch, hosts that
+        // come up by the thousand are lost, and their flows have no way until each was seen again.
         .dag(Dag::chain("hosts", &["hosts"]).on("sightings@1"))
         .dag(Dag::chain("hosts-gone", &["hosts-gone"]).on("routes@1"))
 }
-
-/// Sightings of a batch. Choice: 256; whoever is beyond them is seen again by the next packet. Where more new hosts come than can
-/// be folded, a thousand batches wait, some megabytes so; and of small batches, as when hosts come up, none is lost.
-const MOST: usize = 256;
 
 /// Hosts are seen where packets enter the network, and nowhere else: behind the end of a link are switches.
 fn sight(
@@ -119,7 +117,7 @@ fn sight(
                 None => (None, None),
             };
             let sighting = Sighting { mac: parsed.source.0, switch: at.0, port: at.1, ipv4, ipv6 };
-            if sightings.list.len() < MOST && known.insert(sighting.clone()) {
+            if known.insert(sighting.clone()) {
                 sightings.list.push(sighting);
             }
         },

@@ -368,35 +368,6 @@ fn routes_that_change_stall_flows_until_they_have() {
 }
 
 #[test]
-fn of_a_batch_full_of_new_hosts_some_are_known_at_once_and_all_when_they_are_seen_again() {
-    let mut net = circle();
-    let (at, version) = (net.hosts[0].at, net.switches[&net.hosts[0].at.0].version);
-    let mut batch = PacketIns::default();
-    for station in 0..400u16 {
-        let [high, low] = station.to_be_bytes();
-        let packet = frame(net.hosts[2].mac, Mac([2, 0xab, 0, 0, high, low]), 0x0800, &[0; 46]);
-        batch.push(&PacketIn {
-            switch: at.0,
-            version,
-            in_port: Port(at.1),
-            buffer: None,
-            reason: 0,
-            table: 0,
-            cookie: u64::MAX,
-            total_length: packet.len() as u16,
-            frame: &packet,
-        });
-    }
-    let batch = Content::new(batch);
-    for known in [256, 400, 400] {
-        let (now, driver) = (net.now, name(DRIVER));
-        net.runtime.handle_views(now, &driver, vec![(PacketIns::id(), batch.clone())]).unwrap();
-        net.pass(Duration::from_millis(100));
-        assert_eq!(net.view::<Hosts>().unwrap().count(), known);
-    }
-}
-
-#[test]
 fn the_topology_is_there_to_be_read() {
     let mut net = circle();
     net.all_reach_all();
