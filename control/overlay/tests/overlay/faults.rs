@@ -75,15 +75,9 @@ fn a_stranger_with_another_key_is_nobody() {
     let mut world = World::new(3, Plane::Mesh, 14);
     world.run(INTERVAL * 5);
     let config = Config {
-        application: APPLICATION,
-        own: id(9),
-        locators: Locators::from([(address(9), Weight::default())]),
         group: None,
         key: Key::new(*b"some other key of mine").unwrap(),
-        seeds: vec![address(0)],
-        plane: Plane::Mesh,
-        interval: INTERVAL,
-        neighbours: None,
+        ..config(9, 0, Plane::Mesh)
     };
     let mut draws = Draws(99);
     let mut stranger = Member::new(config, world.now, move || draws.next());

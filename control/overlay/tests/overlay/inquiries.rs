@@ -8,18 +8,8 @@ fn in_a_row() -> World {
     world.cut = BTreeSet::from([(0, 2), (0, 3), (1, 3)]);
     for node in 1..4 {
         let mut draws = Draws(world.draws.next());
-        let config = Config {
-            application: APPLICATION,
-            own: id(node),
-            locators: Locators::from([(address(node), Weight::default())]),
-            group: Some(GROUP),
-            key: Key::new(*b"a key that all share").unwrap(),
-            // Each joins by the one before it.
-            seeds: vec![address(node - 1)],
-            plane: Plane::Delay,
-            interval: INTERVAL,
-            neighbours: None,
-        };
+        // Each joins by the one before it.
+        let config = config(node, node - 1, Plane::Delay);
         let member = Member::new(config, world.now, move || draws.next());
         world.nodes[node] = Some((member, Overlay::default()));
         world.collect(node);

@@ -24,6 +24,21 @@ fn address(node: usize) -> IpAddr {
     [192, 0, 2, node as u8 + 1].into()
 }
 
+/// What a node is told at its start, with one other as its seed.
+fn config(node: usize, seed: usize, plane: Plane) -> Config {
+    Config {
+        application: APPLICATION,
+        own: id(node),
+        locators: Locators::from([(address(node), Weight::default())]),
+        group: Some(GROUP),
+        key: Key::new(*b"a key that all share").unwrap(),
+        seeds: vec![address(seed)],
+        plane,
+        interval: INTERVAL,
+        neighbours: None,
+    }
+}
+
 /// A sequence that a seed stands for.
 struct Draws(u64);
 
@@ -86,17 +101,7 @@ impl World {
     }
 
     fn start(&mut self, node: usize, plane: Plane, neighbours: Option<usize>) {
-        let config = Config {
-            application: APPLICATION,
-            own: id(node),
-            locators: Locators::from([(address(node), Weight::default())]),
-            group: Some(GROUP),
-            key: Key::new(*b"a key that all share").unwrap(),
-            seeds: if node == 0 { vec![address(1)] } else { vec![address(0)] },
-            plane,
-            interval: INTERVAL,
-            neighbours,
-        };
+        let config = Config { neighbours, ..config(node, usize::from(node == 0), plane) };
         let mut draws = Draws(self.draws.next());
         let member = Member::new(config, self.now, move || draws.next());
         self.nodes[node] = Some((member, Overlay::default()));

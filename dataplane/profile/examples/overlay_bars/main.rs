@@ -123,6 +123,10 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Connections by each way in a round, one after the other, whose median counts. Choice: three, so that the luck of one is not a
+/// round's figure.
+const CONNECTIONS: usize = 3;
+
 /// Notes throughput by each way, and once more as the machine has it.
 ///
 /// Choice: bars are of CUBIC, which is Linux's own default, and not of what a machine is set to: so they say the same everywhere.
@@ -136,9 +140,6 @@ fn note_tcp(figures: &mut Rounds, ways: &[Way]) -> io::Result<()> {
     }
     Ok(())
 }
-/// Connections by each way in a round, one after the other, whose median counts. Choice: three. One that has settled stays as
-/// fast as it is, and the next is faster or slower by a fifth.
-const CONNECTIONS: usize = 3;
 const AS_SET: &str = "tcp as this machine is set";
 
 fn tables_of_tcp(figures: &Rounds) {

@@ -1,5 +1,6 @@
 //! By how much ways differ, where a file does not say it.
 
+use plait_model_link::Conditions;
 use plait_model_topology::Network;
 use plait_model_topology::graph::GraphBuilder;
 use plait_model_topology::network::Port;
@@ -15,14 +16,11 @@ const MOST: Duration = Duration::from_secs(1);
 /// who chooses among the shortest ways takes none that leads to and fro; a second is enough for everybody; and of fuller queues
 /// than 10 ms the file tells.
 pub fn usual(network: &Network) -> Duration {
-    let delay = |[one, other]: [u64; 2], sums: bool| if sums { one + other } else { one.max(other) };
-    let links = network
-        .links
-        .iter()
-        .map(|link| delay(link.conditions.each_ref().map(|one| one.delay.as_nanos()), false));
+    let both = |conditions: &[Conditions; 2]| conditions.each_ref().map(|one| one.delay.as_nanos());
+    let links = network.links.iter().map(|link| both(&link.conditions)).map(|[there, back]| there.max(back));
     // Of a segment a packet goes the way in, and the way out.
     let lans =
-        network.lans.iter().map(|lan| delay(lan.conditions.each_ref().map(|one| one.delay.as_nanos()), true));
+        network.lans.iter().map(|lan| both(&lan.conditions)).map(|[way_in, out]| way_in.saturating_add(out));
     let mut delays: Vec<u64> = links.chain(lans).collect();
     delays.sort_unstable_by(|one, other| other.cmp(one));
     let along = delays.into_iter().take(2 * farthest(network)).fold(0, u64::saturating_add);
