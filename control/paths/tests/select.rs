@@ -4,7 +4,7 @@ use plait_control_paths::select::*;
 use proptest::prelude::*;
 
 fn share(key: u16, list: usize, bytes: u64) -> FlowShare<u16> {
-    FlowShare { key, list, moves: None, bytes }
+    FlowShare { key, list, moves: None, by_hand: false, bytes }
 }
 
 proptest! {
@@ -45,6 +45,9 @@ fn the_largest_flow_that_fits_moves_from_the_fullest_list_to_the_emptiest() {
     // One that waits to move counts where it goes, and is no candidate.
     let waits = FlowShare { moves: Some(1), ..flows[1] };
     assert_eq!(rearranged(2, [flows[0], waits, flows[2], flows[3]].into_iter()), None);
+    // One that somebody moved there stays, and counts.
+    let by_hand = FlowShare { by_hand: true, ..flows[1] };
+    assert_eq!(rearranged(2, [flows[0], by_hand, flows[2], flows[3]].into_iter()), Some((3, 1)));
     // A lone flow stays, and so does what sent nothing.
     assert_eq!(rearranged(2, [share(1, 0, 10), share(2, 0, 0)].into_iter()), None);
 }
@@ -53,11 +56,11 @@ fn the_largest_flow_that_fits_moves_from_the_fullest_list_to_the_emptiest() {
 fn counters_that_only_grow_move_flows_by_what_is_new_in_them() {
     let mut rearranger = Rearranger::default();
     let mut run = |flows: &[(u16, usize, u64)]| {
-        let share = |&(key, list, bytes)| (Some("10.0.0.0/8"), FlowShare { key, list, moves: None, bytes });
+        let of = |&(key, list, bytes)| (Some("10.0.0.0/8"), share(key, list, bytes));
         // What is of no prefix any more, and of one whose flows stay, is not moved.
         let others = [(None, 8, 9000), (Some("11.0.0.0/8"), 9, 9000)];
-        let other = |(prefix, key, bytes)| (prefix, FlowShare { key, list: 0, moves: None, bytes });
-        let flows = flows.iter().map(share).chain(others.map(other));
+        let other = |(prefix, key, bytes)| (prefix, share(key, 0, bytes));
+        let flows = flows.iter().map(of).chain(others.map(other));
         rearranger.run(flows, |prefix| (*prefix == "10.0.0.0/8").then_some(2))
     };
     let moves = |key, list| vec![("10.0.0.0/8", key, list)];

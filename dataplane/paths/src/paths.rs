@@ -361,19 +361,20 @@ impl Paths {
         }
     }
 
-    /// Moves a flow to another of its prefix's lists, where the selector is flow-based.
+    /// Moves a flow to another of its prefix's lists, where the selector is flow-based: by hand, so that rearrangement leaves it
+    /// there until the prefix gets other lists or the flow is over, or not.
     ///
     /// # Errors
     /// The flow is not known, or has no such list; the kernel's refusal.
-    pub fn move_flow(&self, key: &FlowKey, list: u32) -> Result<(), Error> {
+    pub fn move_flow(&self, key: &FlowKey, list: u32, by_hand: bool) -> Result<(), Error> {
         self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
         // Its last packet may have met lists that are no more.
         let (_, entry) = self.entry_of(unmapped(key.destination)).ok_or(Error::Flow(list))?;
         if list as usize >= entry.ways.lists.len() {
             return Err(Error::Flow(list));
         }
-        let place = u64::from(entry.set) << 32 | u64::from(list);
-        Ok(self.programs.table(&path_names::MOVES)?.set(key, &place)?)
+        let place = MovePlace { set: entry.set, list, by_hand };
+        Ok(self.programs.table(&path_names::MOVES)?.set(key, &place.word())?)
     }
 
     /// Holds packets of flows that are to move and have no gap, until what they sent before cannot be overtaken. Without it
@@ -407,10 +408,11 @@ impl Paths {
             let known = known.or_else(|| self.entry_of(destination));
             let list = known.and_then(|(_, entry)| flow.list_in(&entry.lists));
             let set = known.map_or(flow.set, |(_, entry)| entry.set);
-            let moved = moves.get(&key)?.filter(|place| place >> 32 == u64::from(set));
+            let moved = moves.get(&key)?.map(MovePlace::of).filter(|place| place.set == set);
             flows.push(FlowReport {
                 key,
-                moves: moved.map(|place| place as u32).filter(|moved| Some(*moved) != list),
+                moves: moved.map(|place| place.list).filter(|moved| Some(*moved) != list),
+                by_hand: moved.is_some_and(|place| place.by_hand),
                 prefix: known.filter(|_| list.is_some()).map(|(prefix, _)| *prefix),
                 list: list.unwrap_or(flow.list),
                 packets: flow.packets,

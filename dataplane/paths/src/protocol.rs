@@ -244,6 +244,9 @@ pub struct FlowRow {
     pub relays: RelayList,
     /// The list that it goes by from its next gap on.
     pub moves: Option<u32>,
+    /// Whether somebody moved it there, so that rearrangement leaves it.
+    #[serde(default)]
+    pub by_hand: bool,
     /// Its packets.
     pub packets: u64,
     /// Their bytes.

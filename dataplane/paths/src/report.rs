@@ -16,6 +16,8 @@ pub struct FlowReport {
     pub list: u32,
     /// The list that it goes by from its next gap on, where it was moved.
     pub moves: Option<u32>,
+    /// Whether somebody moved it there, so that rearrangement leaves it.
+    pub by_hand: bool,
     /// Its packets.
     pub packets: u64,
     /// Their bytes from Ethernet's header on, without the stack.

@@ -100,13 +100,13 @@ fn a_flow_without_gaps_moves_while_its_packets_are_held_and_none_is_lost_or_over
         assert!(eventually(|| list_of(&paths).is_some()));
         let (key, first) = list_of(&paths).unwrap();
         // Nobody holds: it has no gap, and stays.
-        paths.move_flow(&key, 1 - first).unwrap();
+        paths.move_flow(&key, 1 - first, false).unwrap();
         thread::sleep(5 * SPREAD);
         let stayed = list_of(&paths).unwrap().1 == first;
         let holder = row.within(0, || paths.hold().unwrap());
         let mut to = 1 - first;
         for _ in 0..moves {
-            paths.move_flow(&key, to).unwrap();
+            paths.move_flow(&key, to, true).unwrap();
             assert!(eventually(|| list_of(&paths).unwrap().1 == to), "it never moved to list {to}");
             to = 1 - to;
         }
@@ -169,7 +169,7 @@ fn a_stream_goes_on_while_its_superpackets_are_held() {
             while !is_over.load(Ordering::Relaxed) {
                 for flow in paths.flows().unwrap().iter().filter(|flow| flow.key.protocol == 6) {
                     // One that ended meanwhile is forgotten.
-                    moved += usize::from(paths.move_flow(&flow.key, to).is_ok());
+                    moved += usize::from(paths.move_flow(&flow.key, to, false).is_ok());
                 }
                 to = 1 - to;
                 thread::sleep(Duration::from_millis(5));

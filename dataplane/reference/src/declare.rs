@@ -78,7 +78,7 @@ macro_rules! numbers {
 
         fn numbers_in_c() -> String {
             let mut text = String::new();
-            $($(text += &format!("#define {}_{} {}\n", $c, stringify!($name), $value);)+)+
+            $($(text += &format!("#define {}_{} {}\n", $c, stringify!($name), $module::$name);)+)+
             text
         }
     };

@@ -1,6 +1,8 @@
 //! Flows keep their lists and their order, and lists get their shares.
 
-use plait_dataplane_reference::paths::tables::{FlowKey, ListChoice, ListSet, PrefixKey, selector, size};
+use plait_dataplane_reference::paths::tables::{
+    FlowKey, ListChoice, ListSet, MovePlace, PrefixKey, selector, size,
+};
 use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, hash_of, mapped};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,8 +67,8 @@ impl Paths {
 #[derive(Debug, Clone)]
 enum Before {
     Nothing,
-    /// A flow is to move to a list.
-    Move(u16, u32),
+    /// A flow is to move to a list, by hand or not.
+    Move(u16, u32, bool),
     /// The list at a place is gone, a new one is there, and they stand in another order.
     Replace(usize),
 }
@@ -74,7 +76,7 @@ enum Before {
 fn before() -> impl Strategy<Value = Before> {
     prop_oneof![
         20 => Just(Before::Nothing),
-        4 => (0..12u16, 0..3u32).prop_map(|(flow, list)| Before::Move(flow, list)),
+        4 => (0..12u16, 0..3u32, any::<bool>()).prop_map(|(flow, list, by_hand)| Before::Move(flow, list, by_hand)),
         1 => (0..3usize).prop_map(Before::Replace),
     ]
 }
@@ -104,7 +106,9 @@ proptest! {
             now += gap;
             match before {
                 Before::Nothing => {}
-                Before::Move(key, list) => steer.move_flow(flow(key), number, list),
+                Before::Move(key, list, by_hand) => {
+                    steer.move_flow(flow(key), MovePlace { set: number, list, by_hand });
+                }
                 Before::Replace(place) => {
                     lists.remove(place);
                     lists.insert(0, next_list);
@@ -162,7 +166,7 @@ fn a_flow_that_is_moved_waits_for_a_gap_and_is_held_once_its_patience_is_over() 
     steer.patience = Some(300);
     let (own, _) = send(&mut steer, 1, 1000);
     let other = 1 - own;
-    steer.move_flow(flow(1), 1, other);
+    steer.move_flow(flow(1), MovePlace { set: 1, list: other, by_hand: true });
     for now in [1001, 1200, 1301] {
         assert_eq!(send(&mut steer, 1, now), (own, now), "there is no gap yet");
     }
@@ -171,7 +175,7 @@ fn a_flow_that_is_moved_waits_for_a_gap_and_is_held_once_its_patience_is_over() 
     assert_eq!(send(&mut steer, 1, 1400), held, "what follows keeps its order");
     assert_eq!(send(&mut steer, 1, held.1), (other, held.1));
     // One that was silent for long enough moves at once.
-    steer.move_flow(flow(1), 1, own);
+    steer.move_flow(flow(1), MovePlace { set: 1, list: own, by_hand: false });
     assert_eq!(send(&mut steer, 1, held.1 + SPREAD + 1), (own, held.1 + SPREAD + 1));
 }
 

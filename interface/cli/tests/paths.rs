@@ -87,6 +87,9 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
     testbed
         .exec("h1", &["plait", "paths", "move", "tcp", "10.9.9.9:1", "10.9.9.9:2", "--to", "0"])
         .fails_saying(1, &["no flow `tcp 10.9.9.9:1 > 10.9.9.9:2`"]);
+    let flows = asked(&testbed, "h1", "flows");
+    let is_it = |row: &&Value| row["flow"] == flow["flow"] && row["by_hand"] == true;
+    assert!(flows.as_array().unwrap().iter().any(|row| is_it(&row)), "{flows}");
     let port = name[1].rsplit_once(':').unwrap().1;
     if installed("socat") {
         let before = received(&testbed, "down", "eth0");
@@ -146,6 +149,43 @@ fn hosts_of_a_file_choose_paths_that_change_with_the_file_and_end_with_the_testb
     testbed.apply(&diamond("")).fine();
     assert!(!testbed.exec("s1", &["ip", "-4", "addr", "show", "lo"]).fine().contains("10.255."));
     testbed.exec("h1", &["ping", "-c", "1", "-W", "5", "h2"]).fine();
+    testbed.down();
+}
+
+/// Algorithm 1 would have all ways alike.
+#[test]
+fn a_flow_that_somebody_moved_stays_while_others_are_rearranged() {
+    let Some(person) = Person::root() else { return };
+    let testbed = person.up(&diamond("paths: {k: 2, select: flow-based}\n"));
+    let flows = || asked(&testbed, "h1", "flows --most 0").as_array().unwrap().clone();
+    let of = |row: &Value| (row["list"].as_u64().unwrap(), row["by_hand"].as_bool().unwrap());
+    let ports = "for port in {1..16}; do";
+    let sends = testbed.background(
+        "h1",
+        &format!(
+            "exec bash -c '{ports} eval \"exec $((port + 10))>/dev/udp/h2/$port\"; done
+            while sleep 0.05; do {ports} echo hello >&$((port + 10)); done; done 2>/dev/null'"
+        ),
+    );
+    assert!(eventually(|| flows().len() >= 16), "{:?}", flows());
+    let (name, all) = (|row: &Value| row["flow"].as_str().unwrap().to_owned(), flows());
+    let free = name(all.iter().find(|row| of(row).0 == 1).expect("one of sixteen hashes leads there"));
+    for flow in all.iter().map(name).filter(|flow| *flow != free) {
+        let words: Vec<&str> = flow.split([' ', '>']).filter(|word| !word.is_empty()).collect();
+        testbed.exec("h1", &[&["plait", "paths", "move"], &words[..], &["--to", "1"]].concat()).fine();
+    }
+    let are_there = || {
+        let all = flows();
+        all.len() == 16
+            && all.iter().all(|row| of(row) == if name(row) == free { (0, false) } else { (1, true) })
+    };
+    assert!(eventually(are_there), "{:?}", flows());
+    // In three periods.
+    for _ in 0..15 {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(are_there(), "{:?}", flows());
+    }
+    drop(sends);
     testbed.down();
 }
 

@@ -28,6 +28,8 @@ pub struct FlowShare<K> {
     pub list: usize,
     /// By which it will go, where it waits for that.
     pub moves: Option<usize>,
+    /// Whether somebody asked for that list, so that it stays there.
+    pub by_hand: bool,
     /// What it sent since the last rearrangement.
     pub bytes: u64,
 }
@@ -41,6 +43,7 @@ pub struct FlowShare<K> {
 ///   the fullest no emptier;
 /// - "smaller than the difference" is strict, so that every move makes the two more alike, and a lone flow stays;
 /// - a flow that still waits to move is counted where it goes, and is no candidate;
+/// - nor is one that somebody had moved where it is; its traffic counts;
 /// - flows that sent nothing are no candidates; of equal ones the lower key is, and of equally full lists the first.
 ///
 /// # Panics
@@ -56,7 +59,7 @@ pub fn rearranged<K: Ord + Copy>(
     let indexed = || traffic.iter().copied().enumerate();
     let (fullest, most) = indexed().max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(list)))?;
     let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, list))?;
-    let candidates = flows.filter(|flow| flow.list == fullest && flow.moves.is_none());
+    let candidates = flows.filter(|flow| flow.list == fullest && flow.moves.is_none() && !flow.by_hand);
     candidates
         .filter(|flow| flow.bytes > 0 && flow.bytes < most - least)
         .max_by_key(|flow| (flow.bytes, std::cmp::Reverse(flow.key)))

@@ -201,7 +201,7 @@ inline __u32 choose_list(struct __sk_buff *skb, __u32 number, struct list_set *s
 		return HELD;
 	if (set->selector == SELECTOR_FLOW_BASED) {
 		moved = bpf_map_lookup_elem(&moves, key);
-		if (moved && *moved >> 32 == number && (__u32)*moved < set->count)
+		if (moved && (*moved >> 32 & ~PLACE_BY_HAND) == number && (__u32)*moved < set->count)
 			to = *moved;
 	}
 	stays = known ? list_in(set, known) : NO_LIST;

@@ -16,7 +16,7 @@ TABLE(stacks, BPF_MAP_TYPE_ARRAY, __u32, struct stack, 8192, 0);
 TABLE(list_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct list_count, 8192, 0);
 /* The flows heard of last, which the program alone writes. */
 TABLE(flows, BPF_MAP_TYPE_LRU_HASH, struct flow_key, struct flow, 65536, 0);
-/* Where flows are moved, which the program only reads: a set in the upper half, a list in the lower. */
+/* Where flows are moved, which the program only reads: a set, by hand or not, in the upper half, a list in the lower. */
 TABLE(moves, BPF_MAP_TYPE_LRU_HASH, struct flow_key, __u64, 65536, 0);
 /* Who holds packets of flows that move. */
 TABLE(holders, BPF_MAP_TYPE_ARRAY, __u32, struct holder, 1, 0);

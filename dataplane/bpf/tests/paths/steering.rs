@@ -306,10 +306,9 @@ fn the_reference_steers_packet_by_packet_as_the_program_does() {
         let key = flow_of(&packet).unwrap();
         let flow_based = steer.flows.get(&key).map(|flow| flow.set).filter(|set| [3, 7].contains(set));
         if let Some(set) = flow_based.filter(|_| draw(5) == 0) {
-            let list = draw(4);
-            steer.move_flow(key, set, list);
-            let place = u64::from(set) << 32 | u64::from(list);
-            programs.table(&path_names::MOVES).unwrap().set(&key, &place).unwrap();
+            let place = MovePlace { set, list: draw(4), by_hand: draw(2) == 0 };
+            steer.move_flow(key, place);
+            programs.table(&path_names::MOVES).unwrap().set(&key, &place.word()).unwrap();
             moved += 1;
         }
         let frame = frame(&packet);
@@ -382,8 +381,8 @@ fn a_flow_that_was_silent_for_longer_than_flows_are_known_is_another_one() {
             };
             let before = packets.each_ref().map(|packet| both(packet, now).0);
             if selector == selector::FLOW_BASED {
-                let list = before[0] as u64 % 4;
-                moves.set(&keys[0], &(u64::from(slot) << 32 | list)).unwrap();
+                let place = MovePlace { set: slot, list: before[0] as u32 % 4, by_hand: true };
+                moves.set(&keys[0], &place.word()).unwrap();
             }
             // Of one alone nothing was heard for longer than that.
             let known = flows.get(&keys[0]).unwrap().unwrap();

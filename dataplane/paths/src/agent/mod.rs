@@ -200,7 +200,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Has a flow go by another list.
+    /// Has a flow go by another list, and stay there.
     fn move_flow(&self, name: FlowName, list: u32) -> Result<bool, AgentError> {
         let key = FlowKey::from(name);
         for sender in self.senders.values() {
@@ -210,7 +210,7 @@ impl Agent {
             {
                 return Err(AgentError::NotMoved(prefix));
             }
-            sender.paths.move_flow(&key, list)?;
+            sender.paths.move_flow(&key, list, true)?;
             return Ok(flow.list != list);
         }
         Err(AgentError::NoFlow(name))

@@ -9,7 +9,16 @@ use std::collections::BTreeMap;
 /// A flow of a device, as Algorithm 1 looks at it.
 fn share(flow: FlowReport) -> (Option<IpNet>, FlowShare<FlowKey>) {
     let moves = flow.moves.map(|list| list as usize);
-    (flow.prefix, FlowShare { key: flow.key, list: flow.list as usize, moves, bytes: flow.bytes })
+    (
+        flow.prefix,
+        FlowShare {
+            key: flow.key,
+            list: flow.list as usize,
+            moves,
+            by_hand: flow.by_hand,
+            bytes: flow.bytes,
+        },
+    )
 }
 
 /// Moves one flow of each prefix of a device at most. How many were moved.
@@ -27,7 +36,7 @@ pub fn rearrange(
     };
     let moves = rearranger.run(paths.flows()?.into_iter().map(share), lists);
     for (_, key, list) in &moves {
-        paths.move_flow(key, *list as u32)?;
+        paths.move_flow(key, *list as u32, false)?;
     }
     Ok(moves.len() as u64)
 }

@@ -51,6 +51,7 @@ impl Agent {
                     list: flow.list,
                     relays: relays.unwrap_or_default(),
                     moves: flow.moves,
+                    by_hand: flow.by_hand,
                     packets: flow.packets,
                     bytes: flow.bytes,
                     idle_ms: now.saturating_sub(flow.heard).as_millis() as u64,

@@ -13,7 +13,9 @@
 
 use super::flows::Flows;
 use super::prefixes::Prefixes;
-use super::tables::{Flow, FlowKey, FlowPlace, ListChoice, ListCount, ListSet, PathDrop, selector};
+use super::tables::{
+    Flow, FlowKey, FlowPlace, ListChoice, ListCount, ListSet, MovePlace, PathDrop, selector,
+};
 use super::{chosen, hash_of};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -47,8 +49,8 @@ pub struct Steer {
     pub turns: HashMap<u32, u32>,
     /// The flows heard of last.
     pub flows: Flows,
-    /// Where flows are moved: a set in the upper half, a list in the lower.
-    pub moves: HashMap<FlowKey, u64>,
+    /// Where flows are moved.
+    pub moves: HashMap<FlowKey, MovePlace>,
     /// How much was sent by each stack.
     pub counts: HashMap<u32, ListCount>,
     /// What was dropped.
@@ -116,22 +118,22 @@ impl Steer {
     }
 
     /// Has a flow go by another list of a set, from its next gap on.
-    pub fn move_flow(&mut self, key: FlowKey, set: u32, list: u32) {
-        self.moves.insert(key, u64::from(set) << 32 | u64::from(list));
+    pub fn move_flow(&mut self, key: FlowKey, place: MovePlace) {
+        self.moves.insert(key, place);
     }
 
     /// The list that a flow is to go by from its next gap on, where it is another than it goes by.
     pub fn move_of(&self, key: &FlowKey, flow: &Flow) -> Option<u32> {
-        let place = self.moves.get(key).filter(|place| **place >> 32 == u64::from(flow.set))?;
-        Some(*place as u32).filter(|list| *list != flow.list)
+        let place = self.moves.get(key).filter(|place| place.set == flow.set)?;
+        Some(place.list).filter(|list| *list != flow.list)
     }
 
     /// The list of a flow, and when its packet goes. One that is known stays by its list as long as the prefix has it.
     fn list_of(&mut self, slot: u32, set: &ListSet, key: &FlowKey, is_over: bool, now: u64) -> (u32, u64) {
         let Self { spread, patience, turns, flows, moves, .. } = self;
-        let is_valid = |place: &u64| *place >> 32 == u64::from(slot) && (*place as u32) < set.count;
-        let moved = moves.get(key).copied().filter(|_| set.selector == selector::FLOW_BASED).filter(is_valid);
-        let moved = moved.map(|place| place as u32);
+        let is_valid = |place: &&MovePlace| place.set == slot && place.list < set.count;
+        let moved = moves.get(key).filter(|_| set.selector == selector::FLOW_BASED).filter(is_valid);
+        let moved = moved.map(|place| place.list);
         let mut another = || moved.unwrap_or_else(|| fresh(slot, set, key, turns));
         let Some(known) = flows.get_mut(key).filter(|_| !is_over) else { return (another(), now) };
         let until = known.holds.saturating_add(*spread);

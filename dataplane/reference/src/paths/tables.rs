@@ -179,6 +179,12 @@ numbers! {
         pub const FLOW_BASED = 2;
     }
 
+    /// What stands beside the set of a place that a flow is moved to.
+    pub mod place as "PLACE" {
+        /// Somebody asked for it, so that rearrangement leaves the flow there.
+        pub const BY_HAND = 0x8000_0000;
+    }
+
     /// Families of addresses, as IP's version has them.
     pub mod family as "FAMILY" {
         /// IPv4.
@@ -237,6 +243,31 @@ pub struct FlowPlace {
     pub list: u32,
     /// The list's name.
     pub name: u32,
+}
+
+/// Where a flow is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MovePlace {
+    /// The set: of another one nothing is meant.
+    pub set: u32,
+    /// The list in it.
+    pub list: u32,
+    /// Whether somebody asked for it, so that rearrangement leaves the flow there.
+    pub by_hand: bool,
+}
+
+impl MovePlace {
+    /// As the table has it: the set in the upper half, the list in the lower.
+    pub fn word(self) -> u64 {
+        let set = self.set | if self.by_hand { place::BY_HAND } else { 0 };
+        u64::from(set) << 32 | u64::from(self.list)
+    }
+
+    /// That of a table.
+    pub fn of(word: u64) -> Self {
+        let set = (word >> 32) as u32;
+        Self { set: set & !place::BY_HAND, list: word as u32, by_hand: set & place::BY_HAND != 0 }
+    }
 }
 
 impl Flow {

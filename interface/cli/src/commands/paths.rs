@@ -214,9 +214,10 @@ fn prefixes(rows: &[PrefixRow]) -> String {
 fn flows(rows: &[FlowRow]) -> String {
     let mut lines = vec![cells(["FLOW", "PREFIX", "LIST", "RELAYS", "PACKETS", "BYTES", "IDLE"])];
     for row in rows {
-        let list = match row.moves {
-            Some(to) => format!("{} (moves to {to})", row.list),
-            None => row.list.to_string(),
+        let list = match (row.moves, row.by_hand) {
+            (Some(to), _) => format!("{} (moves to {to})", row.list),
+            (None, true) => format!("{} (by hand)", row.list),
+            (None, false) => row.list.to_string(),
         };
         lines.push(vec![
             row.flow.to_string(),

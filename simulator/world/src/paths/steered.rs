@@ -4,7 +4,7 @@ use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
 use plait_dataplane_paths::{FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways};
-use plait_dataplane_reference::paths::tables::{Flow, ListCount, PrefixKey};
+use plait_dataplane_reference::paths::tables::{Flow, ListCount, MovePlace, PrefixKey};
 use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, mapped};
 use plait_model_wire::number::protocol;
 use plait_simulator_engine::{Leaving, Reason, Selected, Selector, StackIndex};
@@ -158,6 +158,7 @@ impl SteeredInterface {
             prefix: self.ways.prefixes.get(&flow.set).map(|known| known.of.prefix),
             list: flow.list,
             moves: self.steer.move_of(key, flow),
+            by_hand: false,
             packets: flow.packets,
             bytes: flow.bytes,
             heard: Duration::from_nanos(flow.heard),
@@ -194,14 +195,17 @@ impl SteeredInterface {
         let Self { ways, steer, rearranger, .. } = self;
         let shares = steer.flows.iter().map(|(key, flow)| {
             let moves = steer.move_of(key, flow).map(|list| list as usize);
-            (Some(flow.set), FlowShare { key: *key, list: flow.list as usize, moves, bytes: flow.bytes })
+            (
+                Some(flow.set),
+                FlowShare { key: *key, list: flow.list as usize, moves, by_hand: false, bytes: flow.bytes },
+            )
         });
         let lists = |set: &u32| {
             let known = ways.prefixes.get(set)?;
             known.is_rearranged().then_some(known.of.ways.lists.len())
         };
         for (set, key, list) in rearranger.run(shares, lists) {
-            steer.move_flow(key, set, list as u32);
+            steer.move_flow(key, MovePlace { set, list: list as u32, by_hand: false });
             self.moved += 1;
         }
     }
