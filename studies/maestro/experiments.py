@@ -143,13 +143,14 @@ def few(lab, app, designs, switches):
 POLLING = ("one", "one:8", "all", "none")
 
 
-def idleness(lab, app, shapes, switches):
-    """The idleness map by who fills it, and none: throughput and the probing switch's delay."""
+def idleness(lab, app, shapes, presets, switches):
+    """The idleness map by who fills it, and none: throughput and the probing switch's delay; and of presets, which have none."""
     most = capacity(lab, app, switches) * OVERLOAD
     rows = []
     for shape in shapes:
         load, own = shaped(shape, most), DESIGNS["round robin"]
-        tells = [lab.run(app, (*own, "--poll", polls), load, switches=switches) for polls in POLLING]
+        options = [*((*own, "--poll", polls) for polls in POLLING), *(PRESETS[name] for name in presets)]
+        tells = [lab.run(app, option, load, switches=switches) for option in options]
         rows.append([shape, *[(told["answered"], probe_ms(told)) for told in tells]])
     return rows
 

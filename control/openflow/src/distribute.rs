@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 /// One of the designs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Design {
-    /// One worker reads all, and queues.
+    /// One worker reads all, and queues. Choice: it cuts and parses as well, where the thesis leaves parsing to who takes a request:
+    /// that is 14 to 20 ns of one here, less than to hand over what is unparsed.
     SharedQueue,
     /// As many switches for each worker.
     StaticPartition,

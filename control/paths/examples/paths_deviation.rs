@@ -11,6 +11,9 @@ use plait_model_topology::graph::{Graph, PathFinder, ShortestPaths};
 use plait_model_topology::random::SplitMix64;
 use std::collections::HashMap;
 
+/// Bytes of a header of GRE over IPv4, without key.
+const GRE: f64 = 24.0;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, default: u64| match arguments.iter().position(|argument| argument == name) {
@@ -43,6 +46,24 @@ fn main() {
     for k in [1, 2, 4, 8, 12, 16, 20] {
         let Counts { faithful, sure, .. } = count(&graph, k, pairs, seed);
         println!("| {k} | {faithful} | {sure} |");
+    }
+    println!("\nOf a packet of the MTU, GRE:\n\n| headers | bytes | of 1500 | of 9000 |\n|---|---|---|---|");
+    let Counts { faithful, sure, .. } = count(&graph, 8, pairs, seed);
+    let lists = [
+        ("1".to_owned(), 1.0),
+        ("2".to_owned(), 2.0),
+        ("4".to_owned(), 4.0),
+        ("16".to_owned(), 16.0),
+        (format!("{:.2}, the mean of faithful lists above, k = 8", faithful.mean()), faithful.mean()),
+        (format!("{:.2}, the mean of sure ones", sure.mean()), sure.mean()),
+    ];
+    for (what, headers) in lists {
+        let bytes = headers * GRE;
+        println!(
+            "| {what} | {bytes:.0} | {:.1} % | {:.1} % |",
+            100.0 * bytes / 1500.0,
+            100.0 * bytes / 9000.0
+        );
     }
 }
 
@@ -81,11 +102,15 @@ impl Length {
         self.count += 1;
         self.most = self.most.max(relays);
     }
+
+    fn mean(&self) -> f64 {
+        self.sum as f64 / self.count.max(1) as f64
+    }
 }
 
 impl std::fmt::Display for Length {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.2} / {}", self.sum as f64 / self.count.max(1) as f64, self.most)
+        write!(f, "{:.2} / {}", self.mean(), self.most)
     }
 }
 

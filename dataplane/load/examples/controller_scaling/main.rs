@@ -18,7 +18,8 @@ mod tape;
 
 use measure::{BATCH, Measured, measure};
 use model::{Costs, Cut};
-use plait_control_openflow::Design;
+use plait_control_openflow::{Batching, Design};
+use plait_dataplane_openflow::Config;
 
 const DESIGNS: [(&str, Design); 4] = [
     ("round robin", Design::RoundRobin),
@@ -26,6 +27,11 @@ const DESIGNS: [(&str, Design); 4] = [
     ("static partition", Design::StaticPartition),
     ("dynamic partition", Design::DynamicPartition),
 ];
+
+type Preset = (&'static str, fn() -> Config);
+
+/// Beside them, as they read, batch and share switches among workers; measured alone.
+const PRESETS: [Preset; 2] = [("NOX", Config::nox), ("Beacon", Config::beacon)];
 
 struct Asked {
     seconds: f64,
@@ -89,13 +95,22 @@ fn tell(app: &str, switches: usize, asked: &Asked) {
     // In turn, so that all of them meet the machine's better and worse moments.
     let mut rounds: Vec<Vec<Measured>> = Vec::new();
     for _ in 0..asked.rounds.max(1) {
-        let of = |design, workers, batch, read| {
-            measure(app, switches, asked.seconds, design, workers, batch, read)
+        let of = |config| measure(app, switches, asked.seconds, config);
+        let own = |design, workers, batch, read| Config {
+            design,
+            workers,
+            batching: Batching::Static(batch),
+            read,
+            ..Config::default()
         };
-        let fine = of(Design::RoundRobin, 1, BATCH / 10, 1 << 10);
-        let all = DESIGNS.iter().flat_map(|(_, design)| numbers.iter().map(|number| (*design, *number)));
-        let all = all.map(|(design, workers)| of(design, workers, BATCH, 16 << 10));
-        rounds.push(std::iter::once(fine).chain(all).collect());
+        let fine = of(own(Design::RoundRobin, 1, BATCH / 10, 1 << 10));
+        let each = |config: &dyn Fn(usize) -> Config| -> Vec<_> {
+            numbers.iter().map(|workers| of(config(*workers))).collect()
+        };
+        let all =
+            DESIGNS.iter().flat_map(|(_, design)| each(&|workers| own(*design, workers, BATCH, 16 << 10)));
+        let presets = PRESETS.iter().flat_map(|(_, preset)| each(&|workers| Config { workers, ..preset() }));
+        rounds.push(std::iter::once(fine).chain(all).chain(presets).collect());
     }
     let measured: Vec<Measured> = (0..rounds[0].len())
         .map(|place| {
@@ -116,18 +131,23 @@ fn tell(app: &str, switches: usize, asked: &Asked) {
     let heads: Vec<String> = (1..=asked.most).map(|workers| workers.to_string()).collect();
     println!("| M/s by workers | | {} |", heads.join(" | "));
     println!("| --- | --- | {}", "---: | ".repeat(asked.most).trim_end());
-    for ((name, design), measured) in DESIGNS.into_iter().zip(measured[1..].chunks(numbers.len())) {
+    let row = |name: &str, what: &str, cells: Vec<String>| {
+        let rest = vec![String::new(); asked.most - cells.len()];
+        println!("| {name} | {what} | {} |", [cells, rest].concat().join(" | "));
+    };
+    let rates = |measured: &[Measured]| measured.iter().map(|of| format!("{:.2}", of.rate / 1e6)).collect();
+    let mut measured = measured[1..].chunks(numbers.len());
+    for ((name, design), measured) in DESIGNS.into_iter().zip(measured.by_ref()) {
         let cut = Cut { switches, visit: coarse.a_visit(), batch: BATCH };
         let modelled: Vec<f64> =
             (1..=asked.most).map(|workers| model::throughput(design, workers, &cut, &costs)).collect();
-        let row = |what: &str, cells: Vec<String>| {
-            let rest = vec![String::new(); asked.most - cells.len()];
-            println!("| {name} | {what} | {} |", [cells, rest].concat().join(" | "));
-        };
-        row("measured", measured.iter().map(|of| format!("{:.2}", of.rate / 1e6)).collect());
-        row("`model`", modelled.iter().map(|rate| format!("{:.2}", rate / 1e6)).collect());
+        row(name, "measured", rates(measured));
+        row(name, "`model`", modelled.iter().map(|rate| format!("{:.2}", rate / 1e6)).collect());
         let off = |(model, of): (&f64, &Measured)| format!("{:+.0} %", (model / of.rate - 1.0) * 100.0);
-        row("model's error", modelled.iter().zip(measured).map(off).collect());
+        row(name, "model's error", modelled.iter().zip(measured).map(off).collect());
+    }
+    for ((name, _), measured) in PRESETS.into_iter().zip(measured) {
+        row(name, "measured", rates(measured));
     }
     println!();
 }

@@ -2,7 +2,6 @@
 
 use super::tape::Tape;
 use plait_control_forwarding::{Hosts, LearningSwitch, Routing, learning_switch, routing};
-use plait_control_openflow::{Batching, Design};
 use plait_control_runtime::{Runtime, View};
 use plait_dataplane_openflow::{Config, Controller, Statistics};
 use std::time::{Duration, Instant};
@@ -32,24 +31,15 @@ impl Measured {
     }
 }
 
-/// Has so many workers of a design answer switches in memory for a while, after all stations are known.
-pub fn measure(
-    app: &str,
-    switches: usize,
-    seconds: f64,
-    design: Design,
-    workers: usize,
-    batch: usize,
-    read: usize,
-) -> Measured {
+/// Has workers answer switches in memory for a while, after all stations are known.
+pub fn measure(app: &str, switches: usize, seconds: f64, config: Config) -> Measured {
+    let workers = config.workers;
     let mut runtime = Runtime::new(Default::default());
     let set = match app {
         "routing" => routing(&Routing { instances: workers, ..Routing::new([7; 32]) }),
         _ => learning_switch(&LearningSwitch { instances: workers, ..LearningSwitch::default() }),
     };
     set.add_to(&mut runtime, Duration::ZERO).expect("the applications are this project's own");
-    let batching = Batching::Static(batch);
-    let config = Config { design, workers, batching, read, ..Config::default() };
     let controller = Controller::start(([127, 0, 0, 1], 0).into(), config, runtime).expect("a port is free");
     let stations = (STATIONS.0 / switches.max(1)).min(STATIONS.1) & !1;
     for switch in 0..switches {

@@ -55,11 +55,16 @@ plait paths agent --remove                        leave the host as it was found
         words: Vec<String>,
     },
     /// List the flows that were heard of, those with most bytes first
-    #[command(after_help = "Examples:\n  plait paths flows\n  plait paths flows --json")]
+    #[command(
+        after_help = "Examples:\n  plait paths flows\n  plait paths flows --json\n  plait paths flows --every 1s --most 10"
+    )]
     Flows {
         /// So many of them; 0 is all
         #[arg(long, default_value_t = 20)]
         most: usize,
+        /// List them again and again, with what each sent since the last time, those that sent most first; in JSON a line each time
+        #[arg(long, value_name = "TIME")]
+        every: Option<TimeSpan>,
     },
     /// Have a flow go by another of its prefix's lists, from its next gap on. Its prefix's policy is `flow-based`
     #[command(after_help = "Example:\n  plait paths move udp 10.0.0.1:5000 10.0.1.1:9 --to 1")]

@@ -10,6 +10,7 @@ pub mod controller;
 pub mod doctor;
 pub mod down;
 pub mod exec;
+mod flows;
 pub mod generate;
 pub mod graph;
 pub mod import;

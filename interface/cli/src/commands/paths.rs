@@ -1,5 +1,6 @@
 //! `plait paths`, and `plait ip lb`: iplb's words.
 
+use super::flows;
 use super::ip::{pairs, read};
 use crate::arguments::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};
 use crate::output::{Failure, Output, table};
@@ -7,7 +8,7 @@ use plait_control_paths::ospf::LinkKind;
 use plait_control_paths::{Method, RelayList, Settings};
 use plait_dataplane_ospf::Source;
 use plait_dataplane_paths::agent::{Agent, AgentError, AgentOptions, LearningOptions, Places, remove};
-use plait_dataplane_paths::protocol::{FlowRow, PrefixRow, Reply, Request, Status};
+use plait_dataplane_paths::protocol::{PrefixRow, Reply, Request, Status};
 use plait_dataplane_paths::{Client, RelayAddresses, Sources, Superpackets, longest_silence};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,7 +23,10 @@ pub fn paths(arguments: PathsArguments, output: &Output) -> Result<ExitCode, Fai
         PathsCommand::Add { words } => add(&refer(&words)).map_err(Failure::usage)?,
         PathsCommand::Del { words } => del(&refer(&words)).map_err(Failure::usage)?,
         PathsCommand::Show => Request::Show,
-        PathsCommand::Flows { most: asked } => {
+        PathsCommand::Flows { most, every: Some(every) } => {
+            return flows::live(agent, most, Duration::from_nanos(every.as_nanos()), output);
+        }
+        PathsCommand::Flows { most: asked, every: None } => {
             most = asked;
             Request::Flows
         }
@@ -90,7 +94,7 @@ fn relays(text: &str) -> Result<RelayList, String> {
 }
 
 /// A list as it is written.
-fn written(relays: &RelayList) -> String {
+pub fn written(relays: &RelayList) -> String {
     match relays.is_empty() {
         true => "direct".to_owned(),
         false => relays.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
@@ -174,10 +178,8 @@ fn say(reply: Reply, most: usize, output: &Output) -> Result<(), Failure> {
         Reply::Flows(mut rows) => {
             let all = rows.len();
             rows.truncate(if most == 0 { all } else { most });
-            let left = all - rows.len();
-            let more =
-                if left > 0 { format!("and {left} more: `--most 0` lists all\n") } else { String::new() };
-            (json!(rows), flows(&rows) + &more)
+            let text = flows::lines(rows.iter().map(|row| (row, None))) + &flows::more(all - rows.len());
+            (json!(rows), text)
         }
         Reply::Status(status) => (json!(status), fares(&status)),
         Reply::Metrics(text) => (json!(text), text),
@@ -209,27 +211,6 @@ fn prefixes(rows: &[PrefixRow]) -> String {
         }
     }
     if rows.is_empty() { "all goes by plain routing\n".to_owned() } else { table(&lines) }
-}
-
-fn flows(rows: &[FlowRow]) -> String {
-    let mut lines = vec![cells(["FLOW", "PREFIX", "LIST", "RELAYS", "PACKETS", "BYTES", "IDLE"])];
-    for row in rows {
-        let list = match (row.moves, row.by_hand) {
-            (Some(to), _) => format!("{} (moves to {to})", row.list),
-            (None, true) => format!("{} (by hand)", row.list),
-            (None, false) => row.list.to_string(),
-        };
-        lines.push(vec![
-            row.flow.to_string(),
-            row.prefix.map_or("-".to_owned(), |prefix| prefix.to_string()),
-            list,
-            written(&row.relays),
-            row.packets.to_string(),
-            row.bytes.to_string(),
-            format!("{:.1} s", row.idle_ms as f64 / 1e3),
-        ]);
-    }
-    if rows.is_empty() { "no flow was heard of\n".to_owned() } else { table(&lines) }
 }
 
 /// What there is of both families.

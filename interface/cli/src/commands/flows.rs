@@ -1,0 +1,126 @@
+//! `plait paths flows`: which flows there are, once or again and again.
+
+use super::paths::written;
+use crate::output::{Failure, Output, table};
+use plait_dataplane_paths::Client;
+use plait_dataplane_paths::agent::Places;
+use plait_dataplane_paths::protocol::{FlowName, FlowRow, Reply, Request};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The shortest time from one look to the next: an agent has more to do.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// A flow, and the bits a second that it sent since the last look.
+struct Live {
+    row: FlowRow,
+    rate: f64,
+}
+
+/// What each flow had sent at the last look, and when that was.
+struct Look {
+    at: Instant,
+    sent: BTreeMap<(String, FlowName), u64>,
+}
+
+impl Look {
+    fn new(at: Instant, rows: &[FlowRow]) -> Self {
+        let sent = rows.iter().map(|row| ((row.device.clone(), row.flow), row.bytes)).collect();
+        Self { at, sent }
+    }
+
+    /// Bits a second that a flow sent since then.
+    fn rate(&self, row: &FlowRow, now: Instant) -> f64 {
+        // One that was forgotten meanwhile counts anew.
+        let before = self.sent.get(&(row.device.clone(), row.flow)).filter(|before| **before <= row.bytes);
+        let bytes = row.bytes - before.copied().unwrap_or(0);
+        bytes as f64 * 8.0 / now.duration_since(self.at).as_secs_f64().max(1e-3)
+    }
+}
+
+/// Lists the flows again and again, those first that sent most meanwhile, until nobody reads. The first look has no rates.
+pub fn live(agent: &str, most: usize, every: Duration, output: &Output) -> Result<ExitCode, Failure> {
+    if every < SHORTEST {
+        return Err(Failure::usage("`--every` is 10ms or more"));
+    }
+    let mut client = Client::connect(&Places::of(agent).socket())?;
+    let clears = io::stdout().is_terminal();
+    let mut last: Option<Look> = None;
+    loop {
+        let Reply::Flows(rows) = client.ask(Request::Flows)? else {
+            return Err(Failure::new("the agent answers something else than was asked"));
+        };
+        let now = Instant::now();
+        let look = Look::new(now, &rows);
+        let rate = |row: &FlowRow| last.as_ref().map_or(0.0, |last| last.rate(row, now));
+        let mut all: Vec<Live> = rows.into_iter().map(|row| Live { rate: rate(&row), row }).collect();
+        // Where rates are the same, as the agent has them.
+        all.sort_by(|one, other| other.rate.total_cmp(&one.rate));
+        last = Some(look);
+        if !say(&all, most, clears, output)? {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(every);
+    }
+}
+
+/// Says one look; whether anybody still reads.
+fn say(all: &[Live], most: usize, clears: bool, output: &Output) -> Result<bool, Failure> {
+    let shown = &all[..if most == 0 { all.len() } else { most.min(all.len()) }];
+    let text = if output.is_json() {
+        let of = |live: &Live| {
+            let mut row = json!(live.row);
+            row["bits_per_second"] = json!(live.rate.round());
+            row
+        };
+        // A look a line.
+        format!("{}\n", json!(shown.iter().map(of).collect::<Vec<_>>()))
+    } else {
+        let rows = shown.iter().map(|live| (&live.row, Some(live.rate)));
+        let before = if clears { "\x1b[H\x1b[J" } else { "" };
+        format!("{before}{}{}{}", lines(rows), more(all.len() - shown.len()), if clears { "" } else { "\n" })
+    };
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => Ok(written.map(|()| true)?),
+    }
+}
+
+/// What is said of those that are left out.
+pub fn more(left: usize) -> String {
+    if left > 0 { format!("and {left} more: `--most 0` lists all\n") } else { String::new() }
+}
+
+/// Flows as a table, with what each sends in bits a second where that is known.
+pub fn lines<'a>(rows: impl Iterator<Item = (&'a FlowRow, Option<f64>)>) -> String {
+    let heads = ["FLOW", "PREFIX", "LIST", "RELAYS", "PACKETS", "BYTES", "IDLE"].map(str::to_owned).to_vec();
+    let mut lines = vec![heads];
+    for (row, rate) in rows {
+        let list = match (row.moves, row.by_hand) {
+            (Some(to), _) => format!("{} (moves to {to})", row.list),
+            (None, true) => format!("{} (by hand)", row.list),
+            (None, false) => row.list.to_string(),
+        };
+        let mut cells = vec![
+            row.flow.to_string(),
+            row.prefix.map_or("-".to_owned(), |prefix| prefix.to_string()),
+            list,
+            written(&row.relays),
+            row.packets.to_string(),
+            row.bytes.to_string(),
+            format!("{:.1} s", row.idle_ms as f64 / 1e3),
+        ];
+        if let Some(rate) = rate {
+            if lines[0].len() == cells.len() {
+                lines[0].push("BIT/S".to_owned());
+            }
+            cells.push(format!("{rate:.0}"));
+        }
+        lines.push(cells);
+    }
+    if lines.len() == 1 { "no flow was heard of\n".to_owned() } else { table(&lines) }
+}
