@@ -430,6 +430,13 @@ fn a_switch_that_reads_nothing_is_closed_before_it_holds_much() {
         assert_eq!(connection.barrier(), Err(NotSent::Backlog));
         assert_eq!(events(&mut connection), [Event::Closed(Reason::Backlog)]);
 
+        // Nor one that is given up for others, however little it is.
+        let mut connection = ready(version, config.clone());
+        assert_eq!(connection.send_bytes(&[0; 100]), Ok(()));
+        connection.give_up();
+        assert_eq!(events(&mut connection), [Event::Closed(Reason::Backlog)]);
+        assert_eq!(connection.held(), 0);
+
         // Nor does one that is never listened to.
         let mut connection = ready(version, config.clone());
         let told = features(version, 0);

@@ -47,6 +47,10 @@ pub struct Config {
     pub repartition: Duration,
     /// Connections; more are refused.
     pub most_connections: usize,
+    /// Bytes that may wait for all switches together to read them: with more, one for which more waits than its part is ended when
+    /// something is added, so that there are never twice as many. Choice: 1 GiB, which a few thousand switches that are merely
+    /// slow never reach.
+    pub most_unread: usize,
     /// What it is to its switches beside other controllers; equal, which is asked of nobody.
     pub role: Role,
     /// The number of its election as master, if not that of a new one.
@@ -100,6 +104,7 @@ impl Default for Config {
             scale: true,
             repartition: Duration::from_secs(1),
             most_connections: 16_384,
+            most_unread: 1 << 30,
             role: Role::Equal,
             generation: None,
             connection: connection::Config::default(),

@@ -284,6 +284,11 @@ impl Controller {
         (self.shared.members().len(), self.shared.refused.load(Ordering::Relaxed))
     }
 
+    /// Bytes that wait for switches to read them.
+    pub fn unread(&self) -> usize {
+        self.shared.unread()
+    }
+
     fn finish(&self, mut outcome: Outcome) {
         let shared = &self.shared;
         let (counters, mut outbox) = (Counters::default(), Outbox::new(shared.slots.len()));

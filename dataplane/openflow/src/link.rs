@@ -34,6 +34,8 @@ pub struct Link {
     pub session: Session,
     /// Since when the connection is to end as soon as its output is written, if it is.
     pub ending: Option<Duration>,
+    /// Bytes that wait for it to read them, as they are counted among those of all.
+    pub unread: usize,
 }
 
 /// How a read or a write went.
@@ -82,6 +84,11 @@ impl Link {
     /// Whether this is that switch's, once it is known: a slot may have come to be another's.
     pub fn is_of(&self, datapath: u64) -> bool {
         self.session.datapath() == Some(datapath)
+    }
+
+    /// Whether it ended, and nobody has heard of that yet: what it was told was too much, for one.
+    pub fn has_ended_unheard(&self) -> bool {
+        self.ending.is_none() && self.session.connection.is_closed()
     }
 
     /// Whether nothing waits to be written.

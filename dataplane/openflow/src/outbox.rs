@@ -117,12 +117,13 @@ impl Outbox {
             at = next;
         }
         Counters::add(&counters.messages, told);
-        if let Some(link) = held.as_mut()
-            && !link.is_flushed()
-            && flush(link, counters) == Went::Ended
-        {
-            // Whoever reads it next finds that out, and says so.
-            shared.set_ready(slot, true);
+        if let Some(link) = held.as_mut() {
+            let went = if link.is_flushed() { Went::Later } else { flush(link, counters) };
+            shared.weigh(link);
+            if went == Went::Ended || link.has_ended_unheard() {
+                // Whoever visits it next finds that out, and says so.
+                shared.set_ready(slot, true);
+            }
         }
         true
     }

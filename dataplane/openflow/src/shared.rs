@@ -13,7 +13,7 @@ use plait_model_wire::openflow::Message;
 use std::collections::HashMap;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::Thread;
@@ -47,6 +47,8 @@ pub struct Shared {
     routes: RwLock<HashMap<u64, u32>>,
     free: Mutex<Vec<u32>>,
     measured: Mutex<Measured>,
+    /// Bytes that wait for switches to read them.
+    unread: AtomicUsize,
     /// Connections that were refused for want of room.
     pub refused: AtomicU64,
 }
@@ -74,6 +76,7 @@ impl Shared {
             routes: RwLock::default(),
             free: Mutex::new((0..slots.len() as u32).rev().collect()),
             measured: Mutex::new(Measured { at: Duration::ZERO, requests: vec![0; slots.len()] }),
+            unread: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             config,
             brain,
@@ -148,7 +151,7 @@ impl Shared {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;
         };
-        let mut link = Link { stream, session, ending: None };
+        let mut link = Link { stream, session, ending: None, unread: 0 };
         link.flush();
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
         self.set_ready(slot, true);
@@ -165,6 +168,37 @@ impl Shared {
         place.worker.store(worker, Ordering::Relaxed);
         self.generation.fetch_add(1, Ordering::Release);
         true
+    }
+
+    /// Counts what waits for a switch to read it. Where more waits for all of them than may, this one is ended if more than its
+    /// part of that is its own.
+    pub fn weigh(&self, link: &mut Link) {
+        let waits = link.session.connection.waiting();
+        let before = std::mem::replace(&mut link.unread, waits);
+        if waits <= before {
+            if waits < before {
+                self.unread.fetch_sub(before - waits, Ordering::Relaxed);
+            }
+            return;
+        }
+        let more = waits - before;
+        let all = self.unread.fetch_add(more, Ordering::Relaxed) + more;
+        let most = self.config.most_unread;
+        if all > most && waits > most / self.members().len().max(1) {
+            link.session.connection.give_up();
+            link.unread = 0;
+            self.unread.fetch_sub(waits, Ordering::Relaxed);
+        }
+    }
+
+    /// Nothing waits any more for one that was taken out.
+    pub fn forget(&self, link: &Link) {
+        self.unread.fetch_sub(link.unread, Ordering::Relaxed);
+    }
+
+    /// Bytes that wait for switches to read them, as they were counted last.
+    pub fn unread(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
     }
 
     /// Nobody is in a slot any more: its link was taken out.

@@ -319,6 +319,9 @@ impl<'a> Worker<'a> {
                 self.hear(*slot, link);
                 link.flush();
             }
+            if link.has_ended_unheard() {
+                self.hear(*slot, link);
+            }
             if link.ending.is_some_and(|since| now > since + GRACE) {
                 self.leave(*slot, held.take());
             }

@@ -2,7 +2,10 @@
 
 mod support;
 
-use plait_control_openflow::{Batching, Commands, Design, PacketIns, Port, SwitchEvents, Switches, Version};
+use plait_control_openflow::{
+    Actions, Batching, Command, Commands, Design, Packet, PacketIns, PacketOut, Port, SwitchEvents, Switches,
+    Version,
+};
 use plait_control_runtime::{Dag, Manifest, Policy, Runtime, View, native};
 use plait_dataplane_openflow::{Config, Controller, Idleness, NoAnswer, Partition};
 use plait_model_wire::openflow::{BufferId, Message, v13};
@@ -11,7 +14,9 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Client, PATIENCE, frame, long_packet_in, port13, slow_runtime, start, start_with, until};
+use support::{
+    Client, PATIENCE, frame, long_packet_in, port13, runtime_of, slow_runtime, start, start_with, until,
+};
 
 #[test]
 fn a_switch_of_either_version_is_known_and_its_packets_are_answered_in_their_order() {
@@ -218,6 +223,66 @@ fn a_switch_that_reads_nothing_is_ended_and_others_do_not_notice() {
     until("it is ended", || !controller.switches()[&1].connected);
     other.packet_in(BufferId(4), &frame(1));
     assert_eq!(other.packet_out().0, BufferId(4));
+}
+
+/// It was told too much for what others asked, and gives no sign of life that would have it heard.
+#[test]
+fn a_switch_that_neither_reads_nor_says_anything_is_ended() {
+    let to_the_first = |packets: Arc<PacketIns>| {
+        let mut commands = Commands::default();
+        for (place, _) in packets.iter().enumerate() {
+            let packet = Packet::of(&packets, place);
+            let actions = Actions::output(Port::FLOOD);
+            commands.push(1, Command::PacketOut(PacketOut { in_port: Port(1), actions, packet }));
+        }
+        Ok((commands,))
+    };
+    let connection = plait_control_openflow::connection::Config {
+        most_output: 1 << 18,
+        quiet: 2 * PATIENCE,
+        ..Default::default()
+    };
+    let config = Config { connection, ..Config::default() };
+    let controller = start_with(config, runtime_of(move |(packets,)| to_the_first(packets)));
+    let _deaf = Client::connect(&controller, Version::V10, 1);
+    let mut other = Client::connect(&controller, Version::V10, 2);
+    until("both are known", || controller.switches().len() == 2);
+    // As much as sockets take, and what may wait.
+    let packets = long_packet_in().repeat(100);
+    until("it is ended", || {
+        other.stream.write_all(&packets).unwrap();
+        !controller.switches()[&1].connected
+    });
+    until("it is let go", || controller.connections().0 == 1);
+    assert!(controller.switches()[&2].connected);
+    until("nothing waits for it", || controller.unread() == 0);
+}
+
+#[test]
+fn switches_that_read_nothing_hold_no_more_together_than_was_said() {
+    const MOST: usize = 1 << 20;
+    let connection =
+        plait_control_openflow::connection::Config { most_output: 8 * MOST, ..Default::default() };
+    let controller = start(Config { connection, most_unread: MOST, ..Config::default() });
+    let mut other = Client::connect(&controller, Version::V10, 100);
+    let mut deaf: Vec<_> =
+        (1..=8).map(|datapath| Client::connect(&controller, Version::V10, datapath)).collect();
+    until("all are known", || controller.switches().len() == 9);
+    let packet = long_packet_in();
+    for client in &mut deaf {
+        client.stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+        // As long as it is read, or until it is ended.
+        while client.stream.write_all(&packet).is_ok() {
+            assert!(controller.unread() <= 2 * MOST, "{}", controller.unread());
+        }
+    }
+    until("some are ended", || controller.connections().0 < 9);
+    assert!(controller.unread() <= 2 * MOST, "{}", controller.unread());
+    other.packet_in(BufferId(4), &frame(1));
+    assert_eq!(other.packet_out().0, BufferId(4));
+    drop(deaf);
+    until("all are let go", || controller.connections().0 == 1);
+    assert_eq!(controller.unread(), 0);
 }
 
 #[test]

@@ -297,17 +297,23 @@ fn a_run_ends_with_its_network() {
         let text = "plait: 1\nname: taken\nnodes: [a, b]\nlinks: [{endpoints: [a, b], delay: 1ms}]\nduration: 300s\n\
             run: [{at: 0s, on: a, exec: sleep 300, background: true}]\n";
         person.file("taken.yaml", text);
-        let mut run = person.start(&["run", "taken.yaml", "--output", "out"]);
-        assert!(eventually(|| person.testbeds().iter().any(|testbed| testbed["status"] == "running")));
-        let begun = Instant::now();
-        person.plait(&["down", "taken"]).fine();
-        // The kernel is waited for, five seconds at most; a socket left open would use them up.
-        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-        assert!(eventually(|| !run.is_running()), "nothing more can come of it");
-        let ended = run.wait();
-        assert_eq!(ended.code(), Some(1), "{ended:#?}");
-        let results = std::fs::read_to_string(person.work().join("out/results.json")).unwrap();
-        assert!(results.contains("the network was gone before the run was over"), "{results}");
+        let taken = |output: &str| {
+            let mut run = person.start(&["run", "taken.yaml", "--output", output]);
+            assert!(eventually(|| person.testbeds().iter().any(|testbed| testbed["status"] == "running")));
+            let begun = Instant::now();
+            person.plait(&["down", "taken"]).fine();
+            let took = begun.elapsed();
+            assert!(eventually(|| !run.is_running()), "nothing more can come of it");
+            let ended = run.wait();
+            assert_eq!(ended.code(), Some(1), "{ended:#?}");
+            let results = std::fs::read_to_string(person.work().join(output).join("results.json")).unwrap();
+            assert!(results.contains("the network was gone before the run was over"), "{results}");
+            took
+        };
+        // The kernel is waited for, five seconds at most; a socket left open would use them up each time, a machine at work does
+        // not.
+        let took: Vec<Duration> = ["first", "second", "third"].into_iter().map(taken).collect();
+        assert!(took.iter().any(|took| *took < Duration::from_secs(4)), "{took:?}");
     });
 }
 

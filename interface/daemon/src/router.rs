@@ -138,6 +138,7 @@ async fn statistics(State(controller): Of) -> Json<Value> {
     let address = controller.address().ok().map(|address| address.to_string());
     Json(json!({
         "address": address, "workers": controller.statistics(), "connections": connections, "refused": refused,
+        "unread": controller.unread(),
     }))
 }
 
@@ -212,6 +213,11 @@ async fn metrics(State(controller): Of) -> Response {
     let _ = writeln!(
         page,
         "# TYPE plait_controller_refused_total counter\nplait_controller_refused_total {refused}"
+    );
+    let _ = writeln!(
+        page,
+        "# TYPE plait_controller_unread_bytes gauge\nplait_controller_unread_bytes {}",
+        controller.unread()
     );
     let workers: Vec<Value> = controller.statistics().iter().map(|one| json!(one)).collect();
     let Value::Object(names) = json!(Statistics::default()) else { return page.into_response() };

@@ -232,6 +232,16 @@ impl Connection {
         }
     }
 
+    /// Whether it has ended.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Ends it as one that does not read, since others need the room of what waits for it.
+    pub fn give_up(&mut self) {
+        self.end(Reason::Backlog);
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) has something to do, if nothing else happens.
     pub fn poll_timeout(&self) -> Option<Duration> {
         match (self.state, self.asked) {

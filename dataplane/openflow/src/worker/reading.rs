@@ -31,6 +31,11 @@ impl Worker<'_> {
         if link.flush() == Went::Ended || (link.ending.is_some() && link.is_flushed()) {
             return self.leave(slot, held.take());
         }
+        self.shared.weigh(link);
+        if link.has_ended_unheard() {
+            // It may never say anything more.
+            self.hear(slot, link);
+        }
         if link.ending.is_some() || link.session.connection.waiting() > UNREAD {
             return Tried::Empty;
         }
@@ -84,6 +89,7 @@ impl Worker<'_> {
         if !link.is_flushed() {
             Counters::add(&self.counters.writes, 1);
             link.flush();
+            self.shared.weigh(link);
         }
         Tried::Read
     }
@@ -104,6 +110,7 @@ impl Worker<'_> {
     /// A connection has ended; its lock is held until nobody can find it. Its slot is free when that is passed on.
     pub(super) fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
         if let Some(link) = link {
+            self.shared.forget(&link);
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
             if link.ending.is_none() {
                 self.news.push((slot, link.session.datapath(), ended));

@@ -43,7 +43,8 @@ pub fn runtime() -> Runtime {
     runtime_of(hub)
 }
 
-fn runtime_of(
+/// Has an application that makes commands of packets.
+pub fn runtime_of(
     hub: impl Fn((Arc<PacketIns>,)) -> Result<(Commands,), Failure> + Send + Sync + 'static,
 ) -> Runtime {
     let mut runtime = Runtime::new(Default::default());

@@ -313,7 +313,10 @@ fn statistics(found: &Value) -> String {
         cells.extend(["messages", "writes", "skips", "sleeps"].map(|name| text(&worker[name])));
         cells
     };
-    let connections = format!("{} connections, {} refused\n", found["connections"], found["refused"]);
+    let connections = format!(
+        "{} connections, {} refused, {} bytes unread\n",
+        found["connections"], found["refused"], found["unread"]
+    );
     rows(&heads, &Value::Array(numbered), row) + &connections
 }
 
