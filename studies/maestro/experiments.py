@@ -79,7 +79,7 @@ def dynamics(lab, app, name, options, switches, step):
     told = lab.run(app, options, load, switches=switches, seconds=step * len(factors), sample=0.1)
     samples = [sample for sample in told["samples"] if sample["workers"]]
     if not samples:
-        return [], []
+        return [[factor * OVERLOAD, None, None, None, None] for factor in factors], []
     busiest = max(range(len(samples[-1]["workers"])), key=lambda place: samples[-1]["workers"][place]["requests"])
     # Requests begin when stations are known: the run ends with the last step, whatever came before it.
     begin = samples[-1]["at"] - step * len(factors)
@@ -89,6 +89,8 @@ def dynamics(lab, app, name, options, switches, step):
     for place, factor in enumerate(factors):
         within = [index for index, (at, _) in enumerate(line) if place * step <= at < (place + 1) * step]
         if len(within) < 2:
+            # Nobody could be asked meanwhile.
+            rows.append([factor * OVERLOAD, None, None, None, None])
             continue
         held = sorted(line[index][1] for index in within)
         (since, before), (until, after) = done[within[0]], done[within[-1]]
@@ -144,7 +146,7 @@ POLLING = ("one", "one:8", "all", "none")
 
 
 def idleness(lab, app, shapes, presets, switches):
-    """The idleness map by who fills it, and none: throughput and the probing switch's delay; and of presets, which have none."""
+    """The idleness map by who fills it, and none: throughput and the probing switch's delay; and of presets, with the map."""
     most = capacity(lab, app, switches) * OVERLOAD
     rows = []
     for shape in shapes:

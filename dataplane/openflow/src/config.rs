@@ -47,9 +47,10 @@ pub struct Config {
     pub repartition: Duration,
     /// Connections; more are refused.
     pub most_connections: usize,
-    /// Bytes that may wait for all switches together to read them: with more, one for which more waits than its part is ended when
-    /// something is added, so that there are never twice as many. Choice: 1 GiB, which a few thousand switches that are merely
-    /// slow never reach.
+    /// Bytes that may wait for all switches together to read them. With more, a switch is ended when something is added for it and
+    /// more waits than its share, which is that of one of `most_connections`; so that there are never twice as many. What is
+    /// encrypted already, 64 KiB of a connection at most, does not count. Choice: 1 GiB, which a few thousand switches that are
+    /// merely slow never reach.
     pub most_unread: usize,
     /// What it is to its switches beside other controllers; equal, which is asked of nobody.
     pub role: Role,

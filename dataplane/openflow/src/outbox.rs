@@ -118,9 +118,9 @@ impl Outbox {
         }
         Counters::add(&counters.messages, told);
         if let Some(link) = held.as_mut() {
-            let went = if link.is_flushed() { Went::Later } else { flush(link, counters) };
+            let is_gone = !link.is_flushed() && flush(link, counters) == Went::Ended;
             shared.weigh(link);
-            if went == Went::Ended || link.has_ended_unheard() {
+            if is_gone || link.has_ended_unheard() {
                 // Whoever visits it next finds that out, and says so.
                 shared.set_ready(slot, true);
             }

@@ -170,8 +170,8 @@ impl Shared {
         true
     }
 
-    /// Counts what waits for a switch to read it. Where more waits for all of them than may, this one is ended if more than its
-    /// part of that is its own.
+    /// Counts what waits for a switch to read it. Where more waits for all of them than may, this one is ended if it is more than a
+    /// connection's share.
     pub fn weigh(&self, link: &mut Link) {
         let waits = link.session.connection.waiting();
         let before = std::mem::replace(&mut link.unread, waits);
@@ -184,7 +184,7 @@ impl Shared {
         let more = waits - before;
         let all = self.unread.fetch_add(more, Ordering::Relaxed) + more;
         let most = self.config.most_unread;
-        if all > most && waits > most / self.members().len().max(1) {
+        if all > most && waits > most / self.slots.len().max(1) {
             link.session.connection.give_up();
             link.unread = 0;
             self.unread.fetch_sub(waits, Ordering::Relaxed);

@@ -57,6 +57,28 @@ pub fn programs() -> io::Result<()> {
     load(&Program::ALL).map(drop)
 }
 
+/// Whether the kernel can be told that a packet's outer header becomes one of the other family, by flags of
+/// `bpf_skb_adjust_room` that Linux has from 6.3 on. Choice: its version says so, since a program that gives flags which a kernel does
+/// not know is loaded all the same, and refused packet by packet.
+///
+/// # Errors
+/// It is older.
+pub fn families() -> io::Result<()> {
+    let (version, release) = kernel();
+    if version >= (6, 3) {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("Linux {release} is older than 6.3")))
+    }
+}
+
+/// The kernel's version, as two numbers and as it says itself.
+pub fn kernel() -> ((u32, u32), String) {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
+    ((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)), release)
+}
+
 /// Whether programs get onto a device in a way: on the first of the calling thread's network namespace.
 ///
 /// # Errors

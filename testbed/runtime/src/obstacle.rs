@@ -98,9 +98,7 @@ fn cannot_load_programs() -> Option<(String, &'static str)> {
     if let Some((_, name)) = needed.iter().find(|(needed, _)| held & capability::mask(&[*needed]) == 0) {
         return Some((format!("this root lacks {name}"), BECOME_ROOT));
     }
-    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-    let mut numbers = kernel.split(|c: char| !c.is_ascii_digit()).map(|word| word.parse().unwrap_or(0u32));
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let (version, kernel) = plait_dataplane_overlay::needs::kernel();
     // Debian 12's. From 6.6 programs are on devices by TCX, before by clsact, as agents find out.
     if version < (6, 1) {
         return Some((format!("Linux {kernel} is older than 6.1"), NEWER));

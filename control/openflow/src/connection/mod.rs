@@ -237,9 +237,11 @@ impl Connection {
         self.state == State::Closed
     }
 
-    /// Ends it as one that does not read, since others need the room of what waits for it.
+    /// Ends it as one that does not read, if it has not ended yet, and lets go what waits for it: others need the room.
     pub fn give_up(&mut self) {
         self.end(Reason::Backlog);
+        self.output = Vec::new();
+        self.written = 0;
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do, if nothing else happens.

@@ -43,7 +43,8 @@ pub struct FlowShare<K> {
 ///   the fullest no emptier;
 /// - "smaller than the difference" is strict, so that every move makes the two more alike, and a lone flow stays;
 /// - a flow that still waits to move is counted where it goes, and is no candidate;
-/// - nor is one that somebody had moved where it is; its traffic counts;
+/// - nor is one that somebody had moved where it is; its traffic counts, and a list that has no other flows is not the fullest,
+///   so that the others become alike;
 /// - flows that sent nothing are no candidates; of equal ones the lower key is, and of equally full lists the first.
 ///
 /// # Panics
@@ -53,11 +54,16 @@ pub fn rearranged<K: Ord + Copy>(
     flows: impl Iterator<Item = FlowShare<K>> + Clone,
 ) -> Option<(K, usize)> {
     let mut traffic = vec![0u64; lists];
+    // Whether a list has flows that stay, and others.
+    let mut kinds = vec![(false, false); lists];
     for flow in flows.clone() {
         traffic[flow.moves.unwrap_or(flow.list)] += flow.bytes;
+        let (stay, others) = &mut kinds[flow.list];
+        *(if flow.by_hand { stay } else { others }) = true;
     }
     let indexed = || traffic.iter().copied().enumerate();
-    let (fullest, most) = indexed().max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(list)))?;
+    let may_give = indexed().filter(|&(list, _)| kinds[list] != (true, false));
+    let (fullest, most) = may_give.max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(list)))?;
     let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, list))?;
     let candidates = flows.filter(|flow| flow.list == fullest && flow.moves.is_none() && !flow.by_hand);
     candidates

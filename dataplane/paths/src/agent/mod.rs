@@ -211,7 +211,7 @@ impl Agent {
                 return Err(AgentError::NotMoved(prefix));
             }
             sender.paths.move_flow(&key, list, true)?;
-            return Ok(flow.list != list);
+            return Ok((flow.moves.unwrap_or(flow.list), flow.by_hand) != (list, true));
         }
         Err(AgentError::NoFlow(name))
     }

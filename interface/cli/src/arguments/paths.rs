@@ -66,7 +66,7 @@ plait paths agent --remove                        leave the host as it was found
         #[arg(long, value_name = "TIME")]
         every: Option<TimeSpan>,
     },
-    /// Have a flow go by another of its prefix's lists, from its next gap on. Its prefix's policy is `flow-based`
+    /// Have a flow go by another of its prefix's lists, from its next gap on, and stay there. Its prefix's policy is `flow-based`
     #[command(after_help = "Example:\n  plait paths move udp 10.0.0.1:5000 10.0.1.1:9 --to 1")]
     Move {
         /// `udp`, `tcp`, or a number

@@ -84,6 +84,13 @@ fn overlays() -> Vec<Finding> {
         "no `--xdp`, and the kernel relays: be root, on Linux 5.9 or newer, whose veths run XDP programs",
     ));
     found.push(finding(
+        "other families",
+        needs::families().map(|()| "ok".to_owned()).map_err(|why| why.to_string()),
+        false,
+        "superpackets stay whole where a relay sends on over the other family of IP",
+        "superpackets are lost where a relay sends on over the other family of IP, and TCP goes on by segments: Linux 6.3 or newer",
+    ));
+    found.push(finding(
         "tracepoints",
         attempt_in_private(plait_dataplane_profile::needs),
         false,

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// The shortest time from one look to the next: an agent has more to do.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// A flow, and the bits a second that it sent since the last look.
+/// A flow, and the bits a second that it sent since the last look, if there was one.
 struct Live {
     row: FlowRow,
-    rate: f64,
+    rate: Option<f64>,
 }
 
 /// What each flow had sent at the last look, and when that was.
@@ -55,10 +55,11 @@ pub fn live(agent: &str, most: usize, every: Duration, output: &Output) -> Resul
         };
         let now = Instant::now();
         let look = Look::new(now, &rows);
-        let rate = |row: &FlowRow| last.as_ref().map_or(0.0, |last| last.rate(row, now));
+        let rate = |row: &FlowRow| last.as_ref().map(|last| last.rate(row, now));
         let mut all: Vec<Live> = rows.into_iter().map(|row| Live { rate: rate(&row), row }).collect();
         // Where rates are the same, as the agent has them.
-        all.sort_by(|one, other| other.rate.total_cmp(&one.rate));
+        let order = |live: &Live| live.rate.unwrap_or(0.0);
+        all.sort_by(|one, other| order(other).total_cmp(&order(one)));
         last = Some(look);
         if !say(&all, most, clears, output)? {
             return Ok(ExitCode::SUCCESS);
@@ -73,15 +74,17 @@ fn say(all: &[Live], most: usize, clears: bool, output: &Output) -> Result<bool,
     let text = if output.is_json() {
         let of = |live: &Live| {
             let mut row = json!(live.row);
-            row["bits_per_second"] = json!(live.rate.round());
+            row["bits_per_second"] = json!(live.rate.map(f64::round));
             row
         };
         // A look a line.
         format!("{}\n", json!(shown.iter().map(of).collect::<Vec<_>>()))
     } else {
-        let rows = shown.iter().map(|live| (&live.row, Some(live.rate)));
-        let before = if clears { "\x1b[H\x1b[J" } else { "" };
-        format!("{before}{}{}{}", lines(rows), more(all.len() - shown.len()), if clears { "" } else { "\n" })
+        let rate = |rate: f64| format!("{rate:.0}");
+        let said = |live: &Live| ("BIT/S", live.rate.map_or("-".to_owned(), rate));
+        let rows = shown.iter().map(|live| (&live.row, Some(said(live))));
+        let (before, after) = if clears { ("\x1b[H\x1b[J", "") } else { ("", "\n") };
+        format!("{before}{}{}{after}", lines(rows), more(all.len() - shown.len()))
     };
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -95,11 +98,11 @@ pub fn more(left: usize) -> String {
     if left > 0 { format!("and {left} more: `--most 0` lists all\n") } else { String::new() }
 }
 
-/// Flows as a table, with what each sends in bits a second where that is known.
-pub fn lines<'a>(rows: impl Iterator<Item = (&'a FlowRow, Option<f64>)>) -> String {
-    let heads = ["FLOW", "PREFIX", "LIST", "RELAYS", "PACKETS", "BYTES", "IDLE"].map(str::to_owned).to_vec();
-    let mut lines = vec![heads];
-    for (row, rate) in rows {
+/// Flows as a table, each with one more column if it has one.
+pub fn lines<'a>(rows: impl Iterator<Item = (&'a FlowRow, Option<(&'static str, String)>)>) -> String {
+    let mut heads = vec!["FLOW", "PREFIX", "LIST", "RELAYS", "PACKETS", "BYTES", "IDLE"];
+    let mut lines = Vec::new();
+    for (row, more) in rows {
         let list = match (row.moves, row.by_hand) {
             (Some(to), _) => format!("{} (moves to {to})", row.list),
             (None, true) => format!("{} (by hand)", row.list),
@@ -114,13 +117,17 @@ pub fn lines<'a>(rows: impl Iterator<Item = (&'a FlowRow, Option<f64>)>) -> Stri
             row.bytes.to_string(),
             format!("{:.1} s", row.idle_ms as f64 / 1e3),
         ];
-        if let Some(rate) = rate {
-            if lines[0].len() == cells.len() {
-                lines[0].push("BIT/S".to_owned());
+        if let Some((head, cell)) = more {
+            if lines.is_empty() {
+                heads.push(head);
             }
-            cells.push(format!("{rate:.0}"));
+            cells.push(cell);
         }
         lines.push(cells);
     }
-    if lines.len() == 1 { "no flow was heard of\n".to_owned() } else { table(&lines) }
+    if lines.is_empty() {
+        return "no flow was heard of\n".to_owned();
+    }
+    lines.insert(0, heads.into_iter().map(str::to_owned).collect());
+    table(&lines)
 }

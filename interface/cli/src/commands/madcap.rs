@@ -89,11 +89,33 @@ impl Asked {
                     return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
                 }
                 let application = known.map_or(APPLICATION, |known| known.application);
-                let vni = known.map_or(1, |known| known.vni);
+                let beside = |of: &&DeviceConfig| of.application == application && of.name != device;
+                let beside: Vec<&DeviceConfig> = config.devices.iter().filter(beside).collect();
+                let vni = known.map_or_else(|| free_vni(&beside), |known| known.vni);
+                // Devices of an agent are one node's: they have its source and encapsulation, and are told apart by VNI.
+                let shared = config.applications.get(&application).filter(|_| !beside.is_empty());
+                if let Some(shared) = shared {
+                    let sources = locators(agent, application)?;
+                    if shared.encapsulation != encapsulation || !sources.contains(&source.into()) {
+                        let other = Shown::of(&beside[0].name, agent)?;
+                        let text = format!(
+                            "`{}` of this agent has {}: give `{device}` the same `proto` and `src`, or another agent",
+                            beside[0].name,
+                            other.to_string().trim_end()
+                        );
+                        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+                    }
+                    shared
+                        .check_vni(vni)
+                        .map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
+                }
                 let wanted = DeviceConfig::new(device, application, vni);
                 let wanted = DeviceConfig { bits: Some(field), ..wanted };
                 // Before anything is changed.
                 wanted.check().map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
+                if shared.is_some() {
+                    return agent.ask(Request::SetDevice(wanted));
+                }
                 let own = NodeId(source.into());
                 let carried = ApplicationConfig {
                     carries: Carries::Bits,
@@ -141,15 +163,12 @@ impl Shown {
         let config = agent_config(agent)?;
         let device = device_of(&config, name)?;
         let application = device.application;
-        let locators = match agent.ask(Request::Operation(Operation::LocatorGet { application }))? {
-            Reply::Answer(Answer::Locators(locators)) => locators,
-            other => return Err(io::Error::other(format!("no locators: {other:?}"))),
-        };
+        let src = locators(agent, application)?;
         let is_gre =
             config.applications.get(&application).is_some_and(|of| of.encapsulation == Encapsulation::Gre);
         let BitField { offset, length } = device.bits.expect("looked for");
         let proto = if is_gre { protocol::GRE } else { protocol::UDP };
-        Ok(Self { offset, length, proto, src: locators.into_keys().collect() })
+        Ok(Self { offset, length, proto, src })
     }
 }
 
@@ -160,6 +179,19 @@ impl fmt::Display for Shown {
         src.iter().try_for_each(|address| write!(f, " src {address}"))?;
         writeln!(f)
     }
+}
+
+/// A node's own locators.
+fn locators(agent: &mut Client, application: Application) -> io::Result<Vec<IpAddr>> {
+    match agent.ask(Request::Operation(Operation::LocatorGet { application }))? {
+        Reply::Answer(Answer::Locators(locators)) => Ok(locators.into_keys().collect()),
+        other => Err(io::Error::other(format!("no locators: {other:?}"))),
+    }
+}
+
+/// The lowest VNI that none of these devices has.
+fn free_vni(devices: &[&DeviceConfig]) -> u32 {
+    (1..).find(|vni| devices.iter().all(|device| device.vni != *vni)).unwrap_or(1)
 }
 
 /// Whether this host has a device of a name.

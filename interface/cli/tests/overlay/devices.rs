@@ -41,6 +41,27 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     madcap(a, "add id 0200 dst 192.0.2.2 dev mc0").fails_saying(1, &["48 bits", "12 hexadecimal digits"]);
     madcap(a, "add id 0200 dst 192.0.2.2 dev eth0").fails_saying(1, &["eth0", "ip madcap set"]);
     assert!(madcap(a, "show dev mc0").fine().contains("ffffffffffff"));
+    // A second one is the same node's, and a network of its own.
+    let before = a.json("config show")["applications"].clone();
+    for (words, of) in [("src 192.0.2.99", "src 192.0.2.1"), ("src 192.0.2.1 proto gre", "proto 17")] {
+        madcap(a, &format!("set dev mc1 offset 0 length 48 {words}")).fails_saying(1, &["`mc0`", of]);
+    }
+    for (host, other) in [(a, b), (b, a)] {
+        madcap(host, &format!("set dev mc1 offset 0 length 48 src {}", host.locator())).fine();
+        host.sh(&format!("ip link set mc1 address 02:00:00:00:01:0{}", host.number));
+        host.sh(&format!("ip addr add 10.2.0.{}/24 dev mc1", host.number));
+        for id in [format!("02000000010{}", other.number), "ffffffffffff".to_owned()] {
+            madcap(host, &format!("add id {id} dst {} dev mc1", other.locator())).fine();
+        }
+    }
+    assert_eq!(a.json("config show")["applications"], before);
+    madcap(a, &format!("add id 020000000002 dst {} dev mc0", b.locator())).fine();
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    assert!(
+        eventually(|| a.exec(&["ping", "-c", "1", "-W", "1", "10.2.0.2"]).code() == Some(0)),
+        "{}",
+        stats(&hosts)
+    );
 }
 
 #[test]
