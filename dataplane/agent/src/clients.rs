@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::conversation::{Conversation, request};
+use crate::scrape::{Asked, Heard, Scrape, response};
 use rustix::event::{PollFd, PollFlags};
 use std::fs;
 use std::io;
@@ -66,9 +67,19 @@ impl<C: Conversation> Clients<C> {
         for connection in &mut self.connections {
             connection.read();
             while let Some(line) = connection.line() {
-                match request::<C>(&line) {
-                    Ok(request) => requests.push((connection.number, request)),
-                    Err(refusal) => tell::<C>(connection, &refusal),
+                match connection.scrape.hear(&line) {
+                    Heard::Line => match request::<C>(&line) {
+                        Ok(request) => requests.push((connection.number, request)),
+                        Err(refusal) => tell::<C>(connection, &refusal),
+                    },
+                    Heard::Part => {}
+                    Heard::End(Asked::Metrics) => requests.push((connection.number, C::scrape())),
+                    Heard::End(Asked::Other) => {
+                        connection.end_with(&response("404 Not Found", "there is /metrics alone\n"));
+                    }
+                    Heard::End(Asked::Done) => {
+                        connection.end_with(&response("405 Method Not Allowed", "there is GET alone\n"));
+                    }
                 }
             }
         }
@@ -135,6 +146,11 @@ impl<C: Conversation> Clients<C> {
 }
 
 fn tell<C: Conversation>(connection: &mut Connection, reply: &C::Reply) {
+    if connection.scrape == Scrape::Whole {
+        let fault = || C::refused(reply).unwrap_or("the agent has no page").to_owned() + "\n";
+        let page = C::page(reply).map(|page| response("200 OK", page));
+        return connection.end_with(&page.unwrap_or_else(|| response("500 Internal Server Error", &fault())));
+    }
     match serde_json::to_vec(reply) {
         Ok(line) => connection.say(&line),
         Err(error) => tracing::error!(%error, "a reply that cannot be written"),

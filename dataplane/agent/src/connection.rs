@@ -1,5 +1,6 @@
 //! One who asks.
 
+use crate::scrape::Scrape;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -19,13 +20,16 @@ pub struct Connection {
     pub owed: usize,
     /// It asks no more; what it asked is still answered.
     pub has_ended: bool,
+    /// Whether it speaks HTTP.
+    pub scrape: Scrape,
     is_gone: bool,
 }
 
 impl Connection {
     pub fn new(number: u64, stream: UnixStream) -> Self {
         let (unread, unsent) = (Vec::new(), Vec::new());
-        Self { number, stream, unread, unsent, owed: 0, has_ended: false, is_gone: false }
+        let scrape = Scrape::default();
+        Self { number, stream, unread, unsent, owed: 0, has_ended: false, scrape, is_gone: false }
     }
 
     /// Whether there is anything left of it.
@@ -68,6 +72,12 @@ impl Connection {
                 None
             }
         }
+    }
+
+    /// Says the last that it is told.
+    pub fn end_with(&mut self, bytes: &[u8]) {
+        self.unsent.extend_from_slice(bytes);
+        self.has_ended = true;
     }
 
     pub fn say(&mut self, line: &[u8]) {

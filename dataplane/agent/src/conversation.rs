@@ -21,6 +21,12 @@ pub trait Conversation {
 
     /// Why something was not done, of a reply that says so.
     fn refused(reply: &Self::Reply) -> Option<&str>;
+
+    /// What asks for the metrics, for who asks by HTTP.
+    fn scrape() -> Self::Request;
+
+    /// The metrics in Prometheus' text form, of a reply that has them.
+    fn page(reply: &Self::Reply) -> Option<&str>;
 }
 
 /// A request with the version it is made in.

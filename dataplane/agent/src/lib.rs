@@ -7,7 +7,7 @@
 //!
 //! - [`Conversation`] – what an agent and its askers speak, and in which version;
 //! - [`Client`] – the asking side;
-//! - [`Clients`] – the answering side, which never waits: all who ask at the moment;
+//! - [`Clients`] – the answering side, which never waits: all who ask at the moment, scrapers of metrics by HTTP among them;
 //! - [`now`] – the clock that agents and their programs share;
 //! - [`open_many_files`] – as many as the system lets a process have;
 //! - [`home`] – the folder of an agent, of which there is one in each.
@@ -23,6 +23,7 @@ mod connection;
 mod conversation;
 mod files;
 pub mod home;
+mod scrape;
 
 pub use client::Client;
 pub use clients::{Clients, Number};

@@ -24,6 +24,14 @@ impl Conversation for Echo {
     fn refused(reply: &Self::Reply) -> Option<&str> {
         reply.as_ref().err().map(String::as_str)
     }
+
+    fn scrape() -> String {
+        "agents 1\n".to_owned()
+    }
+
+    fn page(reply: &Self::Reply) -> Option<&str> {
+        reply.as_ref().ok().map(String::as_str)
+    }
 }
 
 /// Serves until somebody asks for the end.
@@ -46,6 +54,33 @@ fn serve(socket: &Path) -> thread::JoinHandle<()> {
             }
         }
     })
+}
+
+#[test]
+fn who_asks_by_http_gets_the_metrics_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("agent.sock");
+    let agent = serve(&socket);
+    let asks = |parts: &[&str]| {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        for part in parts {
+            stream.write_all(part.as_bytes()).unwrap();
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+        // Until the agent ends it.
+        std::io::read_to_string(stream).unwrap()
+    };
+    let said = asks(&["GET /metrics HTTP/1.1\r\nHost: agent\r\n", "Accept: */*\r\n", "\r\n"]);
+    assert!(said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with("\r\n\r\nagents 1\n"), "{said}");
+    assert!(said.contains("Content-Length: 9\r\n") && said.contains("version=0.0.4"), "{said}");
+    assert!(asks(&["GET / HTTP/1.0\n\n"]).starts_with("HTTP/1.1 404 Not Found\r\n"));
+    // What is to be done is asked in lines, whatever a body says.
+    let said = asks(&["POST /metrics HTTP/1.1\r\n\r\n{\"plait\":3,\"request\":\"end\"}\n"]);
+    assert!(said.starts_with("HTTP/1.1 405 ") && !said.contains("end"), "{said}");
+    assert!(!agent.is_finished());
+    let mut client = Client::<Echo>::connect(&socket).unwrap();
+    assert_eq!(client.ask("end".to_owned()).unwrap(), Ok("end".to_owned()));
+    agent.join().unwrap();
 }
 
 #[test]

@@ -35,6 +35,17 @@ impl Conversation for Speech {
             _ => None,
         }
     }
+
+    fn scrape() -> Request {
+        Request::Metrics
+    }
+
+    fn page(reply: &Reply) -> Option<&str> {
+        match reply {
+            Reply::Metrics(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// What may be asked.

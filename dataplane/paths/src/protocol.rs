@@ -38,6 +38,17 @@ impl Conversation for Speech {
             _ => None,
         }
     }
+
+    fn scrape() -> Request {
+        Request::Metrics
+    }
+
+    fn page(reply: &Reply) -> Option<&str> {
+        match reply {
+            Reply::Metrics(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// Which of a prefix's lists a flow goes by.

@@ -224,7 +224,8 @@ fn what_is_not_the_overlays_is_the_kernels() {
 /// Whatever is left of a packet, both say the same of it, for the same reason; and a whole one passes right behind it.
 #[test]
 fn a_packet_cut_at_any_byte_harms_nobody() {
-    for (driver, is_ipv6) in [(driver::ETHERNET, false), (driver::IP, true)] {
+    let drivers = [driver::ETHERNET, driver::IP];
+    for (driver, is_ipv6) in drivers.into_iter().flat_map(|driver| [(driver, false), (driver, true)]) {
         let Some(node) =
             Node::with([Program::Receive, Program::Transmit], driver, encapsulation::OVSTACK, is_ipv6)
         else {
