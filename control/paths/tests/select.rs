@@ -51,7 +51,7 @@ fn the_largest_flow_that_fits_moves_from_the_fullest_list_to_the_emptiest() {
     // And others become alike, though it is alone on the fullest list.
     let alone = FlowShare { by_hand: true, ..share(9, 0, 500) };
     let others = [share(1, 1, 40), share(2, 1, 30), share(3, 2, 5)];
-    assert_eq!(rearranged(3, [alone].into_iter().chain(others)), Some((2, 2)));
+    assert_eq!(rearranged(3, [alone].into_iter().chain(others)), Some((1, 2)));
     assert_eq!(rearranged(3, [alone].into_iter()), None);
     // A lone flow stays, and so does what sent nothing.
     assert_eq!(rearranged(2, [share(1, 0, 10), share(2, 0, 0)].into_iter()), None);
