@@ -256,7 +256,7 @@ pub struct FlowRow {
     /// The list that it goes by from its next gap on.
     pub moves: Option<u32>,
     /// Whether somebody moved it there, so that rearrangement leaves it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
     /// Its packets.
     pub packets: u64,

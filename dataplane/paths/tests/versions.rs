@@ -51,6 +51,17 @@ fn what_was_added_for_ipv6_is_read_and_written_as_it_was() {
     assert_eq!(serde_json::to_string(&state).unwrap(), text.trim_end());
 }
 
+/// Likewise.
+#[test]
+fn a_flow_that_was_moved_by_hand_is_told_so_and_others_as_they_were() {
+    let text = fs::read_to_string(golden("conversation-1.jsonl")).unwrap();
+    let flows = text.lines().find(|line| line.starts_with("{\"flows\"")).unwrap();
+    let by_hand = flows.replacen("\"moves\":1,", "\"moves\":1,\"by_hand\":true,", 1);
+    assert_ne!(by_hand, flows);
+    let reply: Reply = serde_json::from_str(&by_hand).unwrap();
+    assert_eq!(serde_json::to_string(&reply).unwrap(), by_hand);
+}
+
 #[test]
 fn a_flow_is_read_as_it_is_written() {
     for text in [

@@ -158,7 +158,7 @@ fn a_flow_that_somebody_moved_stays_while_others_are_rearranged() {
     let Some(person) = Person::root() else { return };
     let testbed = person.up(&diamond("paths: {k: 2, select: flow-based}\n"));
     let flows = || asked(&testbed, "h1", "flows --most 0").as_array().unwrap().clone();
-    let of = |row: &Value| (row["list"].as_u64().unwrap(), row["by_hand"].as_bool().unwrap());
+    let of = |row: &Value| (row["list"].as_u64().unwrap(), row["by_hand"] == true);
     let ports = "for port in {1..16}; do";
     let sends = testbed.background(
         "h1",
