@@ -17,6 +17,7 @@ fn main() {
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo says which");
     let arguments = [
         format!("-I{}", out.display()),
+        "-Iprograms".to_owned(),
         "-Iprograms/include".to_owned(),
         // Where Debian keeps asm/types.h.
         format!("-I/usr/include/{architecture}-linux-gnu"),
@@ -25,14 +26,22 @@ fn main() {
         "-Wall".to_owned(),
         "-Werror".to_owned(),
     ];
-    for name in ["mirror", "overlay", "paths", "stamps"] {
-        let source = format!("programs/{name}.bpf.c");
+    // One is the overlay's with a driver more, for tests.
+    for source in [
+        "programs/mirror.bpf.c",
+        "programs/overlay.bpf.c",
+        "programs/paths.bpf.c",
+        "programs/stamps.bpf.c",
+        "tests/agreement/parity.bpf.c",
+    ] {
+        let name = source.rsplit('/').next().expect("a name");
         SkeletonBuilder::new()
-            .source(&source)
+            .source(source)
             .clang_args(&arguments)
-            .obj(out.join(format!("{name}.bpf.o")))
+            .obj(out.join(name).with_extension("o"))
             .build()
             .unwrap_or_else(|error| panic!("{source}: {error:#}"));
     }
     println!("cargo:rerun-if-changed=programs");
+    println!("cargo:rerun-if-changed=tests/agreement/parity.bpf.c");
 }

@@ -10,10 +10,11 @@
 #include "arrive.h"
 #include "count.h"
 #include "deliver.h"
+#include "driver.h"
 #include "forward.h"
-#include "identify.h"
 #include "place.h"
 #include "relay.h"
+#include "segment.h"
 #include "too_big.h"
 
 /* As sockets have it. */
@@ -75,19 +76,22 @@ inline int fall_back(struct __sk_buff *skb, const struct tenant *tenant)
 {
 	const __u32 destination = ETHERNET + __builtin_offsetof(struct ipv6_header, destination);
 	struct bpf_redir_neigh next ON_STACK = { .nh_family = AF_INET6 };
+	const struct way_out *way = at(ways_out, tenant->way_out);
 
-	if (skb->protocol == bpf_htons(ETH_P_IP) && tenant->fallback[0])
-		return bpf_redirect_neigh(tenant->fallback[0], 0, 0, 0);
-	if (skb->protocol != bpf_htons(ETH_P_IPV6) || !tenant->fallback[1])
+	if (!way)
+		return drop(DROP_UNKNOWN_IDENTIFIER);
+	if (skb->protocol == bpf_htons(ETH_P_IP) && way->interfaces[0])
+		return bpf_redirect_neigh(way->interfaces[0], 0, 0, 0);
+	if (skb->protocol != bpf_htons(ETH_P_IPV6) || !way->interfaces[1])
 		return drop(DROP_UNKNOWN_IDENTIFIER);
 	/* Behind the family no word of eight bytes may begin on the stack. */
 #pragma unroll
 	for (int word = 0; word < 4; word++)
-		next.ipv6_nh[word] = ((const __u32 *)tenant->gateway)[word];
+		next.ipv6_nh[word] = ((const __u32 *)way->gateway)[word];
 	if (!(next.ipv6_nh[0] | next.ipv6_nh[1] | next.ipv6_nh[2] | next.ipv6_nh[3]) &&
 	    bpf_skb_load_bytes(skb, destination, next.ipv6_nh, sizeof(next.ipv6_nh)))
 		return drop(DROP_MALFORMED);
-	return bpf_redirect_neigh(tenant->fallback[1], &next, sizeof(next), 0);
+	return bpf_redirect_neigh(way->interfaces[1], &next, sizeof(next), 0);
 }
 
 SEC("tcx/egress")
@@ -99,6 +103,7 @@ int transmit(struct __sk_buff *skb)
 	struct parcel parcel = {};
 	struct fib_entry *entry;
 	__u32 path, room;
+	__u64 unknown;
 	int verdict;
 
 	tenant = at(tenants, device.tenant);
@@ -119,10 +124,12 @@ int transmit(struct __sk_buff *skb)
 		__sync_fetch_and_add(&entry->bytes, skb->len);
 	} else {
 		count_missed(device.tenant, skb->len);
-		if (!tenant->unknown_node)
+		/* Node and path in one read, since the agent may be writing them. */
+		copy(&unknown, &tenant->unknown_node, sizeof(unknown));
+		parcel.destination = ((const __u32 *)&unknown)[0];
+		if (!parcel.destination)
 			return fall_back(skb, tenant);
-		parcel.destination = tenant->unknown_node;
-		path = tenant->unknown_path;
+		path = ((const __u32 *)&unknown)[1];
 	}
 	room = limit_of(path);
 	if (room && !fits(skb, &parcel, room)) {
@@ -140,7 +147,7 @@ inline enum payload carried(struct __sk_buff *skb, const struct parcel *parcel, 
 {
 	__u8 first;
 
-	if (driver != DRIVER_IP)
+	if (takes(driver, PAYLOAD_ETHERNET))
 		return PAYLOAD_ETHERNET;
 	return !bpf_skb_load_bytes(skb, parcel->outer, &first, 1) && first >> 4 == 6 ? PAYLOAD_IPV6 : PAYLOAD_IPV4;
 }
@@ -151,7 +158,7 @@ int receive(struct __sk_buff *skb)
 	const struct application *application;
 	struct parcel parcel = {};
 	struct recent *recent;
-	__u32 path = 0;
+	__u32 path = 0, segmenter;
 	int reason, verdict;
 
 	reason = arrive(skb, &parcel, &recent);
@@ -169,6 +176,11 @@ int receive(struct __sk_buff *skb)
 	}
 	if (parcel.source == application->own)
 		return drop(DROP_UNKNOWN_SOURCE);
+	segmenter = segmenter_of(skb, &parcel, application);
+	if (segmenter) {
+		skb->tc_index = WAS_CUT;
+		return bpf_redirect(segmenter, 0);
+	}
 	if (parcel.destination == application->own)
 		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel, recent);
 	if (parcel.ttl <= 1)
@@ -202,7 +214,8 @@ int relay(struct xdp_md *context)
 	return XDP_PASS;
 }
 
-/* A program of this host that sends what only the overlay may, from a locator of this node, would speak in the node's name. */
+/* A program of this host that sends what only the overlay may, from a locator of this node, would speak in the node's name; in an
+ * encapsulation that nobody else speaks, from any address but those that this host forwards for, in another's. */
 SEC("tcx/egress")
 int guard(struct __sk_buff *skb)
 {
@@ -212,8 +225,10 @@ int guard(struct __sk_buff *skb)
 
 	if (skb->tc_index == GUARD_PASSES || !read_outer(skb, &parcel, &key))
 		return NEXT;
-	__builtin_memcpy(endpoint.own, key.locator, 16);
 	endpoint.protocol_port = key.protocol_port;
+	if (!skb->ingress_ifindex && bpf_map_lookup_elem(&endpoints, &endpoint))
+		return drop(DROP_FORGED);
+	__builtin_memcpy(endpoint.own, key.locator, 16);
 	return bpf_map_lookup_elem(&endpoints, &endpoint) ? drop(DROP_FORGED) : NEXT;
 }
 

@@ -69,7 +69,7 @@ int steer(struct __sk_buff *skb)
 	if (stack->count) {
 		most = longest(skb);
 		reason = misfit(skb, stack, &packet, most);
-		cutter = cutter_of(skb, stack, reason);
+		cutter = cutter_of(skb, stack, &packet, reason);
 		if (!reason && !cutter)
 			reason = push_stack(skb, stack, &packet, hash);
 		if (reason || cutter) {

@@ -51,16 +51,36 @@ pub(crate) fn verdict(returned: i32) -> Verdict {
     }
 }
 
+/// Where the interface by which a packet came in stands in what programs of TC are told of it (`struct __sk_buff`).
+const CAME_BY: usize = 36;
+
 /// Sends a packet through a program, by no device.
 pub(crate) fn run(
     program: &ProgramMut<'_>,
     packet: &[u8],
     verdict: fn(i32) -> Verdict,
 ) -> Result<Ran, Error> {
+    run_with(program, packet, None, verdict)
+}
+
+/// The same as if it had come in by an interface before.
+pub(crate) fn run_from(program: &ProgramMut<'_>, packet: &[u8], interface: u32) -> Result<Ran, Error> {
+    let mut told = [0; CAME_BY + 4];
+    told[CAME_BY..].copy_from_slice(&interface.to_ne_bytes());
+    run_with(program, packet, Some(&mut told), self::verdict)
+}
+
+fn run_with(
+    program: &ProgramMut<'_>,
+    packet: &[u8],
+    told: Option<&mut [u8]>,
+    verdict: fn(i32) -> Verdict,
+) -> Result<Ran, Error> {
     let mut out = vec![0; packet.len() + 1024];
     let run = program.test_run(ProgramInput {
         data_in: Some(packet),
         data_out: Some(&mut out),
+        context_in: told,
         ..ProgramInput::default()
     })?;
     let (length, returned) = (run.data.map_or(0, |data| data.len()), run.return_value as i32);

@@ -129,7 +129,7 @@ impl Sizes {
     fn of(self, table: &str) -> Option<u32> {
         Some(match table {
             "fib" => self.identifiers,
-            "nodes" | "paths" | "path_counts" | "limits" => self.nodes,
+            "nodes" | "paths" | "path_counts" | "hop_counts" | "limits" => self.nodes,
             "hops" => self.hops(),
             "groups" => self.groups(),
             "wires" | "locators" => self.wires(),
@@ -186,7 +186,21 @@ impl Programs {
     /// # Errors
     /// The kernel refuses: no permission, too old, or no room.
     pub fn load(wanted: &[Program], device: &Device, sizes: Sizes) -> Result<Self, Error> {
-        let mut open = Self::open(wanted, device)?;
+        Self::load_from(OBJECT, wanted, device, sizes)
+    }
+
+    /// The same from other compiled programs of these names and tables: those with a driver more
+    /// (`programs/include/driver.h`).
+    ///
+    /// # Errors
+    /// As with [`load`](Self::load).
+    pub fn load_from(
+        compiled: &'static [u8],
+        wanted: &[Program],
+        device: &Device,
+        sizes: Sizes,
+    ) -> Result<Self, Error> {
+        let mut open = Self::open(compiled, wanted, device)?;
         for mut map in open.maps_mut() {
             if let Some(entries) = map.name().to_str().and_then(|name| sizes.of(name)) {
                 map.set_max_entries(entries)?;
@@ -204,7 +218,7 @@ impl Programs {
     /// # Errors
     /// As with [`load`](Self::load).
     pub fn share(&self, device: &Device) -> Result<Self, Error> {
-        let mut open = Self::open(&[Program::Transmit], device)?;
+        let mut open = Self::open(OBJECT, &[Program::Transmit], device)?;
         for mut map in open.maps_mut() {
             if !is_constant(map.name())
                 && let Some(known) = self.object.maps().find(|known| known.name() == map.name())
@@ -216,8 +230,8 @@ impl Programs {
     }
 
     /// The compiled programs with their constants, not yet given to the kernel.
-    fn open(wanted: &[Program], device: &Device) -> Result<OpenObject, Error> {
-        let mut open = object::open(OBJECT, "overlay", "device", device.as_bytes())?;
+    fn open(compiled: &'static [u8], wanted: &[Program], device: &Device) -> Result<OpenObject, Error> {
+        let mut open = object::open(compiled, "overlay", "device", device.as_bytes())?;
         for mut program in open.progs_mut() {
             let is_wanted = wanted.iter().any(|wanted| program.name() == wanted.name());
             program.set_autoload(is_wanted);
@@ -304,7 +318,31 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn path_count(&self, path: u32) -> Result<Count, Error> {
-        let map = self.map("path_counts")?;
+        self.count("path_counts", path)
+    }
+
+    /// How many packets were sent to a next hop, by its own path.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn hop_count(&self, path: u32) -> Result<Count, Error> {
+        self.count("hop_counts", path)
+    }
+
+    /// Begins to count anew what takes a path, and what is sent to its node as a next hop.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn forget_counts(&self, path: u32) -> Result<(), Error> {
+        let nothing = vec![Count::default().as_bytes().to_vec(); libbpf_rs::num_possible_cpus()?];
+        for name in ["path_counts", "hop_counts"] {
+            self.map(name)?.update_percpu(&path.to_ne_bytes(), &nothing, MapFlags::ANY)?;
+        }
+        Ok(())
+    }
+
+    fn count(&self, name: &'static str, path: u32) -> Result<Count, Error> {
+        let map = self.map(name)?;
         let counts = map.lookup_percpu(&path.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
         let counts = counts.iter().filter_map(|bytes| Count::read_from_bytes(bytes).ok());
         Ok(counts.fold(Count { packets: 0, bytes: 0 }, |sum, count| Count {
@@ -320,6 +358,14 @@ impl Programs {
     pub fn run(&self, program: Program, packet: &[u8]) -> Result<Ran, Error> {
         let verdict = if program == Program::Relay { xdp_verdict } else { object::verdict };
         object::run(&self.program(program)?, packet, verdict)
+    }
+
+    /// Sends a packet through the guard that this host took in by an interface, and forwards.
+    ///
+    /// # Errors
+    /// As with [`run`](Self::run).
+    pub fn guard_forwarded(&self, packet: &[u8], interface: u32) -> Result<Ran, Error> {
+        object::run_from(&self.program(Program::Guard)?, packet, interface)
     }
 
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {

@@ -75,6 +75,10 @@ pub mod names {
         pub const SWALLOWED: u32 => u64 = "swallowed";
         /// When packets came, by their kind.
         pub const SIGHTINGS: u32 => Sighting = "sightings";
+        /// Who cuts superpackets that could not be taken in whole.
+        pub const SEGMENTERS: u32 => Segmenter = "segmenters";
+        /// Where the kernel finds ways for what nobody knows.
+        pub const WAYS_OUT: u32 => WayOut = "ways_out";
         /// Whose a locator is.
         pub const LOCATORS: LocatorKey => u32 = "locators";
     }

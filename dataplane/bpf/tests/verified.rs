@@ -14,7 +14,7 @@ const STEPS: u32 = 100_000;
 fn a_verifier_is_soon_through_with_each_program() {
     // Of what is loaded before this, some may be another version's.
     let known = ProgInfoIter::default().map(|program| program.id).max().unwrap_or(0);
-    for driver in [driver::ETHERNET, driver::IP, driver::BITS] {
+    for driver in [driver::ETHERNET, driver::IP, driver::BITS, driver::PAYLOAD] {
         let Some(_node) = Node::new(Program::ALL, driver) else { return };
         for ours in Program::ALL {
             let steps: Vec<u32> = ProgInfoIter::default()

@@ -9,6 +9,7 @@
 //! Around the engine:
 //!
 //! - [`offload`] decides whether a device may send trains of segments.
+//! - [`cutting`] has the kernel cut superpackets for programs that cannot.
 //! - [`redirect`] joins two devices in the kernel, for a link of which nothing is asked yet.
 //! - [`tbf`] shapes a rate in the kernel, for a link of which nothing else is asked; [`netem`] the rest, where asked to.
 //! - [`probe`] measures a link from outside.
@@ -21,6 +22,7 @@
 
 mod calibrate;
 mod clock;
+pub mod cutting;
 mod engine;
 mod frame;
 mod lateness;

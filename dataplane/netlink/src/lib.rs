@@ -13,6 +13,9 @@ use netlink_packet_core::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 
@@ -80,6 +83,20 @@ impl Netlink {
         let _ = socket.set_ext_ack(true);
         let _ = socket.set_cap_ack(true);
         Ok(Self { socket })
+    }
+
+    /// Has a device carry packets and say nothing by itself: it gets no address of its own.
+    ///
+    /// # Errors
+    /// No such device; the kernel's refusal.
+    pub fn bring_up_silent(&self, index: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        let silent = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+        link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![silent])]));
+        self.request(RouteNetlinkMessage::SetLink(link), 0)
     }
 
     /// Sends a batch and waits until the kernel has done all of it. Returns every request it refused.

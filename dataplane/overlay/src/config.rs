@@ -23,12 +23,20 @@ pub enum Carries {
     Ip,
     /// Ethernet frames. The identifier is whatever bits of them the device names (the thesis's madcap).
     Bits,
+    /// What frames carry, without their headers: IP, MPLS labels, service paths. The identifier is whatever bits of that the
+    /// device names.
+    Payload,
 }
 
 impl Carries {
     /// Whether that is frames.
     pub fn are_frames(self) -> bool {
-        self != Self::Ip
+        matches!(self, Self::Ethernet | Self::Bits)
+    }
+
+    /// Whether devices name bits by which packets are found.
+    pub fn are_found_by_bits(self) -> bool {
+        matches!(self, Self::Bits | Self::Payload)
     }
 
     /// Its number in the tables: [`driver`].
@@ -37,6 +45,7 @@ impl Carries {
             Self::Ethernet => driver::ETHERNET,
             Self::Ip => driver::IP,
             Self::Bits => driver::BITS,
+            Self::Payload => driver::PAYLOAD,
         }
     }
 }
@@ -116,7 +125,7 @@ pub struct DeviceConfig {
     /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub prefix: [u8; 2],
-    /// Of bits: which of a frame they are.
+    /// Of bits and payloads: which bits of them are the identifier. Without them all packets go one way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bits: Option<BitField>,
     /// Whether packets, of frames those of IP that are for this device's own address, come in by the device below, on which they
@@ -129,8 +138,8 @@ pub struct DeviceConfig {
     pub ageing: u32,
 }
 
-/// Bits of a frame, counted from the first of its Ethernet header. Choice: the thesis counts from where its device gets
-/// the packet, which differs with the tunnel.
+/// Bits of a frame, counted from the first of its Ethernet header; of a payload from its own first. Choice: the thesis counts from
+/// behind the outer IP header, so that the same bits have another offset with each tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BitField {
@@ -346,11 +355,20 @@ pub enum BadConfig {
         /// As asked.
         length: u8,
     },
-    /// A device without what its application needs, or with what it has no use for.
+    /// A device with what it has no use for.
     #[error(
-        "a device needs `--offset` and `--length` where its application carries `bits`, and nowhere else"
+        "`--offset` and `--length` say by which bits packets are found where an application carries `bits` or `payload`, and \
+         nowhere else"
     )]
-    NeedsBits,
+    NoBits,
+    /// Encapsulations that cannot be told from each other when they arrive.
+    #[error("{one} and {other} arrive alike, and an application takes only one of them: leave out the other")]
+    Alike {
+        /// The one.
+        one: Encapsulation,
+        /// The other.
+        other: Encapsulation,
+    },
     /// An AS that there is not.
     #[error("0 is no AS: write a number from 1 to 4294967295")]
     As,
@@ -389,6 +407,12 @@ impl ApplicationConfig {
                 return Err(BadConfig::Carries { encapsulation, what });
             }
         }
+        let mut arrivals: BTreeMap<u32, Encapsulation> = BTreeMap::new();
+        for (arrival, other) in self.kind().arrivals() {
+            if let Some(one) = arrivals.insert(arrival, other) {
+                return Err(BadConfig::Alike { one, other });
+            }
+        }
         if self.vni > MOST_VNI {
             return Err(BadConfig::Vni(self.vni));
         }
@@ -410,6 +434,14 @@ impl ApplicationConfig {
             }
         }
         Ok(())
+    }
+
+    /// What this takes in just as another application does, so that at a locator of both nobody could tell whose it is.
+    pub fn takes_as(&self, other: &Self) -> Option<Encapsulation> {
+        let (kind, other) = (self.kind(), other.kind());
+        let mut unnamed = kind.arrivals().filter(|(_, encapsulation)| !encapsulation.names_nodes());
+        let is_theirs = |arrival: u32| other.arrivals().any(|(theirs, _)| theirs == arrival);
+        unnamed.find(|(arrival, _)| is_theirs(*arrival)).map(|(_, encapsulation)| encapsulation)
     }
 
     /// As the compiler takes it.

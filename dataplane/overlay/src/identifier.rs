@@ -21,7 +21,8 @@ pub enum Identifier {
     Bits(Bits),
 }
 
-/// Bits of a frame, written as hexadecimal digits without anything between them.
+/// Bits of a packet, written as hexadecimal digits without anything between them; those of a device that finds packets by none,
+/// which all have, as `all`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bits {
     bytes: [u8; size::IDENTIFIER as usize],
@@ -41,6 +42,9 @@ impl Bits {
 
     fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; size::IDENTIFIER as usize];
+        if matches!(text, "all" | "none") {
+            return Some(Self { bytes, length: 0 });
+        }
         if text.is_empty() || text.len() > 2 * bytes.len() {
             return None;
         }
@@ -54,6 +58,9 @@ impl Bits {
 
 impl fmt::Display for Bits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.length == 0 {
+            return f.write_str("all");
+        }
         let digit =
             |place: usize| self.bytes[place / 2] >> (if place.is_multiple_of(2) { 4 } else { 0 }) & 15;
         (0..usize::from(self.length / 4)).try_for_each(|place| write!(f, "{:x}", digit(place)))
@@ -63,7 +70,7 @@ impl fmt::Display for Bits {
 /// Words that are no identifier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is no identifier: write a hardware address, a network such as 10.1.0.0/24, or bits as hexadecimal digits"
+    "`{0}` is no identifier: write a hardware address, a network such as 10.1.0.0/24, bits as hexadecimal digits, or `all`"
 )]
 pub struct BadIdentifier(String);
 

@@ -162,6 +162,12 @@ pub enum Change {
         /// Its name.
         device: String,
     },
+    /// Entries of the data plane's tables, since the last such event, for changes that no asker made: by control planes, and by the
+    /// network below.
+    Written {
+        /// How many.
+        entries: usize,
+    },
     /// Where an identifier is, as somebody said, or a station that was forgotten. What the data plane learns is told by nobody.
     Identifier {
         /// The device.
@@ -251,6 +257,9 @@ pub struct Stats {
     pub devices: BTreeMap<String, DeviceStats>,
     /// Packets to each node or group.
     pub nodes: Vec<NodeStats>,
+    /// Entries of the data plane's tables that this agent wrote, whoever wanted it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub writes: u64,
     /// Devices of the underlay in whose drivers what passes is relayed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xdp: Vec<String>,
@@ -293,4 +302,11 @@ pub struct NodeStats {
     /// Bytes of the longest packet or frame that fits the whole path, if a relay said so in the last ten minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<u32>,
+    /// Packets that were sent to this node as the next hop, whatever their destinations, copies for groups among them: the
+    /// counter of its entry in the LIB.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub sent: u64,
+    /// Their bytes, without outer headers.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub sent_bytes: u64,
 }

@@ -60,13 +60,8 @@ impl Node {
             vni: 9,
             interface: 3,
             driver: driver::ETHERNET,
-            unknown_node: 0,
-            unknown_path: 0,
-            address: [0; 6],
             prefix: [24, 64],
-            in_place: 0,
-            fallback: [0; 2],
-            gateway: [0; 16],
+            ..Tenant::default()
         };
         walk.tenants.insert(TENANT, tenant);
         walk.vnis.insert(VniKey { application: APPLICATION.0.into(), vni: 9 }, TENANT);

@@ -3,9 +3,7 @@
 use crate::address;
 use crate::error::Error;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{
-    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
-};
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use plait_dataplane_netlink::Netlink;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -121,13 +119,7 @@ impl Device {
 
     /// Has it carry packets, and say nothing by itself: it gets no address of its own.
     pub fn bring_up_silent(&self) -> Result<(), Error> {
-        let mut link = self.message();
-        link.header.flags = LinkFlags::Up;
-        link.header.change_mask = LinkFlags::Up;
-        let silent = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
-        link.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![silent])]));
-        let set = self.netlink.request(RouteNetlinkMessage::SetLink(link), 0);
-        set.map_err(|error| Error::Device(self.index, error))
+        self.netlink.bring_up_silent(self.index).map_err(|error| Error::Device(self.index, error))
     }
 
     fn message(&self) -> LinkMessage {

@@ -181,6 +181,38 @@ fn who_sends_many_datagrams_at_once_is_told_what_fits() {
     row.within(0, move || drop(paths));
 }
 
+/// Ten datagrams at once.
+const AT_ONCE: &str = r#"
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("10.0.2.2", 7000))
+s.setsockopt(17, 103, 1000)  # UDP_SEGMENT
+s.send(bytes(10000))
+"#;
+
+#[test]
+fn datagrams_that_are_sent_at_once_come_out_of_every_stack_one_by_one() {
+    for encapsulation in [Encapsulation::Gue, Encapsulation::Ovstack, Encapsulation::Gre, Encapsulation::Ipip]
+    {
+        let Some(row) = Row::new(4) else { return };
+        let _relays = row.relays();
+        let mut paths = row.steers(Options::new(SHARED, encapsulation));
+        for relays in [&[1][..], &[1, 2]] {
+            set(&mut paths, &row, &[relays]);
+            let far = row.far();
+            let socket = row.within(row.last(), || UdpSocket::bind((far, 7000)).unwrap());
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            row.python(0, AT_ONCE);
+            let mut buffer = [0; 2000];
+            for datagram in 0..10 {
+                let length = socket.recv(&mut buffer);
+                assert!(matches!(length, Ok(1000)), "{datagram}: {length:?} by {encapsulation:?} {relays:?}");
+            }
+        }
+        row.within(0, move || drop(paths));
+    }
+}
+
 #[test]
 fn a_narrow_link_between_relays_stops_no_stream() {
     let Some(row) = Row::new(5) else { return };

@@ -309,8 +309,8 @@ fn settle(a: &mut Host, b: &mut Host, device: &str, carries: Carries, third: u8)
     let numbers = (a.number, b.number);
     for (host, other, mac) in [(a, numbers.1, of_b), (b, numbers.0, of_a)] {
         let identifier = match carries {
-            Carries::Ethernet | Carries::Bits => Identifier::Station(mac),
             Carries::Ip => Identifier::Network(IpAddr::V4(address(third, other)).into()),
+            _ => Identifier::Station(mac),
         };
         let node = NodeId(0x0a00_0000 + u32::from(other));
         host.ask(Request::FibAdd { device: device.to_owned(), identifier, node })?;

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod declare;
+pub mod drivers;
 pub mod paths;
 mod table;
 pub mod tables;

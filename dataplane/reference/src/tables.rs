@@ -104,8 +104,8 @@ tables! {
         pub weights: u32,
         /// How many choices there are.
         pub count: u32,
-        /// Nought.
-        pub reserved: u32,
+        /// The path of the next hop itself, by which is counted what was sent to it.
+        pub path: u32,
         /// By ascending `below`.
         pub choices: [Choice; size::CHOICES as usize],
     }
@@ -156,7 +156,9 @@ tables! {
         pub driver: u32,
     }
 
-    /// A tenant of an application, and the device that hosts use it by.
+    /// A tenant of an application, and the device that hosts use it by. What belongs together is in one word of eight bytes, or
+    /// behind an index.
+    #[derive(Default)]
     pub struct Tenant as "tenant" {
         /// The application.
         pub application: u32,
@@ -176,9 +178,28 @@ tables! {
         pub prefix: [u8; 2],
         /// One where the device of the underlay takes in what may stay there, nought where the tenant's takes all.
         pub in_place: u32,
-        /// For packets that nobody knows and that go to no group: the device on which the kernel finds a way for them, of IPv4
-        /// and of IPv6; nought drops them.
-        pub fallback: [u32; 2],
+        /// For packets that nobody knows and that go to no group: a [`WayOut`]; nought drops them.
+        pub way_out: u32,
+        /// Of bits: at which byte they begin.
+        pub offset: u32,
+        /// Nought.
+        pub reserved: u32,
+        /// Of bits: which of those sixteen bytes they are.
+        pub mask: [u8; 16],
+    }
+
+    /// A pair of devices by which the kernel cuts superpackets.
+    pub struct Segmenter as "segmenter" {
+        /// The device that they go to, which hands over segments; nought where nobody cuts.
+        pub front: u32,
+        /// That which those come in by.
+        pub back: u32,
+    }
+
+    /// Where the kernel finds a way for packets.
+    pub struct WayOut as "way_out" {
+        /// The device for IPv4 and that for IPv6; nought drops packets of that family.
+        pub interfaces: [u32; 2],
         /// Of IPv6 the neighbour to whom they go there; nought where they are for neighbours themselves. Of IPv4 the kernel finds
         /// it for each packet.
         pub gateway: [u8; 16],
@@ -259,9 +280,9 @@ tables! {
         pub driver: u32,
         /// Of IP: how many bits of an IPv4 address are the identifier, and how many of an IPv6 one.
         pub prefix: [u32; 2],
-        /// Of bits: at which byte of the frame they begin.
+        /// Of bits: at which byte they begin, of a frame or of what one carries.
         pub offset: u32,
-        /// Of bits: which of those sixteen bytes they are.
+        /// Of bits: which of those sixteen bytes they are; nought of a device whose packets all go one way.
         pub mask: [u8; 16],
     }
 
@@ -291,8 +312,10 @@ numbers! {
         pub const ETHERNET = 1;
         /// IP packets; the identifier is a prefix of the destination address.
         pub const IP = 2;
-        /// Whatever the device's configuration cuts out of the packet.
+        /// Ethernet frames; the identifier is whatever the device's configuration cuts out of them.
         pub const BITS = 3;
+        /// What frames carry, whatever that is, without their headers; the identifier is cut out of it likewise.
+        pub const PAYLOAD = 4;
     }
 
     /// What stands between outer IP and payload.
@@ -305,7 +328,7 @@ numbers! {
         pub const GENEVE = 2;
         /// GRE with a frame, the VNI in its key.
         pub const NVGRE = 3;
-        /// GRE with a packet.
+        /// GRE with a frame or a packet.
         pub const GRE = 4;
         /// Nothing: IP in IP.
         pub const IPIP = 5;
@@ -317,6 +340,8 @@ numbers! {
         pub const GUE = 8;
         /// IPv6 with a segment routing header: of paths alone.
         pub const SRV6 = 9;
+        /// UDP and VXLAN-GPE.
+        pub const GPE = 10;
     }
 
     /// How packets arrive: the IP protocol in the third byte, below it the UDP port or the type of what GRE carries.

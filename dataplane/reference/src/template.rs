@@ -1,6 +1,6 @@
 //! Outer headers as wires hold them.
 
-use crate::tables::{Wire, arrival, encapsulation, form, size};
+use crate::tables::{Wire, arrival, driver, encapsulation, form, size};
 use plait_model_wire::number::{ether_type, port, protocol};
 use plait_model_wire::{
     Emit, checksum, ethernet, geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan,
@@ -20,6 +20,7 @@ pub fn udp_port(kind: u32) -> Option<u16> {
         encapsulation::GENEVE => Some(port::GENEVE),
         encapsulation::NSH => Some(port::VXLAN_GPE),
         encapsulation::GUE => Some(port::GUE),
+        encapsulation::GPE => Some(port::VXLAN_GPE),
         _ => None,
     }
 }
@@ -64,6 +65,7 @@ pub(crate) fn shim(kind: u32) -> Option<Vec<u8>> {
             push(&mut header, &vxlan_gpe::Repr { vni: 0, next_protocol: vxlan_gpe::next::NSH });
         }
         encapsulation::GUE => push(&mut header, &gue::Repr::Header { protocol: 0 }),
+        encapsulation::GPE => push(&mut header, &vxlan_gpe::Repr { vni: 0, next_protocol: 0 }),
         _ => return None,
     }
     if let Some(destination) = udp_port(kind) {
@@ -123,13 +125,19 @@ impl Wire {
 }
 
 /// How packets of an encapsulation arrive: [`PeerKey::protocol_port`](crate::tables::PeerKey), one for each kind of
-/// payload that IP or GRE tell apart.
-pub fn arrivals(kind: u32) -> Vec<u32> {
+/// payload that IP or GRE tell apart and that a driver has.
+pub fn arrivals(kind: u32, driver: u32) -> Vec<u32> {
     let of = |protocol: u8, number: u16| u32::from(protocol) << 16 | u32::from(number);
     match (kind, udp_port(kind)) {
         (_, Some(port)) => vec![of(protocol::UDP, port)],
         (encapsulation::IPIP, _) => vec![of(protocol::IPV4, 0), of(protocol::IPV6, 0)],
         (encapsulation::NVGRE, _) => vec![of(protocol::GRE, ether_type::ETHERNET) | arrival::KEYED],
+        // Labels are the shim of another encapsulation, but where they are what is carried.
+        (encapsulation::GRE, _) if driver == driver::PAYLOAD => {
+            [ether_type::IPV4, ether_type::IPV6, ether_type::MPLS, ether_type::NSH]
+                .map(|kind| of(protocol::GRE, kind))
+                .to_vec()
+        }
         (encapsulation::GRE, _) => [ether_type::ETHERNET, ether_type::IPV4, ether_type::IPV6]
             .map(|kind| of(protocol::GRE, kind))
             .to_vec(),

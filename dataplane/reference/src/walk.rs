@@ -8,9 +8,9 @@ mod place;
 mod too_big;
 
 use crate::Table;
+use crate::drivers::{Drivers, Payload};
 use crate::tables::*;
-pub(crate) use parcel::mixed;
-use parcel::{Parcel, Payload};
+use parcel::Parcel;
 use plait_model_wire::ethernet::Frame;
 use plait_model_wire::number::ether_type;
 use plait_model_wire::ovstack;
@@ -48,8 +48,12 @@ pub struct Walk {
     pub peers: Table<PeerKey, Peer>,
     /// Own locators.
     pub endpoints: Table<EndpointKey, u32>,
+    /// Where the kernel finds ways for what nobody knows.
+    pub ways_out: Table<u32, WayOut>,
     /// Whose a locator is.
     pub locators: Table<LocatorKey, u32>,
+    /// What devices carry, and what of it names where it goes.
+    pub drivers: Drivers,
     /// What was counted.
     pub counts: Counts,
 }
@@ -63,6 +67,8 @@ pub struct Counts {
     pub tenants: BTreeMap<u32, TenantCount>,
     /// What took each path.
     pub paths: BTreeMap<u32, Count>,
+    /// What was sent to each next hop, by its path.
+    pub hops: BTreeMap<u32, Count>,
 }
 
 /// A packet that leaves.
@@ -108,8 +114,8 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
 }
 
 /// What becomes of a packet that nobody knows: it leaves by the kernel's own route, on the device that its tenant names.
-fn fallen_back(tenant: &Tenant, bytes: &[u8]) -> Result<Sent, Drop> {
-    let [four, six] = tenant.fallback;
+fn fallen_back(way: Option<WayOut>, bytes: &[u8]) -> Result<Sent, Drop> {
+    let [four, six] = way.ok_or(Drop::UnknownIdentifier)?.interfaces;
     let interface = match Frame::parse(bytes).map(|frame| frame.ether_type()) {
         Ok(ether_type::IPV4) => four,
         Ok(ether_type::IPV6) => six,
@@ -153,9 +159,9 @@ impl Walk {
         }
     }
 
-    /// A program of this host sends a frame by the underlay.
-    pub fn guard(&mut self, frame: &[u8]) -> Outcome {
-        if self.is_forged(frame) { self.done(Err(Drop::Forged)) } else { Outcome::Next }
+    /// A frame leaves by the underlay that none of these programs sent: one of this host's own, or one that it forwards.
+    pub fn guard(&mut self, frame: &[u8], is_own: bool) -> Outcome {
+        if self.is_forged(frame, is_own) { self.done(Err(Drop::Forged)) } else { Outcome::Next }
     }
 
     fn done(&mut self, sent: Result<Vec<Sent>, Drop>) -> Outcome {
@@ -173,7 +179,9 @@ impl Walk {
     fn begin(&mut self, device: &Device, frame: &[u8], flow: u32, second: u32) -> Result<Vec<Sent>, Drop> {
         let tenant = self.tenants.get(&device.tenant).ok_or(Drop::UnknownTenant)?;
         let application = self.applications.get(&tenant.application).ok_or(Drop::Malformed)?;
-        let (identifier, mut parcel) = Parcel::identify(device, frame, flow).ok_or(Drop::Malformed)?;
+        let driver = self.drivers.get(device.driver).ok_or(Drop::Malformed)?;
+        let (identifier, mut parcel) =
+            Parcel::identify(driver, device, frame, flow).ok_or(Drop::Malformed)?;
         parcel.overlay = ovstack::Repr {
             application: tenant.application as u8,
             vni: tenant.vni,
@@ -190,7 +198,7 @@ impl Walk {
             None => {
                 self.counts.tenants.entry(device.tenant).or_default().missed.add(frame.len());
                 if tenant.unknown_node == 0 {
-                    return fallen_back(&tenant, frame).map(|sent| vec![sent]);
+                    return fallen_back(self.ways_out.get(&tenant.way_out), frame).map(|sent| vec![sent]);
                 }
                 (tenant.unknown_node, tenant.unknown_path)
             }
@@ -217,10 +225,9 @@ impl Walk {
         let application =
             application.filter(|application| application.own != 0).ok_or(Drop::UnknownTenant)?;
         if parcel.payload == Payload::Unsaid {
-            parcel.payload = match application.driver {
-                driver::IP => Payload::of_ip(&parcel.carried),
-                _ => Payload::Ethernet,
-            };
+            let are_frames =
+                self.drivers.get(application.driver).is_some_and(|of| of.takes(Payload::Ethernet));
+            parcel.payload = if are_frames { Payload::Ethernet } else { Payload::of_ip(&parcel.carried) };
         }
         let elsewhere = if parcel.placed { None } else { Some(self.place(&mut parcel, &application)?) };
         if parcel.overlay.source.0 == application.own {
@@ -267,14 +274,12 @@ impl Walk {
         let key = VniKey { application: parcel.overlay.application.into(), vni: parcel.overlay.vni };
         let number = self.vnis.get(&key).ok_or(Drop::UnknownTenant)?;
         let tenant = self.tenants.get(&number).ok_or(Drop::UnknownTenant)?;
-        let is_ethernet = parcel.payload == Payload::Ethernet;
-        if (tenant.driver != driver::IP) != is_ethernet {
-            return Err(Drop::UnknownTenant);
-        }
+        let driver = self.drivers.get(tenant.driver).filter(|driver| driver.takes(parcel.payload));
+        let driver = driver.ok_or(Drop::UnknownTenant)?;
         if parcel.carried.len() < parcel.payload.least() {
             return Err(Drop::Malformed);
         }
-        if tenant.driver == driver::ETHERNET {
+        if driver.learns() {
             self.learn(number, parcel, second)?;
         }
         let mut parcel = parcel.clone();

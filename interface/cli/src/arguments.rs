@@ -116,7 +116,7 @@ plait capture a:eth0 -w trace.pcapng --json     how many packets and bytes, and 
     Inspect(InspectArguments),
     /// The words of ovstack's, the overlay FIB's and iplb's authors for their tables
     #[command(
-        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node\n  plait ip madcap set dev mc0 offset 0 length 48 src 172.16.0.1 proto udp\n  plait ip madcap add id 3c15c2c4f588 dst 10.0.0.1 dev mc0\n  plait ip lb add prefix 172.16.0.0/24 relay 10.0.0.1,10.0.0.4 type gre"
+        after_help = "Examples:\n  plait ip ov route add app ethernet to 10.0.0.3 via 10.0.0.2\n  plait ip ov show node\n  plait ip madcap set dev mc0 offset 16 length 48 src 172.16.0.1 proto udp\n  plait ip madcap add id 3c15c2c4f588 dst 10.0.0.1 dev mc0\n  plait ip lb add prefix 172.16.0.0/24 relay 10.0.0.1,10.0.0.4 type gre"
     )]
     Ip(IpArguments),
     /// Show, change, cut, heal or measure links of a running testbed

@@ -302,6 +302,13 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
             "`b` would have two devices in 10.9.0.128/25",
         ],
     );
+    let shared = "plait: 1\nnodes: {a: host, b: host}\nlinks: [a-b]\noverlays:\n\
+        \x20 ov0: {members: [a, b], encapsulation: geneve}\n\
+        \x20 ov1: {members: [a, b], encapsulation: geneve}\n\
+        \x20 ov2: [a, b]\n";
+    person.file("shared.yaml", shared);
+    let said = ["shared.yaml:6", "in geneve could be of overlay `ov0`", "several `devices`"];
+    person.plait(&["validate", "shared.yaml"]).fails_saying(3, &said);
     let fed = |more: &str| {
         format!(
             "plait: 1\nnodes: {{a: host, s: switch, r: router}}\nlinks: [a-s, s-r]\noverlays:\n  ov0: {{members: [a], {more}}}\n"

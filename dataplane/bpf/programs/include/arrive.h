@@ -37,23 +37,6 @@ inline __u32 vni_of(const __u8 vni[3])
 		__header;                                                                                             \
 	})
 
-/* What an EtherType says of a payload. */
-inline bool is_payload(__be16 ether_type, struct parcel *parcel)
-{
-	switch (ether_type) {
-	case bpf_htons(ETH_P_TEB):
-		parcel->payload = PAYLOAD_ETHERNET;
-		return true;
-	case bpf_htons(ETH_P_IP):
-		parcel->payload = PAYLOAD_IPV4;
-		return true;
-	case bpf_htons(ETH_P_IPV6):
-		parcel->payload = PAYLOAD_IPV6;
-		return true;
-	}
-	return false;
-}
-
 /* What VXLAN-GPE and NSH say of a payload. */
 inline bool is_next(__u8 next, struct parcel *parcel)
 {
@@ -66,6 +49,12 @@ inline bool is_next(__u8 next, struct parcel *parcel)
 		return true;
 	case NEXT_IPV6:
 		parcel->payload = PAYLOAD_IPV6;
+		return true;
+	case NEXT_NSH:
+		parcel->payload = PAYLOAD_NSH;
+		return true;
+	case NEXT_MPLS:
+		parcel->payload = PAYLOAD_MPLS;
 		return true;
 	}
 	return false;
@@ -157,20 +146,36 @@ inline int read_mpls(struct __sk_buff *skb, struct parcel *parcel, __u32 shim)
 	return 0;
 }
 
-inline int read_nsh(struct __sk_buff *skb, struct parcel *parcel, __u32 shim)
+/* VXLAN that says what it carries: labels are none of that. */
+inline int read_gpe(struct __sk_buff *skb, struct parcel *parcel, __u32 shim)
 {
 	const struct vxlan_gpe_header *header = header_at(skb, shim, vxlan_gpe_header);
-	const struct nsh_header *service;
-	__u32 first, length;
 
 	if (!header)
 		return -DROP_MALFORMED;
 	if (header->flags & GPE_VERSION)
 		return -DROP_VERSION;
 	if ((header->flags & (VXLAN_HAS_VNI | GPE_HAS_NEXT | GPE_MAINTENANCE)) != (VXLAN_HAS_VNI | GPE_HAS_NEXT) ||
-	    header->next_protocol != NEXT_NSH)
+	    header->next_protocol == NEXT_MPLS || !is_next(header->next_protocol, parcel))
 		return -DROP_MALFORMED;
-	shim += sizeof(*header);
+	parcel->vni = vni_of(header->vni);
+	parcel->outer = shim + sizeof(*header);
+	return 0;
+}
+
+/* The service header behind it. */
+inline int read_nsh(struct __sk_buff *skb, struct parcel *parcel, __u32 shim)
+{
+	const struct nsh_header *service;
+	__u32 first, length;
+	int reason;
+
+	reason = read_gpe(skb, parcel, shim);
+	if (reason)
+		return reason;
+	if (parcel->payload != PAYLOAD_NSH)
+		return -DROP_MALFORMED;
+	shim = parcel->outer;
 	service = header_at(skb, shim, nsh_header);
 	if (!service)
 		return -DROP_MALFORMED;
@@ -240,6 +245,8 @@ inline int read_shim(struct __sk_buff *skb, struct parcel *parcel, __u32 encapsu
 		return read_nsh(skb, parcel, shim);
 	case ENCAPSULATION_GUE:
 		return read_gue(skb, parcel, shim);
+	case ENCAPSULATION_GPE:
+		return read_gpe(skb, parcel, shim);
 	}
 	return -DROP_MALFORMED;
 }
@@ -311,6 +318,7 @@ inline __u32 read_outer(struct __sk_buff *skb, struct parcel *parcel, struct pee
 			return 0;
 		key->protocol_port |= bpf_ntohs(udp->destination);
 		parcel->flow = udp->source;
+		parcel->is_in_udp = true;
 		shim += UDP;
 	} else if (shim && key->protocol_port >> 16 == PROTOCOL_GRE) {
 		const struct gre_header *gre = data(skb) + shim;

@@ -34,6 +34,7 @@
 #define NEXT_IPV6 2
 #define NEXT_ETHERNET 3
 #define NEXT_NSH 4
+#define NEXT_MPLS 5
 
 /* The most that its six bits say. */
 #define NSH_MOST_TTL 63

@@ -29,7 +29,7 @@ inline bool tell_congestion(struct __sk_buff *skb, const struct parcel *parcel)
 		bpf_skb_load_bytes(skb, ip + 12, &ether_type, 2);
 		ip += ETHERNET;
 	} else {
-		ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+		ether_type = ether_type_of(parcel->payload);
 	}
 	if (bpf_skb_load_bytes(skb, ip, &old, 2) || skb->len < ip + IPV4)
 		return true;

@@ -24,6 +24,17 @@ inline void count_path(__u32 path, __u32 bytes)
 	}
 }
 
+/* Counts a packet that goes to a next hop, by the path of that. */
+inline void count_hop(__u32 path, __u32 bytes)
+{
+	struct count *count = at(hop_counts, path);
+
+	if (count) {
+		count->packets += 1;
+		count->bytes += bytes;
+	}
+}
+
 inline void count_sent(__u32 tenant, __u32 bytes)
 {
 	struct tenant_count *count = at(tenant_counts, tenant);

@@ -7,13 +7,14 @@
 #pragma once
 
 #include "path_maps.h"
+#include "push_stack.h"
 
 /* The device by which a packet is cut before it goes on; nought where it goes on at once, or was cut already. Of what others send
  * through this host all packets go by it where superpackets among them would be cut, so that none is overtaken by what comes
  * behind it. */
-inline __u32 cutter_of(struct __sk_buff *skb, const struct stack *stack, int misfit)
+inline __u32 cutter_of(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, int misfit)
 {
-	bool is_passing = !misfit && stack->count > 1 && !steering.superpackets && skb->ingress_ifindex;
+	bool is_passing = !misfit && skb->ingress_ifindex && takes_segments(stack, packet);
 	const struct cutter *cutter;
 	const struct holder *holder;
 

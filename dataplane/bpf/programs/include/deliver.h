@@ -4,7 +4,7 @@
 
 #include "congestion.h"
 #include "count.h"
-#include "learn.h"
+#include "driver.h"
 #include "parcel.h"
 
 /* Makes an outer header of IPv6 one of IPv4 by its length, which is all that is asked of it: of a packet with an IPv6
@@ -23,20 +23,22 @@ inline bool shorten(struct __sk_buff *skb, __s32 *less)
 inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant,
 		  struct ethernet_header *frame)
 {
+	bool is_frame = parcel->payload == PAYLOAD_ETHERNET;
+	/* The kernel leaves no less than an IP header. */
+	__u32 least = parcel->outer + (is_frame ? ETHERNET : 0) + IPV4;
 	__s32 less = parcel->outer;
-	__u32 least;
+	__u64 address = 0;
 	void *front;
 
-	if (parcel->payload == PAYLOAD_ETHERNET) {
-		/* The kernel leaves no less than an IP header. */
-		least = parcel->outer + ETHERNET + IPV4;
-		if (skb->len < least && bpf_skb_change_tail(skb, least, 0))
-			return false;
-	} else {
+	if (skb->len < least && bpf_skb_change_tail(skb, least, 0))
+		return false;
+	if (!is_frame) {
 		less -= ETHERNET;
-		__builtin_memcpy(frame->destination, tenant->address, 6);
-		__builtin_memcpy(frame->source, tenant->address, 6);
-		frame->ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+		/* In one read, since the agent may be writing it. */
+		copy(&address, tenant->address, sizeof(address));
+		__builtin_memcpy(frame->destination, &address, 6);
+		__builtin_memcpy(frame->source, &address, 6);
+		frame->ether_type = ether_type_of(parcel->payload);
 	}
 	if (!shorten(skb, &less) || bpf_skb_adjust_room(skb, -less, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO))
 		return false;
@@ -45,19 +47,6 @@ inline bool strip(struct __sk_buff *skb, const struct parcel *parcel, const stru
 		return false;
 	copy(front, frame, ETHERNET);
 	return true;
-}
-
-/* What a payload has at least. */
-inline __u32 least_of(enum payload payload)
-{
-	switch (payload) {
-	case PAYLOAD_IPV4:
-		return IPV4;
-	case PAYLOAD_IPV6:
-		return IPV6;
-	default:
-		return ETHERNET;
-	}
 }
 
 /* Whether a packet of IPv6 means the same by whatever device it comes. What neighbours say to each other is of the device, and so
@@ -76,14 +65,17 @@ inline bool is_of_no_link(struct __sk_buff *skb, __u32 offset)
 inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const struct tenant *tenant,
 		  const struct ethernet_header *frame)
 {
-	__be16 ether_type = parcel->payload == PAYLOAD_IPV6 ? bpf_htons(ETH_P_IPV6) : bpf_htons(ETH_P_IP);
+	__be16 ether_type = ether_type_of(parcel->payload);
 	__u32 offset = parcel->outer;
+	__u64 address = 0;
 
-	if (!tenant->in_place)
+	/* What was cut came in by another device, where the outer frame was for nobody. */
+	if (!tenant->in_place || skb->tc_index == WAS_CUT)
 		return false;
 	if (parcel->payload == PAYLOAD_ETHERNET) {
-		if (*(const __u32 *)frame != *(const __u32 *)tenant->address ||
-		    *(const __u16 *)&frame->destination[4] != *(const __u16 *)&tenant->address[4])
+		copy(&address, tenant->address, sizeof(address));
+		if (*(const __u32 *)frame != *(const __u32 *)&address ||
+		    *(const __u16 *)&frame->destination[4] != *((const __u16 *)&address + 2))
 			return false;
 		ether_type = frame->ether_type;
 		offset += ETHERNET;
@@ -124,12 +116,12 @@ __attribute__((noinline)) int deliver(struct __sk_buff *skb, const struct parcel
 		number = *index;
 	}
 	tenant = at(tenants, number);
-	if (!tenant || (tenant->driver != DRIVER_IP) != (parcel->payload == PAYLOAD_ETHERNET))
+	if (!tenant || !takes(tenant->driver, parcel->payload))
 		return drop(DROP_UNKNOWN_TENANT);
 	if (skb->len < parcel->outer + least_of(parcel->payload))
 		return drop(DROP_MALFORMED);
 	if (!is_known) {
-		reason = tenant->driver == DRIVER_ETHERNET ? learn(&frame, number, parcel) : 0;
+		reason = hear(tenant->driver, &frame, number, parcel);
 		if (reason < 0)
 			return drop(-reason);
 		if (!reason)

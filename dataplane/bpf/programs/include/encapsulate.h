@@ -91,7 +91,9 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 		if (!is_ip && more && (more < 0 || bpf_skb_change_head(skb, more, 0)))
 			return false;
 	} else if (parcel->payload != PAYLOAD_ETHERNET) {
-		if (!encapsulate(skb, more, wire->form, parcel->payload))
+		/* The kernel knows of IP alone how to cut a superpacket with more headers: of others there is none (devices.rs). */
+		if (is_ip ? !encapsulate(skb, more, wire->form, parcel->payload) :
+			    skb->gso_size || bpf_skb_change_head(skb, more, 0))
 			return false;
 	} else {
 		if (!is_ip) {
@@ -143,18 +145,6 @@ inline void fill_vni(__u8 vni[3], __u32 number)
 	vni[2] = number;
 }
 
-inline __be16 ether_type_of(enum payload payload)
-{
-	switch (payload) {
-	case PAYLOAD_IPV4:
-		return bpf_htons(ETH_P_IP);
-	case PAYLOAD_IPV6:
-		return bpf_htons(ETH_P_IPV6);
-	default:
-		return bpf_htons(ETH_P_TEB);
-	}
-}
-
 /* The number of a payload in VXLAN-GPE and NSH. */
 inline __u8 next_of(enum payload payload)
 {
@@ -163,6 +153,10 @@ inline __u8 next_of(enum payload payload)
 		return NEXT_IPV4;
 	case PAYLOAD_IPV6:
 		return NEXT_IPV6;
+	case PAYLOAD_MPLS:
+		return NEXT_MPLS;
+	case PAYLOAD_NSH:
+		return NEXT_NSH;
 	default:
 		return NEXT_ETHERNET;
 	}
@@ -179,7 +173,11 @@ inline bool carries(__u32 encapsulation, enum payload payload)
 	case ENCAPSULATION_GUE:
 		return payload == PAYLOAD_IPV4 || payload == PAYLOAD_IPV6;
 	case ENCAPSULATION_OVSTACK:
-		return true;
+		return payload != PAYLOAD_MPLS && payload != PAYLOAD_NSH;
+	case ENCAPSULATION_MPLS:
+		return payload != PAYLOAD_CONTROL && payload != PAYLOAD_MPLS && payload != PAYLOAD_NSH;
+	case ENCAPSULATION_GPE:
+		return payload != PAYLOAD_CONTROL && payload != PAYLOAD_MPLS;
 	default:
 		return payload != PAYLOAD_CONTROL;
 	}
@@ -242,6 +240,13 @@ inline void fill_shim(void *shim, __u32 encapsulation, const struct parcel *parc
 	case ENCAPSULATION_VXLAN:
 		fill_vni(((struct vxlan_header *)shim)->vni, parcel->vni);
 		break;
+	case ENCAPSULATION_GPE: {
+		struct vxlan_gpe_header *header = shim;
+
+		header->next_protocol = next_of(parcel->payload);
+		fill_vni(header->vni, parcel->vni);
+		break;
+	}
 	}
 }
 
@@ -297,6 +302,7 @@ inline bool write_outer(struct __sk_buff *skb, const struct wire *wire, const st
 		BOTH(ENCAPSULATION_MPLS, false, sizeof(struct gre_header) + sizeof(struct mpls_header));
 		BOTH(ENCAPSULATION_NSH, true, sizeof(struct vxlan_gpe_header) + sizeof(struct nsh_header));
 		BOTH(ENCAPSULATION_GUE, true, sizeof(struct gue_header));
+		BOTH(ENCAPSULATION_GPE, true, sizeof(struct vxlan_gpe_header));
 	}
 	return false;
 }

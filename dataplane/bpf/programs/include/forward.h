@@ -46,14 +46,15 @@ inline __u32 chosen(const struct hop *hop, __u32 hash)
 	return wire;
 }
 
-/* The header and the neighbour of a hop; false where there are none. */
-inline bool find_wire(__u32 index, __u32 hash, const struct wire **wire, const struct adjacency **adjacency)
+/* The header and the neighbour of a hop, and the path that it is counted by; false where there are none. */
+inline bool find_wire(__u32 index, __u32 hash, const struct wire **wire, const struct adjacency **adjacency, __u32 *path)
 {
 	const struct hop *hop = at(hops, index);
 	__u64 *slot;
 
 	if (!hop || !hop->count)
 		return false;
+	*path = hop->path;
 	*wire = at(wires, chosen(hop, hash));
 	if (!*wire)
 		return false;
@@ -69,9 +70,9 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 {
 	const struct adjacency *adjacency;
 	const struct wire *wire;
-	__u32 room;
+	__u32 room, path, bytes = skb->len - parcel->outer;
 
-	if (!find_wire(index, parcel->hash, &wire, &adjacency))
+	if (!find_wire(index, parcel->hash, &wire, &adjacency, &path))
 		return -DROP_NO_ROUTE;
 	room = adjacency->mtu + ETHERNET;
 	room = room > wire->length ? room - wire->length : 0;
@@ -83,6 +84,7 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 		return -DROP_REFUSED;
 	if (!make_room(skb, parcel, wire) || !write_outer(skb, wire, adjacency, parcel))
 		return -DROP_REFUSED;
+	count_hop(path, bytes);
 	skb->tc_index = GUARD_PASSES;
 	return adjacency->interface;
 }

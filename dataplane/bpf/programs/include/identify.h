@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* From a packet on a tenant's device to the identifier of where it goes. */
+/* What drivers identify packets with. */
 #pragma once
 
 #include "parcel.h"
@@ -35,6 +35,20 @@ inline void masked(__u32 words[4], __u32 bits)
 	}
 }
 
+/* The bits of a packet from an offset on that a mask leaves; where it leaves none, none, since all packets go one way. */
+inline bool take_bits(struct __sk_buff *skb, __u32 offset, const volatile __u8 mask[SIZE_IDENTIFIER],
+		      struct fib_key *key)
+{
+	if (!mask[0])
+		return true;
+	if (bpf_skb_load_bytes(skb, offset, key->identifier, SIZE_IDENTIFIER))
+		return false;
+#pragma unroll
+	for (int byte = 0; byte < SIZE_IDENTIFIER; byte++)
+		key->identifier[byte] &= mask[byte];
+	return true;
+}
+
 /* What must not overtake each other: frames of one type between two stations. */
 inline __u32 stations_hash(const struct ethernet_header *frame)
 {
@@ -46,79 +60,15 @@ inline __u32 stations_hash(const struct ethernet_header *frame)
 	return mixed(a, b, c ^ frame->ether_type);
 }
 
-/* Of a frame, whom it is for. */
-inline void identify_frame(struct __sk_buff *skb, const struct ethernet_header *frame, struct fib_key *key,
-			   struct parcel *parcel)
+/* The same of IPv4 packets, by their header. */
+inline __u32 hosts_hash4(const __u32 words[5])
 {
-	__builtin_memcpy(key->identifier, frame->destination, 6);
-	parcel->hash = stations_hash(frame);
-	parcel->payload = PAYLOAD_ETHERNET;
-	parcel->outer = 0;
-	parcel->flow = flow_port(bpf_get_hash_recalc(skb));
+	return mixed(words[3], words[4], words[2] & bpf_htonl(0xff0000));
 }
 
-/* Of an IP packet, the prefix of its destination. */
-inline bool identify_ip(struct __sk_buff *skb, const struct ethernet_header *frame, struct fib_key *key,
-			struct parcel *parcel)
+/* The same of IPv6. */
+inline __u32 hosts_hash6(const __u32 words[10])
 {
-	const void *ip = frame + 1;
-	__u32 *words = (__u32 *)key->identifier;
-
-	if (frame->ether_type == bpf_htons(ETH_P_IP)) {
-		if (ip + IPV4 > data_end(skb))
-			return false;
-		mapped(key->identifier, ((const struct ipv4_header *)ip)->destination);
-		masked(words, 96 + device.prefix[0]);
-		parcel->payload = PAYLOAD_IPV4;
-	} else if (frame->ether_type == bpf_htons(ETH_P_IPV6)) {
-		if (ip + IPV6 > data_end(skb))
-			return false;
-		__builtin_memcpy(words, ((const struct ipv6_header *)ip)->destination, 16);
-		masked(words, device.prefix[1]);
-		parcel->payload = PAYLOAD_IPV6;
-	} else {
-		return false;
-	}
-	parcel->outer = ETHERNET;
-	parcel->hash = bpf_get_hash_recalc(skb);
-	parcel->flow = flow_port(parcel->hash);
-	return true;
-}
-
-/* Of anything, the bits that the device's configuration names. */
-inline bool identify_bits(struct __sk_buff *skb, struct fib_key *key, struct parcel *parcel)
-{
-	if (bpf_skb_load_bytes(skb, device.offset & 1023, key->identifier, SIZE_IDENTIFIER))
-		return false;
-#pragma unroll
-	for (int byte = 0; byte < SIZE_IDENTIFIER; byte++)
-		key->identifier[byte] &= device.mask[byte];
-	parcel->payload = PAYLOAD_ETHERNET;
-	parcel->outer = 0;
-	parcel->hash = bpf_get_hash_recalc(skb);
-	parcel->flow = flow_port(parcel->hash);
-	return true;
-}
-
-inline bool identify(struct __sk_buff *skb, struct fib_key *key, struct parcel *parcel)
-{
-	const struct ethernet_header *frame;
-
-	/* As much as any driver looks at; of a packet that is shorter, all. */
-	if (!reach(skb, ETHERNET + IPV6) && !reach(skb, ETHERNET + IPV4) && !reach(skb, ETHERNET))
-		return false;
-	frame = data(skb);
-	if ((void *)(frame + 1) > data_end(skb))
-		return false;
-	parcel->ecn = ecn_of(skb, frame->ether_type);
-	switch (device.driver) {
-	case DRIVER_ETHERNET:
-		identify_frame(skb, frame, key, parcel);
-		return true;
-	case DRIVER_IP:
-		return identify_ip(skb, frame, key, parcel);
-	case DRIVER_BITS:
-		return identify_bits(skb, key, parcel);
-	}
-	return false;
+	return mixed(words[2] ^ words[3] ^ words[4] ^ words[5], words[6] ^ words[7] ^ words[8] ^ words[9],
+		     words[0] & bpf_htonl(0xfffff));
 }

@@ -13,6 +13,8 @@ TABLE(paths, BPF_MAP_TYPE_ARRAY, __u32, __u64, 4096, 0);
 /* What fits each path, as relays said: a second in the upper half, bytes in the lower. */
 TABLE(limits, BPF_MAP_TYPE_ARRAY, __u32, __u64, 4096, 0);
 TABLE(path_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
+/* By the paths of next hops themselves. */
+TABLE(hop_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
 TABLE(hops, BPF_MAP_TYPE_ARRAY, __u32, struct hop, 4096, 0);
 TABLE(groups, BPF_MAP_TYPE_ARRAY, __u32, struct group, 256, 0);
 TABLE(wires, BPF_MAP_TYPE_ARRAY, __u32, struct wire, 4096, 0);
@@ -21,6 +23,8 @@ TABLE(adjacencies, BPF_MAP_TYPE_ARRAY, __u32, __u64, 256, 0);
 TABLE(adjacency_slots, BPF_MAP_TYPE_ARRAY, __u32, struct adjacency, 512, 0);
 TABLE(applications, BPF_MAP_TYPE_ARRAY, __u32, struct application, 256, 0);
 TABLE(tenants, BPF_MAP_TYPE_ARRAY, __u32, struct tenant, SIZE_TENANTS, 0);
+TABLE(segmenters, BPF_MAP_TYPE_ARRAY, __u32, struct segmenter, 1, 0);
+TABLE(ways_out, BPF_MAP_TYPE_ARRAY, __u32, struct way_out, 16, 0);
 TABLE(tenant_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct tenant_count, SIZE_TENANTS, 0);
 TABLE(vnis, BPF_MAP_TYPE_HASH, struct vni_key, __u32, SIZE_TENANTS, BPF_F_NO_PREALLOC);
 /* Pairs of a known locator and an own one. */

@@ -9,6 +9,8 @@ enum payload {
 	PAYLOAD_ETHERNET,
 	PAYLOAD_IPV4,
 	PAYLOAD_IPV6,
+	PAYLOAD_MPLS,
+	PAYLOAD_NSH,
 	/* The application knows. */
 	PAYLOAD_UNSAID,
 	/* A message of the overlay itself. */
@@ -32,6 +34,8 @@ struct parcel {
 	__u16 flow;
 	/* Of a packet that was too big, how many bytes would have fitted. */
 	__u32 room;
+	/* Whether it came in a UDP tunnel. */
+	bool is_in_udp;
 	/* Whether its header says from which node it is, and for which. */
 	bool placed;
 	/* The locator it came from; all nought of a packet that begins here. */
@@ -40,8 +44,87 @@ struct parcel {
 	__u8 encapsulated;
 };
 
+/* What an EtherType says of a payload. */
+inline bool is_payload(__be16 ether_type, struct parcel *parcel)
+{
+	switch (ether_type) {
+	case bpf_htons(ETH_P_TEB):
+		parcel->payload = PAYLOAD_ETHERNET;
+		return true;
+	case bpf_htons(ETH_P_IP):
+		parcel->payload = PAYLOAD_IPV4;
+		return true;
+	case bpf_htons(ETH_P_IPV6):
+		parcel->payload = PAYLOAD_IPV6;
+		return true;
+	case bpf_htons(ETH_P_MPLS_UC):
+		parcel->payload = PAYLOAD_MPLS;
+		return true;
+	case bpf_htons(ETH_P_NSH):
+		parcel->payload = PAYLOAD_NSH;
+		return true;
+	}
+	return false;
+}
+
+/* That EtherType. */
+inline __be16 ether_type_of(enum payload payload)
+{
+	switch (payload) {
+	case PAYLOAD_IPV4:
+		return bpf_htons(ETH_P_IP);
+	case PAYLOAD_IPV6:
+		return bpf_htons(ETH_P_IPV6);
+	case PAYLOAD_MPLS:
+		return bpf_htons(ETH_P_MPLS_UC);
+	case PAYLOAD_NSH:
+		return bpf_htons(ETH_P_NSH);
+	default:
+		return bpf_htons(ETH_P_TEB);
+	}
+}
+
+/* What a payload has at least. */
+inline __u32 least_of(enum payload payload)
+{
+	switch (payload) {
+	case PAYLOAD_IPV4:
+		return IPV4;
+	case PAYLOAD_IPV6:
+		return IPV6;
+	case PAYLOAD_MPLS:
+		return sizeof(struct mpls_header);
+	case PAYLOAD_NSH:
+		return sizeof(struct nsh_header);
+	default:
+		return ETHERNET;
+	}
+}
+
+/* The protocol in the IP packet that is carried, and where it begins in the packet; nought of what is no IP. */
+inline __u32 transport_in(struct __sk_buff *skb, const struct parcel *parcel, __u8 *protocol)
+{
+	__u32 at = parcel->outer;
+	__be16 ether_type;
+	__u8 first;
+
+	if (parcel->payload == PAYLOAD_ETHERNET) {
+		if (bpf_skb_load_bytes(skb, at + 12, &ether_type, 2))
+			return 0;
+		if (ether_type != bpf_htons(ETH_P_IP) && ether_type != bpf_htons(ETH_P_IPV6))
+			return 0;
+		at += ETHERNET;
+	}
+	if (bpf_skb_load_bytes(skb, at, &first, 1) || bpf_skb_load_bytes(skb, at + (first >> 4 == 6 ? 6 : 9), protocol, 1))
+		return 0;
+	return at + (first >> 4 == 6 ? IPV6 : (first & 15) * 4);
+}
+
 /* How the guard knows what these programs send: no socket can write it. */
 #define GUARD_PASSES 0x504c
+
+/* How these programs know what the kernel cut for them. */
+#define WAS_CUT 0x5743
 
 /* A port for the flow, in network order, of the range that RFC 7348 section 5 recommends. */
 inline __u16 flow_port(__u32 hash)

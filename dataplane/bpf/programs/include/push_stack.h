@@ -142,6 +142,20 @@ inline bool write_all(struct __sk_buff *skb, const struct stack *stack, const st
 	return false;
 }
 
+/* Whether datagrams would come out of a stack as superpackets that nobody can take: what was in a UDP tunnel stays marked so, and
+ * who cuts it for a socket takes the mark for a header that is there. */
+inline bool marks_datagrams(const struct stack *stack, const struct packet *packet)
+{
+	return packet->protocol == PROTOCOL_UDP &&
+	       (stack->encapsulation == ENCAPSULATION_GUE || stack->encapsulation == ENCAPSULATION_OVSTACK);
+}
+
+/* Whether superpackets are cut before they go under a stack. */
+inline bool takes_segments(const struct stack *stack, const struct packet *packet)
+{
+	return (stack->count > 1 && !steering.superpackets) || marks_datagrams(stack, packet);
+}
+
 /* Why a packet cannot go under a stack as it is, where it may be so long with it; nought where it can. */
 inline int misfit(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, __u32 most)
 {
@@ -151,7 +165,7 @@ inline int misfit(struct __sk_buff *skb, const struct stack *stack, const struct
 		return whole > most ? PATH_DROP_TOO_BIG : 0;
 	if (segment_of(skb, ETHERNET, packet) + stack->length > most)
 		return PATH_DROP_TOO_BIG;
-	return whole > 0xffff || (stack->count > 1 && !steering.superpackets) ? PATH_DROP_SUPERPACKET : 0;
+	return whole > 0xffff || takes_segments(stack, packet) ? PATH_DROP_SUPERPACKET : 0;
 }
 
 /* Whether a packet is a superpacket that TCP of this host made before it heard that there are to be none. It stops where one is

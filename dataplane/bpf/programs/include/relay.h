@@ -33,7 +33,7 @@ inline int pass_on(struct xdp_md *context, bool is_ipv6)
 {
 	const __u32 udp_at = ETHERNET + (is_ipv6 ? IPV6 : IPV4), outer = udp_at + UDP + sizeof(struct ovstack_header);
 	void *front = POINTER(xdp_md, context, data), *end = POINTER(xdp_md, context, data_end);
-	__u32 total = end - front - ETHERNET, path, hop, interface;
+	__u32 total = end - front - ETHERNET, path, hop, next, interface;
 	const struct ovstack_header *header;
 	const struct adjacency *adjacency;
 	const struct udp_header *udp;
@@ -61,7 +61,7 @@ inline int pass_on(struct xdp_md *context, bool is_ipv6)
 		return XDP_PASS;
 	take_ovstack(header, &parcel);
 	if (!is_known_in(peer, parcel.application) || !path_on(&parcel, &path, &hop) ||
-	    !find_wire(hop, parcel.hash, &wire, &adjacency))
+	    !find_wire(hop, parcel.hash, &wire, &adjacency, &next))
 		return XDP_PASS;
 	interface = adjacency->interface;
 	if (wire->form != ENCAPSULATION_OVSTACK + (is_ipv6 ? FORM_IPV6 : 0) || total > adjacency->mtu ||
@@ -72,5 +72,6 @@ inline int pass_on(struct xdp_md *context, bool is_ipv6)
 			sizeof(struct ovstack_header)))
 		return XDP_PASS;
 	count_path(path, total + ETHERNET - outer);
+	count_hop(next, total + ETHERNET - outer);
 	return interface == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&exits, interface, XDP_DROP);
 }

@@ -19,20 +19,12 @@
  * not known how it is cut, none. */
 inline __u32 segment_bytes(struct __sk_buff *skb, const struct parcel *parcel)
 {
-	__u32 start = parcel->outer, end = start;
-	__u8 first, protocol, offset;
-	__be16 ether_type;
+	__u32 start = parcel->outer, end;
+	__u8 protocol, offset;
 
-	if (parcel->payload == PAYLOAD_ETHERNET) {
-		if (bpf_skb_load_bytes(skb, start + 12, &ether_type, 2))
-			return 0;
-		if (ether_type != bpf_htons(ETH_P_IP) && ether_type != bpf_htons(ETH_P_IPV6))
-			return 0;
-		end += ETHERNET;
-	}
-	if (bpf_skb_load_bytes(skb, end, &first, 1) || bpf_skb_load_bytes(skb, end + (first >> 4 == 6 ? 6 : 9), &protocol, 1))
+	end = transport_in(skb, parcel, &protocol);
+	if (!end)
 		return 0;
-	end += first >> 4 == 6 ? IPV6 : (first & 15) * 4;
 	if (protocol == PROTOCOL_UDP)
 		return end + UDP - start + skb->gso_size;
 	if (protocol != PROTOCOL_TCP || bpf_skb_load_bytes(skb, end + 12, &offset, 1))

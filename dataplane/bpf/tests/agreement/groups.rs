@@ -32,7 +32,7 @@ fn gather_those(node: &Node, line: &Line, third: (u32, bool), next: &[u32], incl
     programs.table(&names::LOCATORS).unwrap().set(&LocatorKey { application, address }, &THIRD.0).unwrap();
     let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
     choices[0] = Choice { below: 50, wire: THIRD_HOP };
-    let hop = Hop { node: THIRD.0, weights: 50, count: 1, reserved: 0, choices };
+    let hop = Hop { node: THIRD.0, weights: 50, count: 1, path: 0, choices };
     programs.table(&names::HOPS).unwrap().set(&THIRD_HOP, &hop).unwrap();
     node.flood();
     let mut hops = [0; size::GROUP as usize];
@@ -116,7 +116,7 @@ fn groups(try_it: impl Fn(&Line, Way, (u32, bool), bool) + Sync) {
     }
     let namespace = Namespace::new().unwrap();
     let line = Line::new(&namespace);
-    for (step, encapsulation) in ENCAPSULATIONS.enumerate() {
+    for (step, encapsulation) in ENCAPSULATIONS.into_iter().enumerate() {
         for is_ipv6 in [false, true] {
             let carries_packets = matches!(encapsulation, encapsulation::IPIP | encapsulation::GUE);
             let driver = if carries_packets { driver::IP } else { driver::ETHERNET };

@@ -1,5 +1,6 @@
 //! The eBPF programs and the reference walk, held against each other: the same tables, the same packets, the same fates.
 
+mod drivers;
 mod groups;
 #[path = "../support/mod.rs"]
 mod support;
@@ -76,8 +77,14 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
         Just(STATION_F),
         any::<[u8; 6]>().prop_map(Mac)
     ];
-    let kind =
-        prop_oneof![Just(ether_type::IPV4), Just(ether_type::ARP), Just(ether_type::IPV6), any::<u16>()];
+    let kind = prop::sample::select(vec![
+        ether_type::IPV4,
+        ether_type::ARP,
+        ether_type::IPV6,
+        ether_type::MPLS,
+        ether_type::NSH,
+    ]);
+    let kind = prop_oneof![5 => kind, 1 => any::<u16>()];
     (station.clone(), station, kind, packets(), any::<bool>()).prop_map(|(to, from, kind, packet, is_ip)| {
         if is_ip {
             let kind = if packet[0] >> 4 == 6 { ether_type::IPV6 } else { ether_type::IPV4 };
@@ -97,18 +104,37 @@ fn packets() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// What a device carries, as the peer sends it, and in which encapsulation.
-fn in_any(driver: u32, is_ipv6: bool) -> impl Strategy<Value = (u32, Vec<u8>)> {
-    let is_frame = driver != driver::IP;
-    let carried =
-        (frames(), packets()).prop_map(move |(frame, packet)| if is_frame { frame } else { packet });
-    (ENCAPSULATIONS, carried, 0u8..4).prop_map(move |(kind, carried, tos)| {
-        let kind = match (kind, is_frame) {
-            (encapsulation::VXLAN | encapsulation::NVGRE, false) => encapsulation::GENEVE,
-            (encapsulation::IPIP | encapsulation::GUE, true) => encapsulation::GRE,
+/// Packets behind a label or a service header, of small numbers or of any.
+fn behind_others() -> impl Strategy<Value = (Inside, Vec<u8>)> {
+    let front = prop_oneof![Just([0; 8]), any::<[u8; 8]>()];
+    (any::<bool>(), front, packets()).prop_map(|(is_label, front, packet)| match is_label {
+        true => (Inside::Labels, [&front[..2], &[front[2] | 1, 9], &packet[..]].concat()),
+        false => (Inside::Service, [&front[..], &packet[..]].concat()),
+    })
+}
+
+/// What a device carries, as the peer sends it, and in which encapsulation. Of the two with a header of VXLAN-GPE it is that one.
+fn in_any(driver: u32, is_ipv6: bool, gpe: u32) -> impl Strategy<Value = (u32, Vec<u8>)> {
+    let carried = (frames(), packets(), behind_others(), 0u8..3);
+    let carried = carried.prop_map(move |(frame, packet, other, one_in_three)| match driver {
+        driver::IP => (Inside::Packet, packet),
+        driver::PAYLOAD if one_in_three == 0 => (Inside::Packet, packet),
+        driver::PAYLOAD => other,
+        _ => (Inside::Frame, frame),
+    });
+    let kinds = prop::sample::select(ENCAPSULATIONS.to_vec());
+    (kinds, carried, 0u8..4).prop_map(move |(kind, (inside, carried), tos)| {
+        use encapsulation::*;
+        let kind = match (kind, inside) {
+            (NSH | GPE, Inside::Labels) if gpe == GPE => GRE,
+            (NSH | GPE, _) => gpe,
+            (VXLAN | NVGRE, Inside::Packet) => GENEVE,
+            (IPIP | GUE, Inside::Frame) => GRE,
+            (VXLAN | OVSTACK | MPLS, Inside::Labels | Inside::Service) => GENEVE,
+            (NVGRE | IPIP | GUE, Inside::Labels | Inside::Service) => GRE,
             _ => kind,
         };
-        (kind, arriving_in(kind, is_ipv6, &carried, is_frame, tos))
+        (kind, arriving_with(kind, is_ipv6, &carried, inside, tos))
     })
 }
 
@@ -184,7 +210,8 @@ impl Way {
         let outcome = match program {
             Program::Receive | Program::Relay => walk.receive(packet, second()),
             Program::Transmit => walk.transmit(&device, packet, flow_in(&ran.packet), second()),
-            Program::Guard => walk.guard(packet),
+            // Nobody gave the packet to this host.
+            Program::Guard => walk.guard(packet, true),
         };
         match (ran.verdict, outcome) {
             (Verdict::Next, Outcome::Next) => prop_assert_eq!(ran.packet, packet),
@@ -193,7 +220,7 @@ impl Way {
                 let [sent] = &sent[..] else { panic!("the walk sends {sent:?}") };
                 prop_assert!(sent.is_up && sent.interface == 0, "{:?}", sent);
                 // Where packets are carried, the header before them is of no more use.
-                let from = if self.driver == driver::IP { 14 } else { 0 };
+                let from = if matches!(self.driver, driver::IP | driver::PAYLOAD) { 14 } else { 0 };
                 prop_assert_eq!(&ran.packet[from..], &sent.frame[from..], "{:?}", self);
             }
             (Verdict::Dropped, Outcome::Sent(sent)) => {
@@ -230,6 +257,8 @@ fn counted_alike(node: &Node, walk: &Walk) -> Result<(), TestCaseError> {
     for path in PATHS {
         let count = walk.counts.paths.get(&path).copied().unwrap_or_default();
         prop_assert_eq!(node.programs.path_count(path).unwrap(), count, "path {}", path);
+        let count = walk.counts.hops.get(&path).copied().unwrap_or_default();
+        prop_assert_eq!(node.programs.hop_count(path).unwrap(), count, "next hop of path {}", path);
     }
     Ok(())
 }
@@ -309,7 +338,10 @@ fn a_driver_relays_what_the_walk_does_and_nothing_else() {
     );
 }
 
+/// So many cases, or as many as `make fuzz` asks for.
 fn runner(cases: u32) -> TestRunner {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(0);
+    let cases = cases.max(asked);
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
@@ -328,12 +360,14 @@ fn both_receive_alike() {
 
 #[test]
 fn both_receive_every_encapsulation_alike() {
-    for (driver, in_place) in [
-        (driver::ETHERNET, false),
-        (driver::ETHERNET, true),
-        (driver::IP, false),
-        (driver::IP, true),
-        (driver::BITS, false),
+    for (driver, in_place, gpe) in [
+        (driver::ETHERNET, false, encapsulation::NSH),
+        (driver::ETHERNET, true, encapsulation::GPE),
+        (driver::IP, false, encapsulation::NSH),
+        (driver::IP, true, encapsulation::GPE),
+        (driver::BITS, false, encapsulation::NSH),
+        (driver::PAYLOAD, false, encapsulation::GPE),
+        (driver::PAYLOAD, true, encapsulation::NSH),
     ] {
         for is_ipv6 in [false, true] {
             let way = Way { driver, encapsulation: encapsulation::OVSTACK, is_ipv6 };
@@ -341,9 +375,13 @@ fn both_receive_every_encapsulation_alike() {
             if in_place {
                 node.take_in_place();
             }
+            node.take(gpe, is_ipv6);
+            if driver == driver::PAYLOAD {
+                node.take(encapsulation::GRE, is_ipv6);
+            }
             let walk = RefCell::new(node.walk());
             let redirected = RefCell::new([0; 16]);
-            let whole = (in_any(driver, is_ipv6), any::<bool>(), broken(Just(vec![0; 160])));
+            let whole = (in_any(driver, is_ipv6, gpe), any::<bool>(), broken(Just(vec![0; 160])));
             runner(if in_place { 800 } else { 2500 })
                 .run(&whole, |((kind, mut packet), is_broken, noise)| {
                     if is_broken {
@@ -366,10 +404,18 @@ fn both_receive_every_encapsulation_alike() {
             for kind in ENCAPSULATIONS {
                 let goes_on = redirected.borrow()[kind as usize];
                 let is_sent = match driver {
-                    driver::IP => !matches!(kind, encapsulation::VXLAN | encapsulation::NVGRE),
+                    driver::IP | driver::PAYLOAD => {
+                        !matches!(kind, encapsulation::VXLAN | encapsulation::NVGRE)
+                    }
                     _ => !matches!(kind, encapsulation::IPIP | encapsulation::GUE),
                 };
-                assert!(!is_sent || goes_on > 20, "{goes_on} of encapsulation {kind} went on");
+                let is_sent =
+                    is_sent && (kind == gpe || !matches!(kind, encapsulation::NSH | encapsulation::GPE));
+                // A label that is carried arrives as one that says a VNI does.
+                let is_sent = is_sent && (driver, kind) != (driver::PAYLOAD, encapsulation::MPLS);
+                // Of three packets of payload one is IP.
+                let least = if driver == driver::PAYLOAD { 5 } else { 20 };
+                assert!(!is_sent || goes_on > least, "{goes_on} of encapsulation {kind} went on");
             }
         }
     }
@@ -377,7 +423,7 @@ fn both_receive_every_encapsulation_alike() {
 
 #[test]
 fn both_transmit_alike() {
-    for driver in [driver::ETHERNET, driver::IP, driver::BITS] {
+    for driver in [driver::ETHERNET, driver::IP, driver::BITS, driver::PAYLOAD] {
         for encapsulation in ENCAPSULATIONS {
             for is_ipv6 in [false, true] {
                 let way = Way { driver, encapsulation, is_ipv6 };
@@ -433,7 +479,8 @@ fn both_guard_alike() {
     for is_ipv6 in [false, true] {
         let Some(node) = Node::with([Program::Guard], way.driver, way.encapsulation, is_ipv6) else { return };
         let walk = RefCell::new(node.walk());
-        let sent = (ENCAPSULATIONS, frames(), any::<bool>()).prop_map(move |(kind, frame, is_own)| {
+        let kinds = prop::sample::select(ENCAPSULATIONS.to_vec());
+        let sent = (kinds, frames(), any::<bool>()).prop_map(move |(kind, frame, is_own)| {
             let mut packet = arriving_in(kind, is_ipv6, &frame, true, 0);
             // As if from this node, to the peer.
             let [source, destination, bytes] = if is_ipv6 { [22, 38, 16] } else { [26, 30, 4] };

@@ -27,7 +27,19 @@ fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
             let carried =
                 if is_frame { frame(STATION_B, STATION_A, ether_type::IPV4, &inner) } else { inner.clone() };
             let others = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
-            passes(&others, "another's, which is on its way");
+            // What nobody but the overlay speaks is forwarded for others, and not this host's own.
+            let ran = node.programs.guard_forwarded(&others, 1).unwrap();
+            assert_eq!(
+                (ran.verdict, ran.packet),
+                (Verdict::Next, others.clone()),
+                "another's, which is on its way"
+            );
+            let before = node.drops(Drop::Forged);
+            let ran = node.programs.run(Program::Guard, &others).unwrap();
+            let is_ours = kind == encapsulation::OVSTACK;
+            let verdict = if is_ours { Verdict::Dropped } else { Verdict::Next };
+            let dropped = node.drops(Drop::Forged) - before;
+            assert_eq!((ran.verdict, dropped), (verdict, is_ours.into()), "{kind}, IPv6: {is_ipv6}");
             let (forged, before) = (turned(&others), node.drops(Drop::Forged));
             let ran = node.programs.run(Program::Guard, &forged).unwrap();
             let dropped = node.drops(Drop::Forged) - before;

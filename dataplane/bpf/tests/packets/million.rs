@@ -48,14 +48,16 @@ fn a_million_nodes_fit_and_any_is_sent_to_and_heard() {
     let mut applications = [0; 8];
     applications[usize::from(APPLICATION / 32)] |= 1 << (APPLICATION % 32);
     let peer = Peer { encapsulation: encapsulation::OVSTACK, application, vni: VNI, applications };
-    let [protocol_port] = arrivals(encapsulation::OVSTACK)[..] else { panic!("one way to arrive") };
+    let [protocol_port] = arrivals(encapsulation::OVSTACK, driver::ETHERNET)[..] else {
+        panic!("one way to arrive")
+    };
     for number in 0..NODES {
         let (index, locator) = (FIRST + number, locator(number));
         let wire = Wire::new(OWN_LOCATOR.into(), locator.into(), encapsulation::OVSTACK, ADJACENCY).unwrap();
         wires.set(&index, &wire).unwrap();
         let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
         choices[0] = Choice { below: 1, wire: index };
-        hops.set(&index, &Hop { node: id(number), weights: 1, count: 1, reserved: 0, choices }).unwrap();
+        hops.set(&index, &Hop { node: id(number), weights: 1, count: 1, path: 0, choices }).unwrap();
         paths.set(&index, &(u64::from(path::HOP) << 32 | u64::from(index))).unwrap();
         nodes.set(&NodeKey { application, node: id(number) }, &index).unwrap();
         let own = mapped(OWN_LOCATOR.into());

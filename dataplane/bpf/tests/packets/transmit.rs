@@ -125,7 +125,7 @@ fn weights_are_shares_of_flows() {
     for (index, below) in [1, 3, 8].into_iter().enumerate() {
         choices[index] = Choice { below, wire: 10 + index as u32 };
     }
-    let hop = Hop { node: PEER.0, weights: 8, count: 3, reserved: 0, choices };
+    let hop = Hop { node: PEER.0, weights: 8, count: 3, path: PEER_PATH, choices };
     node.programs.table(&names::HOPS).unwrap().set(&PEER_HOP, &hop).unwrap();
     let mut shares = [0u32; 3];
     let flows = 4000;
@@ -146,4 +146,23 @@ fn weights_are_shares_of_flows() {
         let tolerance = 5.0 * (expected * (1.0 - weight / 8.0)).sqrt();
         assert!((f64::from(share) - expected).abs() < tolerance, "{shares:?}");
     }
+}
+
+#[test]
+fn what_is_counted_of_an_entry_is_forgotten_with_it() {
+    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
+    let sent = frame(STATION_B, STATION_A, ether_type::IPV4, &inner_ipv4(64, 0));
+    let counted = |path: u32| {
+        [node.programs.path_count(path).unwrap().packets, node.programs.hop_count(path).unwrap().packets]
+    };
+    // By way of the other node: a destination, and a next hop.
+    node.path(PEER_PATH, path::HOP, FAR_HOP);
+    for packets in 1..4 {
+        node.programs.run(Program::Transmit, &sent).unwrap();
+        assert_eq!([counted(PEER_PATH), counted(FAR_PATH)], [[packets, 0], [0, packets]]);
+    }
+    node.programs.forget_counts(PEER_PATH).unwrap();
+    assert_eq!([counted(PEER_PATH), counted(FAR_PATH)], [[0, 0], [0, 3]]);
+    node.programs.forget_counts(FAR_PATH).unwrap();
+    assert_eq!([counted(PEER_PATH), counted(FAR_PATH)], [[0, 0], [0, 0]]);
 }

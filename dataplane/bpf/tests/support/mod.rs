@@ -40,7 +40,28 @@ pub const STATION_C: Mac = Mac([2, 0, 0, 0, 0, 0xcc]);
 pub const STATION_F: Mac = Mac([2, 0, 0, 0, 0, 0xff]);
 
 /// All that there are.
-pub const ENCAPSULATIONS: std::ops::Range<u32> = encapsulation::OVSTACK..encapsulation::GUE + 1;
+pub const ENCAPSULATIONS: [u32; 10] = [
+    encapsulation::OVSTACK,
+    encapsulation::VXLAN,
+    encapsulation::GENEVE,
+    encapsulation::NVGRE,
+    encapsulation::GRE,
+    encapsulation::IPIP,
+    encapsulation::MPLS,
+    encapsulation::NSH,
+    encapsulation::GUE,
+    encapsulation::GPE,
+];
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inside {
+    Frame,
+    /// By its first bits of IPv4 or IPv6.
+    Packet,
+    Labels,
+    Service,
+}
 
 pub const PEER_PATH: u32 = 1;
 pub const FAR_PATH: u32 = 2;
@@ -79,11 +100,32 @@ impl Node {
         encapsulation: u32,
         is_ipv6: bool,
     ) -> Option<Self> {
+        Self::made(driver, encapsulation, is_ipv6, |device, sizes| Programs::load(&wanted, device, sizes))
+    }
+
+    /// One of other compiled programs.
+    pub fn of<const N: usize>(
+        compiled: &'static [u8],
+        wanted: [Program; N],
+        driver: u32,
+        encapsulation: u32,
+        is_ipv6: bool,
+    ) -> Option<Self> {
+        let load = |device: &Device, sizes| Programs::load_from(compiled, &wanted, device, sizes);
+        Self::made(driver, encapsulation, is_ipv6, load)
+    }
+
+    fn made(
+        driver: u32,
+        encapsulation: u32,
+        is_ipv6: bool,
+        load: impl FnOnce(&Device, Sizes) -> Result<Programs, plait_dataplane_bpf::Error>,
+    ) -> Option<Self> {
         if !may_load() {
             return None;
         }
         let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 18, mask: [0xf0; 16] };
-        let programs = Programs::load(&wanted, &device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
+        let programs = load(&device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
         let node = Self { programs, device };
         node.fill(driver, encapsulation, is_ipv6);
         Some(node)
@@ -116,6 +158,8 @@ impl Node {
             peers: all(from, &names::PEERS),
             endpoints: all(from, &names::ENDPOINTS),
             locators: all(from, &names::LOCATORS),
+            ways_out: all(from, &names::WAYS_OUT),
+            drivers: Default::default(),
             counts: Counts::default(),
         }
     }
@@ -131,13 +175,11 @@ impl Node {
             vni: VNI,
             interface: 1,
             driver,
-            unknown_node: 0,
-            unknown_path: 0,
             address: STATION_A.0,
             prefix: [24, 64],
-            in_place: 0,
-            fallback: [0; 2],
-            gateway: [0; 16],
+            offset: self.device.offset,
+            mask: self.device.mask,
+            ..Tenant::default()
         };
         put.table(&names::TENANTS).unwrap().set(&TENANT, &tenant).unwrap();
         put.table(&names::VNIS).unwrap().set(&VniKey { application, vni: VNI }, &TENANT).unwrap();
@@ -153,7 +195,7 @@ impl Node {
             put.table(&names::WIRES).unwrap().set(&hop, &wire).unwrap();
             let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
             choices[0] = Choice { below: 50, wire: hop };
-            let whole = Hop { node: node.0, weights: 50, count: 1, reserved: 0, choices };
+            let whole = Hop { node: node.0, weights: 50, count: 1, path, choices };
             put.table(&names::HOPS).unwrap().set(&hop, &whole).unwrap();
             self.path(path, path::HOP, hop);
             put.table(&names::NODES).unwrap().set(&NodeKey { application, node: node.0 }, &path).unwrap();
@@ -174,8 +216,17 @@ impl Node {
         }
     }
 
-    /// Takes what comes from the others by a family, in all encapsulations.
+    /// Takes what comes from the others by a family, in all encapsulations; of VXLAN-GPE that with a service header, and of labels in
+    /// GRE one that says the VNI.
     pub fn accept(&self, is_ipv6: bool) {
+        ENCAPSULATIONS
+            .iter()
+            .filter(|kind| **kind != encapsulation::GPE)
+            .for_each(|kind| self.take(*kind, is_ipv6));
+    }
+
+    /// Takes what comes from the others by a family for an encapsulation, in the place of any other that arrives so.
+    pub fn take(&self, kind: u32, is_ipv6: bool) {
         let application = u32::from(APPLICATION);
         let put = &self.programs;
         let own = mapped(of_family(OWN_LOCATOR, is_ipv6));
@@ -184,11 +235,12 @@ impl Node {
         for (node, locator) in [(PEER, PEER_LOCATOR), (FAR, FAR_LOCATOR)] {
             let address = mapped(of_family(locator, is_ipv6));
             put.table(&names::LOCATORS).unwrap().set(&LocatorKey { application, address }, &node.0).unwrap();
-            for kind in ENCAPSULATIONS {
-                let peer = Peer { encapsulation: kind, application, vni: VNI, applications };
-                for protocol_port in arrivals(kind) {
-                    let key = PeerKey { locator: address, own, protocol_port };
-                    put.table(&names::PEERS).unwrap().set(&key, &peer).unwrap();
+            let peer = Peer { encapsulation: kind, application, vni: VNI, applications };
+            for protocol_port in arrivals(kind, self.device.driver) {
+                let key = PeerKey { locator: address, own, protocol_port };
+                put.table(&names::PEERS).unwrap().set(&key, &peer).unwrap();
+                let anywhere = (kind == encapsulation::OVSTACK).then_some([0; 16]);
+                for own in [Some(own), anywhere].into_iter().flatten() {
                     let key = EndpointKey { own, protocol_port };
                     put.table(&names::ENDPOINTS).unwrap().set(&key, &0).unwrap();
                 }
@@ -215,10 +267,12 @@ impl Node {
     }
 
     /// Has the kernel find ways for what nobody knows, on these devices.
-    pub fn fall_back(&self, fallback: [u32; 2]) {
+    pub fn fall_back(&self, interfaces: [u32; 2]) {
+        let way = WayOut { interfaces, gateway: [0; 16] };
+        self.programs.table(&names::WAYS_OUT).unwrap().set(&1, &way).unwrap();
         let tenants = self.programs.table(&names::TENANTS).unwrap();
         let known = tenants.get(&TENANT).unwrap().unwrap();
-        tenants.set(&TENANT, &Tenant { fallback, ..known }).unwrap();
+        tenants.set(&TENANT, &Tenant { way_out: 1, ..known }).unwrap();
     }
 
     /// Has packets come in by the device below.
@@ -314,11 +368,18 @@ pub fn overlay_header() -> ovstack::Repr {
 
 /// A packet as the peer sends it in some encapsulation: what is carried, and whether that is a frame.
 pub fn arriving_in(encapsulation: u32, is_ipv6: bool, carried: &[u8], is_frame: bool, tos: u8) -> Vec<u8> {
+    arriving_with(encapsulation, is_ipv6, carried, if is_frame { Inside::Frame } else { Inside::Packet }, tos)
+}
+
+/// The same of anything that may be carried.
+pub fn arriving_with(encapsulation: u32, is_ipv6: bool, carried: &[u8], inside: Inside, tos: u8) -> Vec<u8> {
     let inner_is_ipv6 = carried.first().is_some_and(|first| first >> 4 == 6);
-    let (kind, next, inner) = match (is_frame, inner_is_ipv6) {
-        (true, _) => (ether_type::ETHERNET, nsh::next::ETHERNET, 0),
-        (false, false) => (ether_type::IPV4, nsh::next::IPV4, protocol::IPV4),
-        (false, true) => (ether_type::IPV6, nsh::next::IPV6, protocol::IPV6),
+    let (kind, next, inner) = match inside {
+        Inside::Frame => (ether_type::ETHERNET, nsh::next::ETHERNET, 0),
+        Inside::Packet if inner_is_ipv6 => (ether_type::IPV6, nsh::next::IPV6, protocol::IPV6),
+        Inside::Packet => (ether_type::IPV4, nsh::next::IPV4, protocol::IPV4),
+        Inside::Labels => (ether_type::MPLS, nsh::next::MPLS, 0),
+        Inside::Service => (ether_type::NSH, nsh::next::NSH, 0),
     };
     let mut packet = carried.to_vec();
     let mut carrier = protocol::GRE;
@@ -345,6 +406,7 @@ pub fn arriving_in(encapsulation: u32, is_ipv6: bool, carried: &[u8], is_frame: 
             push(&mut packet, &vxlan_gpe::Repr { vni: VNI, next_protocol: vxlan_gpe::next::NSH });
         }
         encapsulation::GUE => push(&mut packet, &gue::Repr::Header { protocol: inner }),
+        encapsulation::GPE => push(&mut packet, &vxlan_gpe::Repr { vni: VNI, next_protocol: next }),
         other => panic!("{other}"),
     }
     if let Some(destination) = udp_port(encapsulation) {

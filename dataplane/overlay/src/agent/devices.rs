@@ -5,6 +5,7 @@
 //! takes no packet either: with a VNI filter that has no VNI nobody outside speaks to it.
 
 use super::underlay::Link;
+use crate::config::Carries;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
@@ -23,11 +24,13 @@ const LARGEST: u32 =
 const PORTS: std::ops::Range<u16> = 61_000..65_000;
 
 /// Makes a device, down. It may be of that name already, from a former life.
-pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, is_ip: bool) -> io::Result<()> {
+pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, carries: Carries) -> io::Result<()> {
     let first = name.bytes().fold(0u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 4000;
     for step in 0..64 {
         let port = PORTS.start + (first + step * 61) % (PORTS.end - PORTS.start);
         let mut message = LinkMessage::default();
+        // Under a label the kernel cannot be told how to cut what already has more headers before it.
+        let whole = (carries == Carries::Payload).then_some(LinkAttribute::GsoMaxSegs(1));
         message.attributes = vec![
             LinkAttribute::IfName(name.to_owned()),
             LinkAttribute::Mtu(mtu),
@@ -42,6 +45,7 @@ pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, is_ip: bool) -> io
                 ])),
             ]),
         ];
+        message.attributes.extend(whole);
         match netlink.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_name_taken(netlink, name) => {
@@ -51,7 +55,7 @@ pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, is_ip: bool) -> io
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         }
-        match up(netlink, name, is_ip) {
+        match up(netlink, name, carries) {
             Ok(()) => return Ok(()),
             // The port is somebody's.
             Err(error) if error.raw_os_error() == Some(libc::EADDRINUSE) => remove(netlink, name)?,
@@ -67,7 +71,7 @@ pub(super) fn create(netlink: &Netlink, name: &str, mtu: u32, is_ip: bool) -> io
 /// Makes a device and takes it away: whether that works.
 pub(crate) fn makes_device(netlink: &Netlink) -> io::Result<()> {
     const NAME: &str = "plait-trial";
-    create(netlink, NAME, 1280, false)?;
+    create(netlink, NAME, 1280, Carries::Ethernet)?;
     remove(netlink, NAME)
 }
 
@@ -78,12 +82,12 @@ fn is_name_taken(netlink: &Netlink, name: &str) -> bool {
 }
 
 /// Turns a device on.
-fn up(netlink: &Netlink, name: &str, is_ip: bool) -> io::Result<()> {
+fn up(netlink: &Netlink, name: &str, carries: Carries) -> io::Result<()> {
     let mut message = named(name);
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
-    if is_ip {
-        // Nobody is asked for hardware addresses: the overlay finds hosts by their IP addresses.
+    if !carries.are_frames() {
+        // Nobody is asked for hardware addresses: the overlay finds where packets go without them.
         message.header.flags |= LinkFlags::Noarp;
         message.header.change_mask |= LinkFlags::Noarp;
     }

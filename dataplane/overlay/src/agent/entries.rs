@@ -3,7 +3,7 @@
 use super::journal::Line;
 use super::{Agent, AgentError, now};
 use crate::Identifier;
-use crate::config::{Carries, DeviceConfig, Evpn};
+use crate::config::{BitField, Carries, DeviceConfig, Evpn};
 use crate::protocol::{self, Reply};
 use plait_control_overlay::evpn::{Change, Station};
 use plait_dataplane_reference::tables::{FibEntry, FibKey};
@@ -27,18 +27,20 @@ impl Agent {
                 let wanted = if network.addr().is_ipv4() { four } else { six };
                 network.prefix_len() == wanted && network.trunc() == network
             }
-            (Identifier::Bits(bits), Carries::Bits) => {
-                live.config.bits.is_some_and(|field| field.length == bits.length())
+            (Identifier::Bits(bits), Carries::Bits | Carries::Payload) => {
+                live.config.bits.map_or(0, |field| field.length) == bits.length()
             }
             _ => false,
         };
         if !fits {
             let by = match self.application(application)?.carries {
                 Carries::Ethernet => "hardware addresses".to_owned(),
-                Carries::Bits => {
-                    let length = live.config.bits.map_or(0, |field| field.length);
-                    format!("{length} bits, written as {} hexadecimal digits", length / 4)
-                }
+                Carries::Bits | Carries::Payload => match live.config.bits {
+                    Some(BitField { length, .. }) => {
+                        format!("{length} bits, written as {} hexadecimal digits", length / 4)
+                    }
+                    None => "nothing, and sends them all one way: write `all`".to_owned(),
+                },
                 Carries::Ip => {
                     let [four, six] = live.config.prefix;
                     format!("networks of {four} bits of IPv4 and {six} of IPv6")
@@ -124,6 +126,7 @@ impl Agent {
         let key = FibKey { tenant, identifier: identifier.bytes() };
         let before = self.tables.fib.get(&key)?;
         let (packets, bytes) = before.map_or((0, 0), |entry| (entry.packets, entry.bytes));
+        self.tables.count_write();
         self.tables.fib.set(&key, &FibEntry { node: node.0, path, heard: 0, reserved: 0, packets, bytes })?;
         Ok(1)
     }
@@ -231,7 +234,10 @@ impl Agent {
                 self.waiting.entry((application, node)).or_default().insert(key.clone());
                 self.place_entry(&key, node).map(drop)?;
             }
-            None => drop(self.tables.fib.remove(&FibKey { tenant, identifier: key.1.bytes() })?),
+            None => {
+                self.tables.count_write();
+                self.tables.fib.remove(&FibKey { tenant, identifier: key.1.bytes() })?;
+            }
         }
         if before != node {
             let (device, identifier) = key;

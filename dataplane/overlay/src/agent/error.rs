@@ -1,9 +1,9 @@
 //! Why an agent did not do what it had to, each with what to do about it.
 
 use super::places::LAYOUT;
-use crate::Identifier;
 use crate::compile::Full;
 use crate::config::BadConfig;
+use crate::{Encapsulation, Identifier};
 use plait_model_overlay::{Application, OperationError};
 use std::io;
 use std::net::IpAddr;
@@ -64,6 +64,19 @@ pub enum AgentError {
          `plait overlay config device {0} --delete`"
     )]
     TenantTaken(String),
+    /// What arrives at a locator could be either application's.
+    #[error(
+        "application {other} takes {encapsulation} at {locator} already, and nothing in such a packet says whose it is: give the \
+         applications locators of their own, or the encapsulation ovstack, or make them one application with a device for each VNI"
+    )]
+    Shared {
+        /// Who takes it already.
+        other: Application,
+        /// What.
+        encapsulation: Encapsulation,
+        /// Where.
+        locator: IpAddr,
+    },
     /// The kernel would drop what comes in by another device than it would be answered by.
     #[error(
         "{0} drops what comes in there and is answered by another device, as packets `in place` are: set \

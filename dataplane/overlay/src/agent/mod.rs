@@ -17,6 +17,7 @@ mod places;
 mod recording;
 mod report;
 mod routes;
+mod segmenter;
 mod serve;
 mod sources;
 mod start;
@@ -30,10 +31,10 @@ pub use error::AgentError;
 pub use places::{LAYOUT, Places};
 pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
-use crate::Identifier;
-use crate::compile::{Compiler, Full, Neighbour, QUIET, Write};
+use crate::compile::{Compiler, Full, Neighbour, QUIET, Slots, Write};
 use crate::config::{ApplicationConfig, Control, DeviceConfig, Evpn};
 use crate::protocol::{Change, Config, Reply, Request};
+use crate::{Encapsulation, Identifier};
 use error::{at, doing};
 use feeds::Feeds;
 use inherited::Inherited;
@@ -41,7 +42,7 @@ use journal::{Journal, Line};
 use members::Members;
 use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, Program};
-use plait_dataplane_reference::tables::FibKey;
+use plait_dataplane_reference::tables::{FibKey, WayOut};
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -69,6 +70,13 @@ pub struct Agent {
     tables: Tables,
     underlay: Underlay,
     devices: BTreeMap<String, Live>,
+    /// Where packets leave that nobody knows, and the slot in which that stands.
+    way_out: Option<(u32, WayOut)>,
+    ways_out: Slots,
+    /// Whether somebody cuts superpackets of UDP.
+    segmenter: bool,
+    /// How many entries had been written when somebody was told of them last.
+    told_writes: u64,
     /// A device that is being made.
     starting: Option<String>,
     /// Programs on the underlay's devices.
@@ -124,7 +132,11 @@ impl Agent {
     /// Why it was not done. Nothing was changed then, unless a table or the disk is full.
     pub fn handle(&mut self, request: Request) -> Result<Reply, AgentError> {
         let change = if self.untold.is_watched { Change::by(&request) } else { None };
-        let reply = self.perform(request)?;
+        let before = self.tables.written();
+        let reply = self.perform(request);
+        // Who asks is told by the reply.
+        self.told_writes += self.tables.written() - before;
+        let reply = reply?;
         if matches!(reply, Reply::Done { changed: true, .. }) {
             self.untold.add(change);
         }
@@ -219,6 +231,11 @@ impl Agent {
     /// Does one of ovstack's operations.
     fn operate(&mut self, operation: &Operation) -> Result<Reply, AgentError> {
         let application = operation.application();
+        if let Operation::LocatorAdd { locator, .. } = operation
+            && let Some(config) = self.config.applications.get(&application)
+        {
+            self.check_shared(application, config, [*locator])?;
+        }
         let before = self.overlay.tables(application).and_then(|tables| tables.own);
         let (answer, event) = self.overlay.apply(operation)?;
         let Answer::Done { changed } = answer else { return Ok(Reply::Answer(answer)) };
@@ -327,6 +344,8 @@ impl Agent {
         config: ApplicationConfig,
     ) -> Result<Reply, AgentError> {
         config.check()?;
+        let own = self.overlay.tables(application).map(|tables| &tables.locators);
+        self.check_shared(application, &config, own.into_iter().flat_map(|own| own.keys().copied()))?;
         if let Some(evpn) = self.config.evpn.get(&application) {
             evpn.check(&config)?;
         }
@@ -355,6 +374,27 @@ impl Agent {
             self.drive(application, Some(&control))?;
         }
         Ok(Reply::Done { changed: true, writes })
+    }
+
+    /// Looks whether another application takes at some locators what this one is to take there.
+    fn check_shared(
+        &self,
+        application: Application,
+        config: &ApplicationConfig,
+        locators: impl IntoIterator<Item = IpAddr>,
+    ) -> Result<(), AgentError> {
+        let others = self.config.applications.iter().filter(|(other, _)| **other != application);
+        let taken: Vec<(Application, Encapsulation)> =
+            others.filter_map(|(other, theirs)| Some((*other, config.takes_as(theirs)?))).collect();
+        for locator in locators {
+            let has_it = |other: Application| {
+                self.overlay.tables(other).is_some_and(|tables| tables.locators.contains_key(&locator))
+            };
+            if let Some((other, encapsulation)) = taken.iter().copied().find(|(other, _)| has_it(*other)) {
+                return Err(AgentError::Shared { other, encapsulation, locator });
+            }
+        }
+        Ok(())
     }
 
     /// Starts, changes or ends a control plane.
@@ -446,6 +486,9 @@ impl Agent {
             self.again = None;
             self.compile_again()?;
         }
+        let written = self.tables.written();
+        let entries = (written - std::mem::replace(&mut self.told_writes, written)) as usize;
+        self.untold.add((entries > 0).then_some(Change::Written { entries }));
         if now() >= self.swept + SWEEP {
             (self.swept, self.sweeping) = (now(), Some(None));
         }

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Version of the tables' layout. An agent takes over tables of its own version and refuses others by name.
-pub const LAYOUT: u32 = 2;
+pub const LAYOUT: u32 = 3;
 
 /// Where an agent keeps what outlives it.
 #[derive(Debug, Clone, PartialEq, Eq)]

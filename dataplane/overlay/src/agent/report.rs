@@ -47,7 +47,7 @@ impl Agent {
         let programs = &self.tables.programs;
         let drops =
             programs.drops()?.into_iter().map(|(reason, count)| (reason.name().to_owned(), count)).collect();
-        let mut stats = Stats { drops, ..Stats::default() };
+        let mut stats = Stats { drops, writes: self.tables.written(), ..Stats::default() };
         for live in self.devices.values() {
             let count = programs.tenant_count(live.tenant)?;
             let counts = DeviceStats {
@@ -72,13 +72,22 @@ impl Agent {
                 tables.nodes.keys().chain(tables.routes.keys()).collect();
             for node in nodes {
                 let Some(path) = self.compiler.path(application, *node) else { continue };
-                let count = programs.path_count(path)?;
-                if count.packets > 0 {
+                let (count, hop) = (programs.path_count(path)?, programs.hop_count(path)?);
+                if count.packets > 0 || hop.packets > 0 {
                     let limit = self.tables.limit(path)?;
                     let is_fresh = |heard: u32| second.wrapping_sub(heard) <= limits::AGE;
                     let room = limit.filter(|(_, heard)| is_fresh(*heard)).map(|(room, _)| room);
                     let (packets, bytes) = (count.packets, count.bytes);
-                    stats.nodes.push(NodeStats { application, node: *node, packets, bytes, room });
+                    let (sent, sent_bytes) = (hop.packets, hop.bytes);
+                    stats.nodes.push(NodeStats {
+                        application,
+                        node: *node,
+                        packets,
+                        bytes,
+                        room,
+                        sent,
+                        sent_bytes,
+                    });
                 }
             }
         }
@@ -89,7 +98,7 @@ impl Agent {
 fn identifier(key: &FibKey, carries: Carries, device: &DeviceConfig) -> Identifier {
     let [four, six] = device.prefix;
     match carries {
-        Carries::Bits => {
+        Carries::Bits | Carries::Payload => {
             Identifier::Bits(Bits::new(key.identifier, device.bits.map_or(0, |field| field.length)))
         }
         Carries::Ethernet => Identifier::Station(key.identifier[..6].try_into().expect("six bytes")),
@@ -110,7 +119,8 @@ pub(super) fn metrics(stats: &Stats) -> String {
     let mut family = |name: &str, help: &str, rows: Vec<(String, u64)>| {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
         for (labels, value) in rows {
-            let _ = writeln!(text, "{name}{{{labels}}} {value}");
+            let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+            let _ = writeln!(text, "{name}{labels} {value}");
         }
     };
     let drops = stats.drops.iter().map(|(reason, count)| (format!("reason=\"{reason}\""), *count)).collect();
@@ -144,6 +154,16 @@ pub(super) fn metrics(stats: &Stats) -> String {
         stats.nodes.iter().map(|of| (labels(of), value(of))).collect()
     };
     family(
+        "plait_overlay_next_hop_packets_total",
+        "Packets to each node as the next hop.",
+        nodes(|node| node.sent),
+    );
+    family(
+        "plait_overlay_next_hop_bytes_total",
+        "Their bytes, without outer headers.",
+        nodes(|node| node.sent_bytes),
+    );
+    family(
         "plait_overlay_forwarded_packets_total",
         "Packets to each node or group.",
         nodes(|node| node.packets),
@@ -152,6 +172,11 @@ pub(super) fn metrics(stats: &Stats) -> String {
         "plait_overlay_forwarded_bytes_total",
         "Their bytes, without outer headers.",
         nodes(|node| node.bytes),
+    );
+    family(
+        "plait_overlay_table_writes_total",
+        "Entries of the data plane's tables that this agent wrote.",
+        vec![(String::new(), stats.writes)],
     );
     text
 }

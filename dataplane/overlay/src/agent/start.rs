@@ -11,8 +11,8 @@ use super::places::{
 use super::recording::Recording;
 use super::tables::Tables;
 use super::underlay::{self, Underlay};
-use super::{Agent, AgentError, devices, now};
-use crate::compile::{Compiler, Neighbour, Room};
+use super::{Agent, AgentError, devices, now, segmenter};
+use crate::compile::{Compiler, Neighbour, Room, Slots};
 use crate::needs;
 use crate::protocol::{Config, Request};
 use plait_dataplane_agent::{home, open_many_files};
@@ -97,6 +97,10 @@ impl Agent {
             underlay: Underlay::open().map_err(doing("netlink"))?,
             devices: BTreeMap::new(),
             starting: None,
+            way_out: None,
+            ways_out: Slots::new("ways out", 16),
+            told_writes: 0,
+            segmenter: false,
             on_underlay: BTreeMap::new(),
             xdp,
             tried: BTreeSet::new(),
@@ -240,6 +244,9 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
             }
             _ => {}
         }
+    }
+    if is_here {
+        segmenter::remove(places).map_err(doing("the devices that cut superpackets"))?;
     }
     let kept: Vec<(u32, IpAddr)> = fs::read(places.neighbours())
         .ok()

@@ -4,7 +4,7 @@ use crate::Write;
 use plait_dataplane_bpf::{Error, Program, Programs, Sizes, Table, names};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{self as reference, Walk};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The data plane's tables in the kernel, and the programs that read them on the underlay's devices.
@@ -25,6 +25,10 @@ pub(super) struct Tables {
     peers: Arc<Table<PeerKey, Peer>>,
     endpoints: Arc<Table<EndpointKey, u32>>,
     locators: Arc<Table<LocatorKey, u32>>,
+    ways_out: Arc<Table<u32, WayOut>>,
+    segmenters: Arc<Table<u32, Segmenter>>,
+    /// How many entries were written.
+    written: Cell<u64>,
     /// Writes that the kernel refused, which are tried again before others.
     refused: RefCell<Vec<Write>>,
 }
@@ -53,6 +57,9 @@ impl Tables {
             peers: programs.table(&names::PEERS)?.into(),
             endpoints: programs.table(&names::ENDPOINTS)?.into(),
             locators: programs.table(&names::LOCATORS)?.into(),
+            ways_out: programs.table(&names::WAYS_OUT)?.into(),
+            segmenters: programs.table(&names::SEGMENTERS)?.into(),
+            written: Cell::default(),
             refused: RefCell::default(),
             programs,
         })
@@ -64,6 +71,7 @@ impl Tables {
         let again = self.refused.take();
         let mut first = Ok(());
         for write in again.iter().chain(writes) {
+            self.count_write();
             if let Err(error) = self.write(write) {
                 self.refused.borrow_mut().push(write.clone());
                 first = first.and(Err(error));
@@ -72,10 +80,34 @@ impl Tables {
         first.and(self.programs.turn())
     }
 
+    /// Counts an entry that is written.
+    pub fn count_write(&self) {
+        self.written.set(self.written.get() + 1);
+    }
+
+    /// How many entries were written so far.
+    pub fn written(&self) -> u64 {
+        self.written.get()
+    }
+
+    /// Writes a way out where nobody reads one.
+    pub fn set_way_out(&self, slot: u32, way: &WayOut) -> Result<(), Error> {
+        self.ways_out.set(&slot, way)
+    }
+
+    /// Says who cuts superpackets.
+    pub fn set_segmenter(&self, segmenter: Segmenter) -> Result<(), Error> {
+        self.segmenters.set(&0, &segmenter)
+    }
+
     fn write(&self, write: &Write) -> Result<(), Error> {
         match write {
             Write::Application(key, value) => self.applications.set(key, value),
-            Write::Node(key, value) => put(&self.nodes, key, value.as_ref()),
+            Write::Node(key, value) => {
+                // What was counted by that number was another's.
+                value.map_or(Ok(()), |path| self.programs.forget_counts(path))?;
+                put(&self.nodes, key, value.as_ref())
+            }
             Write::Path(key, value) => {
                 self.paths.set(key, value)?;
                 // What relays said was of the way before.
@@ -117,6 +149,8 @@ impl Tables {
             peers: reading(&self.peers),
             endpoints: reading(&self.endpoints),
             locators: reading(&self.locators),
+            ways_out: reading(&self.ways_out),
+            drivers: Default::default(),
             counts: Default::default(),
         }
     }

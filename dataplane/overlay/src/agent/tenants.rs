@@ -1,18 +1,21 @@
 //! Tenants with their devices, and the programs on those.
 
 use super::error::doing;
-use super::{Agent, AgentError, devices};
+use super::{Agent, AgentError, devices, now};
 use crate::Identifier;
 use crate::compile::Full;
-use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig, Miss};
+use crate::config::{ApplicationConfig, BadConfig, BitField, DeviceConfig, Miss};
 use crate::protocol::Reply;
 use plait_control_overlay::evpn;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
-use plait_dataplane_reference::tables::{Device, Tenant, VniKey, driver, size};
+use plait_dataplane_reference::tables::{Device, Tenant, VniKey, WayOut, driver, size};
 use plait_model_overlay::Application;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+
+/// The bits of a frame that name a station.
+const STATION: BitField = BitField { offset: 0, length: 48 };
 
 /// A device of the agent's.
 pub(super) struct Live {
@@ -43,10 +46,7 @@ impl Agent {
             .filter(|_| config.carries.are_frames() && config.miss == Miss::Group)
             .and_then(|group| Some((group.0, self.compiler.path(application, group)?)));
         let (unknown_node, unknown_path) = unknown.unwrap_or_default();
-        let (fallback, gateway) = match config.miss {
-            Miss::Kernel => self.underlay.ways_out(&self.below()),
-            Miss::Group | Miss::Drop => ([0; 2], None),
-        };
+        let way_out = if config.miss == Miss::Kernel { self.way_out.map_or(0, |(slot, _)| slot) } else { 0 };
         let link = self.underlay.links.get(&interface);
         Ok(Tenant {
             application: application.0.into(),
@@ -60,19 +60,45 @@ impl Agent {
             prefix,
             // What a port takes in is its bridge's or its VRF's, and not the host's.
             in_place: (in_place && !link.is_some_and(|link| link.is_port)).into(),
-            fallback,
-            gateway: gateway.map_or([0; 16], |gateway| gateway.octets()),
+            way_out,
+            offset: device.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
+            reserved: 0,
+            // Stations of a feed are found by their addresses, though they teach nothing.
+            mask: device.bits.or(is_fed.then_some(STATION)).map_or([0; 16], BitField::mask),
         })
     }
 
     /// Writes what changed of tenants, and of their devices' MTU; of all, also where one cannot be.
     pub(super) fn write_tenants(&mut self) -> Result<(), AgentError> {
+        let former = self.find_way_out()?;
         let names: Vec<String> = self.devices.keys().cloned().collect();
         let mut all = Ok(());
         for name in names {
             all = all.and(self.write_tenant(&name));
         }
+        former.into_iter().for_each(|slot| self.ways_out.give(slot, now()));
         all
+    }
+
+    /// Where packets leave that nobody knows, if any may. Gives the slot of what was so before, to which tenants still point.
+    fn find_way_out(&mut self) -> Result<Option<u32>, AgentError> {
+        if self.config.applications.values().all(|config| config.miss != Miss::Kernel) {
+            return Ok(None);
+        }
+        let (interfaces, gateway) = self.underlay.ways_out(&self.below());
+        let way = WayOut { interfaces, gateway: gateway.map_or([0; 16], |gateway| gateway.octets()) };
+        if self.way_out.is_some_and(|(_, known)| known == way) {
+            return Ok(None);
+        }
+        let taken = self.ways_out.take(now()).map_err(|full| self.look_at(Err(full)));
+        let slot = match taken {
+            Ok(slot) => slot,
+            // It stays as it was for a moment.
+            Err(Ok(())) => return Ok(None),
+            Err(Err(full)) => return Err(full.into()),
+        };
+        self.tables.set_way_out(slot, &way)?;
+        Ok(self.way_out.replace((slot, way)).map(|(slot, _)| slot))
     }
 
     fn write_tenant(&mut self, name: &str) -> Result<(), AgentError> {
@@ -111,9 +137,9 @@ impl Agent {
         config.check()?;
         let application = self.application(config.application)?;
         application.check_vni(config.vni)?;
-        let is_ip = application.carries == Carries::Ip;
-        if (application.carries == Carries::Bits) != config.bits.is_some() {
-            return Err(BadConfig::NeedsBits.into());
+        let carries = application.carries;
+        if config.bits.is_some() && !carries.are_found_by_bits() {
+            return Err(BadConfig::NoBits.into());
         }
         if config.in_place {
             self.check_reverse_paths()?;
@@ -135,7 +161,7 @@ impl Agent {
             return self.write_tenants();
         }
         let path = self.places.transmitter(&config.name);
-        let is_new = match devices::create(&self.underlay.netlink, &config.name, mtu, is_ip) {
+        let is_new = match devices::create(&self.underlay.netlink, &config.name, mtu, carries) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // One that a former life made has its program on it.
@@ -147,6 +173,7 @@ impl Agent {
             }
             Err(error) => return Err(AgentError::Kernel(format!("device {}", config.name), error)),
         };
+        self.start_segmenter();
         self.starting = Some(config.name.clone());
         let made = self.start_device(config, &path);
         self.starting = None;
@@ -198,6 +225,7 @@ impl Agent {
         };
         let programs = self.tables.programs.share(&device)?;
         // Its tables are whole before its program reads them.
+        self.write_tenants()?;
         let key = VniKey { application: config.application.0.into(), vni: config.vni };
         let written = self.tenant(config, interface)?;
         self.tables.tenants.set(&tenant, &written)?;
@@ -248,6 +276,7 @@ impl Agent {
             }
         }
         live.attachment.remove(&self.places.transmitter(name))?;
+        self.end_segmenter();
         match devices::remove(&self.underlay.netlink, name) {
             // Somebody took it away already.
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),

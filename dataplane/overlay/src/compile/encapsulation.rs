@@ -49,6 +49,8 @@ encapsulations! {
     Nsh = NSH as "nsh",
     /// UDP and GUE: packets only. The VNI is the application's.
     Gue = GUE as "gue",
+    /// UDP and VXLAN-GPE, draft-ietf-nvo3-vxlan-gpe: VXLAN that says what it carries.
+    Gpe = GPE as "vxlan-gpe",
 }
 
 impl Encapsulation {

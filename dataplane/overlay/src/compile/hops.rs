@@ -50,7 +50,7 @@ impl Compiler {
             node: node.0,
             weights: 0,
             count: 0,
-            reserved: 0,
+            path: self.paths.get(&(application, node)).unwrap_or_default(),
             choices: [Choice { below: 0, wire: 0 }; size::CHOICES as usize],
         };
         let (mut wires, mut length) = (Vec::new(), 0);

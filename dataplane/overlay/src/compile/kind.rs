@@ -1,6 +1,7 @@
 //! What an application carries, and how.
 
 use super::Encapsulation;
+use plait_dataplane_reference::arrivals;
 use plait_model_overlay::NodeId;
 use plait_model_wire::ovstack;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,13 @@ impl Kind {
             accepts: BTreeSet::from([Encapsulation::Ovstack]),
             vni: 0,
         }
+    }
+
+    /// How packets of its arrive, and in which encapsulation they are then.
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = (u32, Encapsulation)> + '_ {
+        self.accepts.iter().flat_map(|kind| {
+            arrivals(*kind as u32, self.driver).into_iter().map(move |arrival| (arrival, *kind))
+        })
     }
 
     /// Whether packets are sent in an encapsulation.

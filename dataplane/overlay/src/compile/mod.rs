@@ -17,14 +17,14 @@ pub use encapsulation::{Encapsulation, NoEncapsulation};
 pub use kind::Kind;
 pub use rerouted::Rerouted;
 pub use slots::Full;
-pub(crate) use slots::QUIET;
+pub(crate) use slots::{QUIET, Slots};
 pub use write::Write;
 
 use hops::Compiled;
 use paths::Led;
 use plait_dataplane_reference::tables::Adjacency;
 use plait_model_overlay::{Application, Event, NodeId, Overlay, Tables};
-use slots::{Indices, Slots};
+use slots::Indices;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -91,10 +91,11 @@ pub struct Compiler {
     adjacency_slots: Slots,
     /// What is known of neighbours, and the slot it stands in.
     neighbours: HashMap<Neighbour, (Adjacency, Option<u32>)>,
-    peers: BTreeMap<PairKey, BTreeSet<Application>>,
+    /// What arrives from pairs of locators, and in which encapsulation each application takes it for.
+    peers: BTreeMap<PairKey, BTreeMap<Application, Encapsulation>>,
     locators: BTreeMap<(Application, IpAddr), BTreeSet<NodeId>>,
-    /// Own locators with the encapsulations that are taken at them, and by which applications.
-    endpoints: BTreeMap<(IpAddr, Encapsulation), BTreeSet<Application>>,
+    /// Own locators with what arrives there, and by which applications it is taken.
+    endpoints: BTreeMap<(IpAddr, u32), BTreeSet<Application>>,
     /// The tables of the overlay as they were compiled last.
     before: BTreeMap<Application, Tables>,
     /// Destinations whose paths are to be led anew, once all else is compiled.
@@ -110,8 +111,8 @@ pub struct Compiler {
 /// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
 
-/// Another's locator and an own one.
-type PairKey = (IpAddr, IpAddr, Encapsulation);
+/// Another's locator, an own one, and how packets arrive there.
+type PairKey = (IpAddr, IpAddr, u32);
 
 impl Compiler {
     /// A compiler of empty tables.
@@ -289,7 +290,7 @@ impl Compiler {
             let its: Vec<PairKey> = self
                 .peers
                 .iter()
-                .filter(|(_, applications)| applications.contains(&application))
+                .filter(|(_, applications)| applications.contains_key(&application))
                 .map(|(pair, _)| *pair)
                 .collect();
             its.into_iter().for_each(|pair| self.write_peer(pair));

@@ -22,7 +22,7 @@ pub struct Full {
 
 /// Slots that are written once and then pointed at.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     table: &'static str,
     size: u32,
     next: u32,

@@ -27,19 +27,7 @@ pub fn node(driver: u32, encapsulation: u32, interface: u32) -> Result<Programs,
     let programs = Programs::load(&Program::ALL, &device, Sizes { identifiers: 16, nodes: 64 })?;
     let application = APPLICATION;
     programs.table(&names::APPLICATIONS)?.set(&application, &Application { own: OWN, ttl: 60, driver })?;
-    let tenant = Tenant {
-        application,
-        vni: VNI,
-        interface: 0,
-        driver,
-        unknown_node: 0,
-        unknown_path: 0,
-        address: [0; 6],
-        prefix: [32, 128],
-        in_place: 0,
-        fallback: [0; 2],
-        gateway: [0; 16],
-    };
+    let tenant = Tenant { application, vni: VNI, driver, prefix: [32, 128], ..Tenant::default() };
     programs.table(&names::TENANTS)?.set(&TENANT, &tenant)?;
     let [destination, source] = HARDWARE;
     let adjacency = Adjacency { interface, mtu: 1500, destination, source };
@@ -49,14 +37,14 @@ pub fn node(driver: u32, encapsulation: u32, interface: u32) -> Result<Programs,
     programs.table(&names::WIRES)?.set(&1, &wire)?;
     let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
     choices[0] = Choice { below: 1, wire: 1 };
-    let hop = Hop { node: FAR, weights: 1, count: 1, reserved: 0, choices };
+    let hop = Hop { node: FAR, weights: 1, count: 1, path: PATH, choices };
     programs.table(&names::HOPS)?.set(&1, &hop)?;
     programs.table(&names::PATHS)?.set(&PATH, &(u64::from(path::HOP) << 32 | 1))?;
     programs.table(&names::NODES)?.set(&NodeKey { application, node: FAR }, &PATH)?;
     let mut applications = [0; 8];
     applications[0] = 1 << application;
     let peer = Peer { encapsulation, application, vni: VNI, applications };
-    for protocol_port in arrivals(encapsulation) {
+    for protocol_port in arrivals(encapsulation, driver) {
         let key = PeerKey { locator: mapped(BEFORE.into()), own: mapped(HERE.into()), protocol_port };
         programs.table(&names::PEERS)?.set(&key, &peer)?;
     }

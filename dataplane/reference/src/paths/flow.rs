@@ -2,7 +2,7 @@
 
 use super::family::{Family, mapped};
 use super::tables::{FlowKey, ListSet};
-use crate::walk::mixed;
+use crate::drivers::mixed;
 use plait_model_wire::number::protocol;
 use plait_model_wire::{ipv4, ipv6};
 use std::net::IpAddr;

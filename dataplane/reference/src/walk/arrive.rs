@@ -2,8 +2,9 @@
 //!
 //! Only what decides is read, as the programs do: a receiver that looked at more would drop what others let pass.
 
-use super::parcel::{Parcel, Payload};
+use super::parcel::Parcel;
 use super::{Walk, mapped};
+use crate::drivers::Payload;
 use crate::tables::*;
 use plait_model_wire::ethernet::Frame;
 use plait_model_wire::number::{ether_type, protocol};
@@ -14,11 +15,12 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 impl Walk {
     /// Whether a frame that a program of this host sends by the underlay looks like one of the overlay's.
-    pub(super) fn is_forged(&self, bytes: &[u8]) -> bool {
+    pub(super) fn is_forged(&self, bytes: &[u8], is_own: bool) -> bool {
         let Some(outer) = Outer::parse(bytes) else { return false };
         let Some(arrival) = Arrival::of(&outer) else { return false };
         let protocol_port = u32::from(outer.protocol) << 16 | arrival.number;
-        self.endpoints.contains_key(&EndpointKey { own: mapped(outer.source), protocol_port })
+        let is_taken = |own| self.endpoints.contains_key(&EndpointKey { own, protocol_port });
+        is_own && is_taken([0; 16]) || is_taken(mapped(outer.source))
     }
 
     /// Reads the headers before the payload. None for what is not the overlay's.
@@ -119,6 +121,7 @@ impl<'a> Said<'a> {
             }
             encapsulation::NSH => Self::nsh(rest),
             encapsulation::GUE => Self::gue(rest),
+            encapsulation::GPE => Self::gpe(rest),
             _ => Err(Drop::Malformed),
         }
     }
@@ -154,16 +157,26 @@ impl<'a> Said<'a> {
         }
     }
 
-    fn nsh(rest: &'a [u8]) -> Result<Self, Drop> {
+    fn gpe(rest: &'a [u8]) -> Result<Self, Drop> {
         use vxlan_gpe::flag;
-        let (header, service) = split::<vxlan_gpe::Header>(rest)?;
+        let (header, carried) = split::<vxlan_gpe::Header>(rest)?;
         if header.flags & flag::VERSION != 0 {
             return Err(Drop::Version);
         }
         let flags = header.flags & (flag::VNI | flag::NEXT | flag::MAINTENANCE);
-        if flags != flag::VNI | flag::NEXT || header.next_protocol != vxlan_gpe::next::NSH {
-            return Err(Drop::Malformed);
+        // Labels are none of what it carries.
+        match Payload::of_next(header.next_protocol) {
+            Some(payload) if flags == flag::VNI | flag::NEXT && payload != Payload::Mpls => {
+                Ok(Self::of(payload, Some(header.vni.get()), carried))
+            }
+            _ => Err(Drop::Malformed),
         }
+    }
+
+    fn nsh(rest: &'a [u8]) -> Result<Self, Drop> {
+        let Self { payload: Payload::Nsh, carried: service, .. } = Self::gpe(rest)? else {
+            return Err(Drop::Malformed);
+        };
         let (header, _) = split::<nsh::Header>(service)?;
         let first = header.version_ttl_length.get();
         let length = usize::from(first & 0x3f) * 4;

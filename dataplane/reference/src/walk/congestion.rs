@@ -1,6 +1,7 @@
 //! What the underlay says of congestion, told to who is inside: RFC 6040 section 4.2.
 
-use super::parcel::{Parcel, Payload};
+use super::parcel::Parcel;
+use crate::drivers::Payload;
 use plait_model_wire::number::ether_type;
 use plait_model_wire::{checksum, ethernet, ipv4};
 
@@ -27,6 +28,7 @@ impl Parcel {
         let (at, ether_type) = match (self.payload, self.carried.as_slice()) {
             (Payload::Ipv4, _) => (0, ether_type::IPV4),
             (Payload::Ipv6, _) => (0, ether_type::IPV6),
+            (Payload::Mpls | Payload::Nsh, _) => return true,
             (_, [_, _, _, _, _, _, _, _, _, _, _, _, a, b, ..]) => {
                 (ethernet::Header::LENGTH, u16::from_be_bytes([*a, *b]))
             }

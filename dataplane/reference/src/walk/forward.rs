@@ -1,7 +1,8 @@
 //! From a path to the wire, for what begins here and for what passes.
 
-use super::parcel::{Parcel, Payload};
+use super::parcel::Parcel;
 use super::{Refusal, Sent, Via, Walk};
+use crate::drivers::Payload;
 use crate::tables::*;
 use crate::template::{SERVICE_INDEX, udp_port};
 use plait_model_wire::ethernet::{self, Mac};
@@ -61,7 +62,7 @@ impl Walk {
     }
 
     /// The outer header for a hop, and the interface to leave by.
-    fn address_to(&self, index: u32, parcel: &Parcel) -> Result<Sent, Refusal> {
+    fn address_to(&mut self, index: u32, parcel: &Parcel) -> Result<Sent, Refusal> {
         let hop = self.hops.get(&index).filter(|hop| hop.count > 0).ok_or(Drop::NoRoute)?;
         let (index, weight) = chosen(&hop, parcel.overlay.hash);
         let wire = self.wires.get(&index).ok_or(Drop::NoRoute)?;
@@ -94,6 +95,7 @@ impl Walk {
         let (destination, source) = (Mac(adjacency.destination), Mac(adjacency.source));
         push(&mut frame, &ethernet::Repr { destination, source, ether_type });
         debug_assert_eq!(frame.len(), bytes);
+        self.counts.hops.entry(hop.path).or_default().add(parcel.carried.len());
         let via = Some(Via { node: hop.node, weight, weights: hop.weights });
         Ok(Sent { interface: adjacency.interface, is_up: false, frame, via })
     }
@@ -103,10 +105,12 @@ impl Walk {
 /// the encapsulation cannot say what the payload is.
 fn push_shim(frame: &mut Vec<u8>, encapsulation: u32, parcel: &Parcel) -> Option<u8> {
     let (payload, vni, hash) = (parcel.payload, parcel.overlay.vni, parcel.overlay.hash);
-    let is_frame = !matches!(payload, Payload::Ipv4 | Payload::Ipv6);
+    let is_ip = matches!(payload, Payload::Ipv4 | Payload::Ipv6);
     let is_control = payload == Payload::Control;
+    let is_other = matches!(payload, Payload::Mpls | Payload::Nsh);
+    let is_frame = !is_ip && !is_other;
     match encapsulation {
-        encapsulation::OVSTACK => push(frame, &ovstack::Repr { is_control, ..parcel.overlay }),
+        encapsulation::OVSTACK if !is_other => push(frame, &ovstack::Repr { is_control, ..parcel.overlay }),
         // Nobody else has messages of the overlay.
         _ if is_control => return None,
         encapsulation::VXLAN if is_frame => push(frame, &vxlan::Repr { vni }),
@@ -117,8 +121,8 @@ fn push_shim(frame: &mut Vec<u8>, encapsulation: u32, parcel: &Parcel) -> Option
         encapsulation::GRE => {
             push(frame, &gre::Repr { protocol: payload.ether_type(), ..Default::default() })
         }
-        encapsulation::IPIP if !is_frame => {}
-        encapsulation::MPLS => {
+        encapsulation::IPIP if is_ip => {}
+        encapsulation::MPLS if !is_other => {
             let ttl = parcel.overlay.ttl;
             push(frame, &mpls::Repr { label: vni, traffic_class: 0, is_bottom: true, ttl });
             push(frame, &gre::Repr { protocol: ether_type::MPLS, ..Default::default() });
@@ -134,7 +138,10 @@ fn push_shim(frame: &mut Vec<u8>, encapsulation: u32, parcel: &Parcel) -> Option
             push(frame, &header);
             push(frame, &vxlan_gpe::Repr { vni, next_protocol: vxlan_gpe::next::NSH });
         }
-        encapsulation::GUE if !is_frame => push(frame, &gue::Repr::Header { protocol: payload.protocol() }),
+        encapsulation::GUE if is_ip => push(frame, &gue::Repr::Header { protocol: payload.protocol() }),
+        encapsulation::GPE if payload != Payload::Mpls => {
+            push(frame, &vxlan_gpe::Repr { vni, next_protocol: payload.next() });
+        }
         _ => return None,
     }
     Some(match encapsulation {

@@ -1,7 +1,8 @@
 //! Packets that do not fit a next hop: relays tell the node they are from, which tells its hosts.
 
-use super::parcel::{Parcel, Payload};
+use super::parcel::Parcel;
 use super::{Sent, Walk};
+use crate::drivers::Payload;
 use crate::tables::*;
 use plait_model_wire::ethernet::{self, Frame};
 use plait_model_wire::icmp::TooBig;

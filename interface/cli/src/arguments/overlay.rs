@@ -215,10 +215,11 @@ plait overlay config application ethernet --to 10.0.0.2=vxlan")]
         /// firewalls and sockets see nothing of them
         #[arg(long)]
         in_place: bool,
-        /// Of bits: the first that counts, from the first of the frame
+        /// Of bits and payload: the first bit that counts, from the first of the frame or of what it carries; without it
+        /// packets all go one way
         #[arg(long, value_name = "BITS", requires = "length")]
         offset: Option<u16>,
-        /// Of bits: how many
+        /// Of bits and payload: how many bits
         #[arg(long, value_name = "BITS", requires = "offset")]
         length: Option<u8>,
         /// Seconds after which a silent station is forgotten
@@ -294,6 +295,8 @@ pub enum CarriesArgument {
     Ip,
     /// Ethernet frames, found by bits that the device names
     Bits,
+    /// What frames carry, such as MPLS labels, found by bits that the device names
+    Payload,
 }
 
 impl From<CarriesArgument> for Carries {
@@ -302,6 +305,7 @@ impl From<CarriesArgument> for Carries {
             CarriesArgument::Ethernet => Self::Ethernet,
             CarriesArgument::Ip => Self::Ip,
             CarriesArgument::Bits => Self::Bits,
+            CarriesArgument::Payload => Self::Payload,
         }
     }
 }

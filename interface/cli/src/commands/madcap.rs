@@ -1,12 +1,12 @@
 //! `plait ip madcap …`: the words of the overlay FIB's author.
 //!
-//! A device finds where frames go by bits of them. Choice: the thesis's device puts nothing but outer IP and UDP before what
-//! a tunnel's driver gives it; here the encapsulation is the application's, and `proto` chooses it. A node's identity is its
-//! IPv4 address.
+//! A device finds where packets go by bits of them. The thesis's device gets packets from a tunnel's driver, puts outer IP and UDP
+//! before them, and counts bits from behind the outer IP header. Here the device puts the tunnel's header before them, too: [`Row`]
+//! says which, by `proto` and by where the bits are. A node's identity is its IPv4 address.
 
 use plait_dataplane_overlay::protocol::{Config, Reply, Request};
 use plait_dataplane_overlay::{
-    ApplicationConfig, BitField, Carries, Client, DeviceConfig, Encapsulation, Identifier,
+    ApplicationConfig, BitField, Bits, Carries, Client, DeviceConfig, Encapsulation, Identifier,
 };
 use plait_model_overlay::{Answer, Application, NodeId, Operation, Weight};
 use plait_model_wire::number::protocol;
@@ -20,13 +20,70 @@ use std::{fmt, io};
 const APPLICATION: Application = Application(8);
 
 /// How it is written.
-pub const FORMS: &str = "write `ip madcap set dev D offset BITS length BITS src ADDRESS [proto udp|gre]`, \
-    `ip madcap add|del id DIGITS dst ADDRESS dev D`, `ip madcap show config dev D`, or `ip madcap show dev D`";
+pub const FORMS: &str = "write `ip madcap set dev D [offset BYTES length BITS] src ADDRESS [proto udp|gre|ipip]`, \
+    `ip madcap add|del [id DIGITS] dst ADDRESS dev D`, `ip madcap show config dev D`, or `ip madcap show dev D`";
+
+/// A row of the thesis's Table 4.1: a tunnel, with what its device finds packets by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    encapsulation: Encapsulation,
+    carries: Carries,
+    field: Option<BitField>,
+}
+
+impl Row {
+    /// The row of a protocol and of bits so many bytes behind the outer IP header, if any are named.
+    ///
+    /// Choice: frames are in VXLAN or NVGRE, since those name virtual networks; what is found by bits that the table has for labels
+    /// and service headers, or by none, is what frames carry.
+    fn of(proto: Option<&str>, bits: Option<(u16, u8)>) -> Result<Self, String> {
+        let row = |encapsulation, carries, field| Self { encapsulation, carries, field };
+        let begins = |encapsulation: Encapsulation, carries, (offset, length): (u16, u8)| {
+            let header = shim(encapsulation);
+            match offset.checked_sub(header).and_then(|bytes| bytes.checked_mul(8)) {
+                Some(offset) => Ok(row(encapsulation, carries, Some(BitField { offset, length }))),
+                None => Err(format!(
+                    "what begins {offset} bytes behind the outer IP header is in the header of {encapsulation}, which is the same \
+                     of all packets: begin at {header}"
+                )),
+            }
+        };
+        match (proto.unwrap_or(if bits.is_some() { "udp" } else { "gre" }), bits) {
+            ("udp" | "17", Some(bits @ (20, 32))) => begins(Encapsulation::Gpe, Carries::Payload, bits),
+            ("udp" | "17", Some(bits)) => begins(Encapsulation::Vxlan, Carries::Bits, bits),
+            ("udp" | "17", None) => Ok(row(Encapsulation::Gpe, Carries::Payload, None)),
+            ("gre" | "47", Some(bits @ (4, 20))) => begins(Encapsulation::Gre, Carries::Payload, bits),
+            ("gre" | "47", Some(bits)) => begins(Encapsulation::Nvgre, Carries::Bits, bits),
+            ("gre" | "47", None) => Ok(row(Encapsulation::Gre, Carries::Payload, None)),
+            ("ipip" | "4", None) => Ok(row(Encapsulation::Ipip, Carries::Payload, None)),
+            ("ipip" | "4", Some(_)) => {
+                Err("nothing stands between the headers of IP in IP: leave out `offset` and `length`"
+                    .to_owned())
+            }
+            (other, _) => Err(format!("`proto {other}` is none: write `udp`, `gre` or `ipip`")),
+        }
+    }
+}
+
+/// Bytes between outer IP and what a device finds bits in.
+fn shim(encapsulation: Encapsulation) -> u16 {
+    match encapsulation {
+        Encapsulation::Vxlan | Encapsulation::Gpe => 16,
+        Encapsulation::Nvgre => 8,
+        Encapsulation::Gre => 4,
+        _ => 0,
+    }
+}
+
+/// The device of this agent by which a device of the host gets its packets out: the thesis's words name the latter.
+fn beside(device: &str) -> String {
+    format!("mc-{device}")
+}
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
-    Set { device: String, field: BitField, source: Ipv4Addr, encapsulation: Encapsulation },
+    Set { device: String, row: Row, source: Ipv4Addr },
     Add { device: String, identifier: Identifier, destination: Ipv4Addr },
     Del { device: String, identifier: Identifier },
     ShowConfig { device: String },
@@ -50,22 +107,26 @@ impl Asked {
         let said = super::ip::pairs(rest, keys, FORMS)?;
         let get = |key: &str| said.get(key).copied().ok_or_else(|| format!("`{key}` is missing: {FORMS}"));
         let device = get("dev")?.to_owned();
-        let identifier = || match super::ip::read(get("id")?)? {
-            bits @ Identifier::Bits(_) => Ok(bits),
-            other => Err(format!("`{other}` is no identifier here: write its bits as hexadecimal digits")),
+        let identifier = || match said.get("id") {
+            None => Ok(Identifier::Bits(Bits::new([0; 16], 0))),
+            Some(id) => match super::ip::read(id)? {
+                bits @ Identifier::Bits(_) => Ok(bits),
+                other => {
+                    Err(format!("`{other}` is no identifier here: write its bits as hexadecimal digits"))
+                }
+            },
         };
         Ok(match verb {
             "set" => {
-                let field = BitField {
-                    offset: super::ip::read(get("offset")?)?,
-                    length: super::ip::read(get("length")?)?,
+                let bits = match (said.get("offset"), said.get("length")) {
+                    (None | Some(&"none"), None | Some(&"none")) => None,
+                    (Some(offset), Some(length)) => {
+                        Some((super::ip::read(offset)?, super::ip::read(length)?))
+                    }
+                    _ => return Err(format!("`offset` and `length` go together: {FORMS}")),
                 };
-                let encapsulation = match said.get("proto").copied().unwrap_or("udp") {
-                    "udp" | "17" => Encapsulation::Vxlan,
-                    "gre" | "47" => Encapsulation::Gre,
-                    other => return Err(format!("`proto {other}` carries no frames: write `udp` or `gre`")),
-                };
-                Self::Set { device, field, source: super::ip::read(get("src")?)?, encapsulation }
+                let row = Row::of(said.get("proto").copied(), bits)?;
+                Self::Set { device, row, source: super::ip::read(get("src")?)? }
             }
             "add" => {
                 Self::Add { device, identifier: identifier()?, destination: super::ip::read(get("dst")?)? }
@@ -79,15 +140,12 @@ impl Asked {
     /// Does it. What is asked in several steps is answered by the last.
     pub fn perform(self, agent: &mut Client) -> io::Result<Reply> {
         match self {
-            Self::Set { device, field, source, encapsulation } => {
+            Self::Set { device, row: Row { encapsulation, carries, field }, source } => {
                 let config = agent_config(agent)?;
+                let is_known = |name: &str| config.devices.iter().any(|known| known.name == name);
+                // A device of the host keeps its packets, and gets another one beside it.
+                let device = if !is_known(&device) && is_device(&device)? { beside(&device) } else { device };
                 let known = config.devices.iter().find(|known| known.name == device);
-                if known.is_none() && is_device(&device)? {
-                    let text = format!(
-                        "there is a device `{device}` that is none of this agent's: choose another name"
-                    );
-                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
-                }
                 let application = known.map_or(APPLICATION, |known| known.application);
                 let beside = |of: &&DeviceConfig| of.application == application && of.name != device;
                 let beside: Vec<&DeviceConfig> = config.devices.iter().filter(beside).collect();
@@ -96,10 +154,11 @@ impl Asked {
                 let shared = config.applications.get(&application).filter(|_| !beside.is_empty());
                 if let Some(shared) = shared {
                     let sources = locators(agent, application)?;
-                    if shared.encapsulation != encapsulation || !sources.contains(&source.into()) {
+                    let is_alike = (shared.encapsulation, shared.carries) == (encapsulation, carries);
+                    if !is_alike || !sources.contains(&source.into()) {
                         let other = Shown::of(&beside[0].name, agent)?;
                         let text = format!(
-                            "`{}` of this agent has {}: give `{device}` the same `proto` and `src`, or another agent",
+                            "`{}` of this agent has {}: give `{device}` the same tunnel and `src`, or another agent",
                             beside[0].name,
                             other.to_string().trim_end()
                         );
@@ -110,7 +169,7 @@ impl Asked {
                         .map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
                 }
                 let wanted = DeviceConfig::new(device, application, vni);
-                let wanted = DeviceConfig { bits: Some(field), ..wanted };
+                let wanted = DeviceConfig { bits: field, ..wanted };
                 // Before anything is changed.
                 wanted.check().map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
                 if shared.is_some() {
@@ -118,7 +177,7 @@ impl Asked {
                 }
                 let own = NodeId(source.into());
                 let carried = ApplicationConfig {
-                    carries: Carries::Bits,
+                    carries,
                     encapsulation,
                     to: BTreeMap::new(),
                     accepts: BTreeSet::new(),
@@ -132,7 +191,8 @@ impl Asked {
                 agent.ask(Request::SetDevice(wanted))
             }
             Self::Add { device, identifier, destination } => {
-                let application = device_of(&agent_config(agent)?, &device)?.application;
+                let DeviceConfig { name: device, application, .. } =
+                    device_of(&agent_config(agent)?, &device)?.clone();
                 let node = NodeId(destination.into());
                 let (locator, weight) = (destination.into(), Weight::default());
                 agent.ask(Request::Operation(Operation::NodeAdd { application, node, locator, weight }))?;
@@ -140,8 +200,12 @@ impl Asked {
                 agent.ask(Request::Operation(route))?;
                 agent.ask(Request::FibAdd { device, identifier, node })
             }
-            Self::Del { device, identifier } => agent.ask(Request::FibDel { device, identifier }),
+            Self::Del { device, identifier } => {
+                let device = device_of(&agent_config(agent)?, &device)?.name.clone();
+                agent.ask(Request::FibDel { device, identifier })
+            }
             Self::Show { device } | Self::ShowConfig { device } => {
+                let device = device_of(&agent_config(agent)?, &device)?.name.clone();
                 agent.ask(Request::FibGet { device: Some(device) })
             }
         }
@@ -151,8 +215,9 @@ impl Asked {
 /// What `show config` says.
 #[derive(Debug, Serialize)]
 pub struct Shown {
-    offset: u16,
-    length: u8,
+    /// Bytes behind the outer IP header; none where packets all go one way.
+    offset: Option<u16>,
+    length: Option<u8>,
     /// The IP protocol.
     proto: u8,
     src: Vec<IpAddr>,
@@ -164,18 +229,25 @@ impl Shown {
         let device = device_of(&config, name)?;
         let application = device.application;
         let src = locators(agent, application)?;
-        let is_gre =
-            config.applications.get(&application).is_some_and(|of| of.encapsulation == Encapsulation::Gre);
-        let BitField { offset, length } = device.bits.expect("looked for");
-        let proto = if is_gre { protocol::GRE } else { protocol::UDP };
-        Ok(Self { offset, length, proto, src })
+        let encapsulation =
+            config.applications.get(&application).map_or(Encapsulation::Vxlan, |config| config.encapsulation);
+        let proto = match encapsulation {
+            Encapsulation::Gre | Encapsulation::Nvgre | Encapsulation::Mpls => protocol::GRE,
+            Encapsulation::Ipip => protocol::IPV4,
+            _ => protocol::UDP,
+        };
+        let offset = device.bits.map(|field| shim(encapsulation) + field.offset / 8);
+        Ok(Self { offset, length: device.bits.map(|field| field.length), proto, src })
     }
 }
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, length, proto, src } = self;
-        write!(f, "offset {offset} length {length} proto {proto}")?;
+        match (offset, length) {
+            (Some(offset), Some(length)) => write!(f, "offset {offset} length {length} proto {proto}")?,
+            _ => write!(f, "offset none length none proto {proto}")?,
+        }
         src.iter().try_for_each(|address| write!(f, " src {address}"))?;
         writeln!(f)
     }
@@ -208,10 +280,14 @@ fn agent_config(agent: &mut Client) -> io::Result<Config> {
 }
 
 fn device_of<'c>(config: &'c Config, name: &str) -> io::Result<&'c DeviceConfig> {
-    let found = config.devices.iter().find(|device| device.name == name && device.bits.is_some());
-    found.ok_or_else(|| {
+    let is_it = |device: &&DeviceConfig| {
+        let carries = config.applications.get(&device.application).map(|config| config.carries);
+        carries.is_some_and(Carries::are_found_by_bits)
+            && (device.name == name || device.name == beside(name))
+    };
+    config.devices.iter().find(is_it).ok_or_else(|| {
         let text = format!(
-            "no device `{name}` finds frames by bits: make one with `plait ip madcap set dev {name} …`"
+            "no device `{name}` finds packets by bits: make one with `plait ip madcap set dev {name} …`"
         );
         io::Error::new(io::ErrorKind::InvalidInput, text)
     })
@@ -228,15 +304,37 @@ mod tests {
     #[test]
     fn the_thesiss_words_are_understood() {
         let device = || "eth0".to_owned();
-        assert_eq!(
-            of("set dev eth0 offset 16 length 48 src 172.16.0.1 proto udp"),
-            Ok(Asked::Set {
-                device: device(),
-                field: BitField { offset: 16, length: 48 },
-                source: Ipv4Addr::new(172, 16, 0, 1),
-                encapsulation: Encapsulation::Vxlan
-            })
-        );
+        let set = |encapsulation, carries, bits: Option<(u16, u8)>| {
+            let field = bits.map(|(offset, length)| BitField { offset, length });
+            let row = Row { encapsulation, carries, field };
+            Ok(Asked::Set { device: device(), row, source: Ipv4Addr::new(172, 16, 0, 1) })
+        };
+        // The rows of Table 4.1, and how the thesis writes one of them.
+        for (words, row) in [
+            (
+                "offset 16 length 48 src 172.16.0.1 proto udp",
+                set(Encapsulation::Vxlan, Carries::Bits, Some((0, 48))),
+            ),
+            (
+                "offset 8 length 48 src 172.16.0.1 proto gre",
+                set(Encapsulation::Nvgre, Carries::Bits, Some((0, 48))),
+            ),
+            (
+                "offset 4 length 20 src 172.16.0.1 proto gre",
+                set(Encapsulation::Gre, Carries::Payload, Some((0, 20))),
+            ),
+            (
+                "offset 20 length 32 src 172.16.0.1 proto udp",
+                set(Encapsulation::Gpe, Carries::Payload, Some((32, 32))),
+            ),
+            ("src 172.16.0.1", set(Encapsulation::Gre, Carries::Payload, None)),
+            (
+                "offset none length none src 172.16.0.1 proto ipip",
+                set(Encapsulation::Ipip, Carries::Payload, None),
+            ),
+        ] {
+            assert_eq!(of(&format!("set dev eth0 {words}")), row, "{words}");
+        }
         assert_eq!(of("show config dev eth0"), Ok(Asked::ShowConfig { device: device() }));
         let identifier: Identifier = "3c15c2c4f588".parse().unwrap();
         assert_eq!(identifier.to_string(), "3c15c2c4f588");
@@ -256,7 +354,10 @@ mod tests {
         for (line, word) in [
             ("fly dev eth0", "no operation"),
             ("set dev eth0 offset 16 length 48", "`src` is missing"),
-            ("set dev eth0 offset 16 length 48 src 10.0.0.1 proto ipip", "carries no frames"),
+            ("set dev eth0 offset 16 length 48 src 10.0.0.1 proto ipip", "nothing stands between"),
+            ("set dev eth0 offset 16 length 48 src 10.0.0.1 proto icmp", "`udp`, `gre` or `ipip`"),
+            ("set dev eth0 offset 12 length 48 src 10.0.0.1 proto udp", "begin at 16"),
+            ("set dev eth0 offset 12 src 10.0.0.1", "go together"),
             ("add id 10.0.0.0/8 dst 10.0.0.1 dev eth0", "hexadecimal"),
             ("add id xyz dst 10.0.0.1 dev eth0", "`xyz`"),
         ] {

@@ -166,6 +166,7 @@ fn change_line(change: &Change) -> String {
     match change {
         Change::Application { application } => format!("app {application} config"),
         Change::Device { device } => format!("device {device}"),
+        Change::Written { entries } => format!("written {entries}"),
         Change::Identifier { device, identifier } => format!("fib {device} {identifier}"),
         Change::Table(Event::Own { application }) => format!("app {application} own"),
         Change::Table(Event::Node { application, node }) => format!("app {application} node {node}"),
@@ -276,7 +277,7 @@ fn stats_text(stats: &Stats) -> String {
     }));
     let mut text = table(&rows);
     if !stats.nodes.is_empty() {
-        let mut rows = vec![head(&["APP", "TO", "PACKETS", "BYTES", "FITS"])];
+        let mut rows = vec![head(&["APP", "TO", "PACKETS", "BYTES", "FITS", "NEXT HOP", "ITS BYTES"])];
         rows.extend(stats.nodes.iter().map(|of| {
             vec![
                 of.application.to_string(),
@@ -284,6 +285,8 @@ fn stats_text(stats: &Stats) -> String {
                 of.packets.to_string(),
                 of.bytes.to_string(),
                 of.room.map_or(String::new(), |room| room.to_string()),
+                if of.sent > 0 { of.sent.to_string() } else { String::new() },
+                if of.sent > 0 { of.sent_bytes.to_string() } else { String::new() },
             ]
         }));
         text += &format!("\n{}", table(&rows));

@@ -175,6 +175,8 @@ fn the_underlay_is_followed() {
     let hosts = pair(&person, "ethernet --group 224.0.0.1");
     let [a, b] = &hosts;
     assert!(eventually(|| a.reaches(b)));
+    let line = format!("exec {} overlay watch >/run/heard", person.program().display());
+    let watch = a.start(&["sh", "-c", &line]);
     // Another hardware address of the neighbour; a smaller MTU; a link that goes down and up.
     b.sh("ip link set eth0 down && ip link set eth0 address 02:00:00:00:00:99 && ip link set eth0 up");
     assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
@@ -196,6 +198,12 @@ fn the_underlay_is_followed() {
     };
     both_ways("ip nexthop replace id 3 group 2", "ip nexthop replace id 3 group 1");
     both_ways("ip rule add pref 100 table 77", "ip rule del pref 100");
+    // Nobody asked for these writes: who watches is told how many there were.
+    let heard = || a.sh("cat /run/heard");
+    assert!(eventually(|| heard().lines().any(|line| line.starts_with("written "))), "{}", heard());
+    assert!(a.json("stats")["writes"].as_u64().is_some_and(|writes| writes > 0));
+    watch.signal(rustix::process::Signal::KILL);
+    watch.wait();
     a.sh("ip route del 192.0.2.2/32 && ip nexthop flush");
     assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
     a.sh("ip link set eth0 mtu 1400");

@@ -45,6 +45,16 @@ fn strangers_are_dropped_and_counted() {
     b.sh("ip link del ov0");
     b.overlay("config device ov0 --delete");
     b.overlay("config device ov0 --vni 1");
+    // What arrives at a locator is one application's, and in one encapsulation, unless it says whose it is.
+    a.overlay("config application 9 --encapsulation geneve --accept gre");
+    a.overlay("locator add 192.0.2.1 --app 9");
+    let both = "config application ethernet --group 224.0.0.1 --accept gre";
+    a.try_overlay(both).fails_saying(1, &["application 9 takes gre at 192.0.2.1", "locators of their own"]);
+    a.overlay("locator del 192.0.2.1 --app 9");
+    a.overlay(both);
+    a.try_overlay("locator add 192.0.2.1 --app 9").fails_saying(1, &["application 7 takes gre"]);
+    a.try_overlay("config application 10 --accept nsh --accept vxlan-gpe")
+        .fails_saying(1, &["nsh and vxlan-gpe"]);
     // Nobody but root speaks to the agent.
     assert_eq!(
         a.sh("stat -c %a /run/plait-overlay/default/agent.sock /run/plait-overlay/default/journal.jsonl"),
@@ -139,6 +149,23 @@ fn nobody_speaks_in_anothers_name() {
         send(b, "192.0.2.2", &spoofed(&[])[..cut], "192.0.2.1");
         assert_eq!(b.dropped("forged"), forged + 1, "{cut} bytes: {}", stats(&hosts));
     }
+    // Nor does it from an address that is no locator of this node; another's packets that it forwards are not its own.
+    let forged = b.dropped("forged");
+    b.sh("ip addr add 192.0.2.66/24 dev eth0");
+    send(b, "192.0.2.66", &spoofed(&[]), "192.0.2.1");
+    assert_eq!(b.dropped("forged"), forged + 1, "{}", stats(&hosts));
+    assert_eq!(drops(), before, "none of it came");
+    let behind = Host::new(&person, 3);
+    b.link("eth1", &behind, "eth0");
+    b.sh("ip addr add 198.51.100.2/24 dev eth1 && echo 1 > /proc/sys/net/ipv4/ip_forward");
+    behind.sh("ip addr add 198.51.100.3/24 dev eth0 && ip route add default via 198.51.100.2");
+    let strangers = a.dropped("unknown-locator");
+    assert!(eventually(|| {
+        send(&behind, "198.51.100.3", &spoofed(&[]), "192.0.2.1");
+        a.dropped("unknown-locator") > strangers
+    }));
+    assert_eq!(b.dropped("forged"), forged + 1, "{}", stats(&hosts));
+    let before = drops();
     assert!(eventually(|| count(a, "received") - received == count(b, "sent") - sent), "{}", stats(&hosts));
     assert_eq!(drops(), before, "none of it came");
 

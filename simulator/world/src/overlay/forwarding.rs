@@ -121,10 +121,7 @@ impl Forwarding {
             unknown_node: group.0,
             unknown_path: self.compiler.path(self.application, group).unwrap_or(0),
             address: mac(2),
-            prefix: [0; 2],
-            in_place: 0,
-            fallback: [0; 2],
-            gateway: [0; 16],
+            ..Tenant::default()
         };
         self.walk.tenants.insert(TENANT, tenant);
     }

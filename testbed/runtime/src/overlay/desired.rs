@@ -4,10 +4,11 @@ use super::resolve::{Member, Resolved, resolve};
 use crate::plan::{OverlayControl, OverlayDevice, OverlayState, State};
 use crate::section::Overlays;
 use ipnet::IpNet;
-use plait_dataplane_overlay::{Carries, Identifier};
+use plait_dataplane_overlay::{ApplicationConfig, Carries, Identifier};
 use plait_model_overlay::NodeId;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
+use plait_model_topology::network::NodeIndex;
 use plait_model_topology::{Network, section as decode_section};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -27,10 +28,17 @@ pub(crate) fn put_in(
     let written = decode_section::<Overlays>(&network.sections, "overlays").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(()) };
     let mut faults = Vec::new();
+    let mut before: Vec<(String, ApplicationConfig, Reached)> = Vec::new();
     for overlay in resolve(&written, network)? {
         faults.extend(overlapping(&overlay, network, assignment));
         match locators(&overlay, network, assignment) {
             Ok(locators) => {
+                let reached: Reached =
+                    overlay.members.iter().map(|member| member.node).zip(locators.iter().cloned()).collect();
+                for (name, config, theirs) in &before {
+                    faults.extend(shared(&overlay, &reached, name, config, theirs, network));
+                }
+                before.push((overlay.name.clone(), overlay.config.clone(), reached));
                 let fed = overlay
                     .feed
                     .as_ref()
@@ -77,6 +85,31 @@ fn locators(
         all.push(own);
     }
     if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// Where members are reached, by their nodes.
+type Reached = BTreeMap<NodeIndex, BTreeSet<IpAddr>>;
+
+/// What arrives at a member of two overlays, and could be of either.
+fn shared(
+    overlay: &Resolved,
+    reached: &Reached,
+    other: &str,
+    config: &ApplicationConfig,
+    theirs: &Reached,
+    network: &Network,
+) -> Option<Diagnostic> {
+    let encapsulation = overlay.config.takes_as(config)?;
+    overlay.members.iter().find_map(|member| {
+        let at = reached.get(&member.node)?.intersection(theirs.get(&member.node)?).next()?;
+        let node = &network.nodes[member.node].name;
+        let text = format!(
+            "what comes to `{node}` at {at} in {encapsulation} could be of overlay `{other}` as well: nothing in it says whose it is"
+        );
+        let help = "give the member `locators` of its own in each, choose the encapsulation `ovstack`, or make both one overlay \
+                    with several `devices`";
+        Some(Diagnostic::new(member.span, text).help(help))
+    })
 }
 
 /// Addresses of an overlay that are those of the network below, too.

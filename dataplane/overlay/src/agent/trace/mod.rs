@@ -118,6 +118,8 @@ impl Agent {
     /// Takes what a node of the trace does, and opens a question to each next hop.
     fn extend(&mut self, tracing: &mut Tracing, hop: usize, way: &[NodeId], step: Step) {
         let mut next = Vec::new();
+        let config = self.config.applications.get(&tracing.application);
+        let takes = config.map(|config| config.kind().accepts).unwrap_or_default();
         let here = &mut tracing.trace.hops[hop];
         here.count = TraceCount {
             packets: step.count.packets,
@@ -129,7 +131,7 @@ impl Agent {
         here.left_out = step.left_out;
         for copy in step.copies {
             // Of a frame that is none nothing can be said.
-            let Some(outer) = packet::outer(&copy.frame) else {
+            let Some(outer) = packet::outer(&copy.frame, &takes) else {
                 here.left_out = here.left_out.saturating_add(1);
                 continue;
             };

@@ -10,6 +10,7 @@ use plait_model_overlay::{Application, NodeId};
 use plait_model_wire::ethernet::{self, Frame, Mac};
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::{gre, ipv4, ipv6, ovstack, push, udp};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// A packet that a host could send.
@@ -70,16 +71,19 @@ impl Agent {
                     (Identifier::Station(known), known, packet)
                 }
             }
-            (Identifier::Bits(bits), Carries::Bits)
-                if live.config.bits.is_some_and(|field| field.length == bits.length()) =>
+            (Identifier::Bits(bits), Carries::Bits | Carries::Payload)
+                if live.config.bits.map_or(0, |field| field.length) == bits.length() =>
             {
                 (Identifier::Bits(bits), [0; 6], None)
             }
             (other, _) => return Err(not(other)),
         };
-        let mut frame = frame(station, destination, packet, request.size);
-        if let (Identifier::Bits(_), Some(field)) = (identifier, live.config.bits) {
-            put_bits(&mut frame, field, identifier.bytes());
+        let bits = live.config.bits.filter(|_| matches!(identifier, Identifier::Bits(_)));
+        let other = if carries == Carries::Payload { type_of(live.config.bits) } else { ether_type::IPV4 };
+        let mut frame = frame(station, destination, packet, other, request.size);
+        if let Some(field) = bits {
+            let before = if carries == Carries::Payload { ethernet::Header::LENGTH } else { 0 };
+            put_bits(&mut frame, before, field, identifier.bytes());
         }
         let device = Device {
             tenant: live.tenant,
@@ -128,9 +132,25 @@ impl From {
     }
 }
 
-/// A frame with an IP packet of so many bytes. Without addresses the packet is all nought, and an IPv4 one by its EtherType,
-/// which is what tells flows of frames apart.
-fn frame(source: [u8; 6], destination: [u8; 6], packet: Option<(IpAddr, IpAddr)>, size: u16) -> Vec<u8> {
+/// What frames are taken to carry whose device finds their payload by some bits: those of a label, or of a service path and
+/// index, where labels and service headers have them (Table 4.1 of the thesis).
+fn type_of(bits: Option<BitField>) -> u16 {
+    match bits {
+        Some(BitField { offset: 0, length: 20 }) => ether_type::MPLS,
+        Some(BitField { offset: 32, length: 32 }) => ether_type::NSH,
+        _ => ether_type::IPV4,
+    }
+}
+
+/// A frame with an IP packet of so many bytes. Without addresses the packet is all nought, and one of another type, which is what
+/// tells flows of frames apart.
+fn frame(
+    source: [u8; 6],
+    destination: [u8; 6],
+    packet: Option<(IpAddr, IpAddr)>,
+    other: u16,
+    size: u16,
+) -> Vec<u8> {
     let size = usize::from(size);
     let mut bytes = Vec::new();
     let mut payload = |headers: usize| bytes.resize(size.saturating_sub(headers), 0);
@@ -161,16 +181,16 @@ fn frame(source: [u8; 6], destination: [u8; 6], packet: Option<(IpAddr, IpAddr)>
         }
         _ => {
             payload(0);
-            ether_type::IPV4
+            other
         }
     };
     push(&mut bytes, &ethernet::Repr { destination, source, ether_type });
     bytes
 }
 
-/// Puts an identifier where its device finds it; the frame grows to have it.
-fn put_bits(frame: &mut Vec<u8>, field: BitField, identifier: [u8; 16]) {
-    let from = usize::from(field.offset / 8);
+/// Puts an identifier where its device finds it, behind so many bytes; the frame grows to have it.
+fn put_bits(frame: &mut Vec<u8>, before: usize, field: BitField, identifier: [u8; 16]) {
+    let from = before + usize::from(field.offset / 8);
     // The program reads as many bytes as the longest identifier has.
     if frame.len() < from + identifier.len() {
         frame.resize(from + identifier.len(), 0);
@@ -181,8 +201,18 @@ fn put_bits(frame: &mut Vec<u8>, field: BitField, identifier: [u8; 16]) {
 }
 
 /// What stands before a packet in the underlay. None for what no overlay sends.
-pub(super) fn outer(bytes: &[u8]) -> Option<TraceOuter> {
-    read(bytes).map(|(outer, _)| outer)
+/// Of two encapsulations that arrive alike it is the one that the application takes.
+pub(super) fn outer(bytes: &[u8], takes: &BTreeSet<Encapsulation>) -> Option<TraceOuter> {
+    let (mut outer, shim) = read(bytes)?;
+    let alike = match outer.encapsulation {
+        Encapsulation::Nsh => Encapsulation::Gpe,
+        Encapsulation::Mpls => Encapsulation::Gre,
+        other => other,
+    };
+    if !takes.contains(&outer.encapsulation) && takes.contains(&alike) {
+        (outer.encapsulation, outer.vni) = (alike, vni(alike, shim));
+    }
+    Some(outer)
 }
 
 /// Whether it is a message of the overlay itself.
