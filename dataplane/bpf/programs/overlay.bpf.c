@@ -177,10 +177,8 @@ int receive(struct __sk_buff *skb)
 	if (parcel.source == application->own)
 		return drop(DROP_UNKNOWN_SOURCE);
 	segmenter = segmenter_of(skb, &parcel, application);
-	if (segmenter) {
-		skb->tc_index = WAS_CUT;
+	if (segmenter)
 		return bpf_redirect(segmenter, 0);
-	}
 	if (parcel.destination == application->own)
 		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel, recent);
 	if (parcel.ttl <= 1)
@@ -214,6 +212,18 @@ int relay(struct xdp_md *context)
 	return XDP_PASS;
 }
 
+/* Whether what is sent to ovstack's port is that, of an application of this node: it may be an answer to who asked from there. */
+inline bool is_ovstack(struct __sk_buff *skb, __u32 shim)
+{
+	const struct application *application;
+	struct ovstack_header header ON_STACK;
+
+	if (bpf_skb_load_bytes(skb, shim, &header, sizeof(header)) || header.version != OVSTACK_VERSION)
+		return false;
+	application = at(applications, header.application);
+	return application && application->own;
+}
+
 /* A program of this host that sends what only the overlay may, from a locator of this node, would speak in the node's name; in an
  * encapsulation that nobody else speaks, from any address but those that this host forwards for, in another's. */
 SEC("tcx/egress")
@@ -222,11 +232,15 @@ int guard(struct __sk_buff *skb)
 	struct endpoint_key endpoint = {};
 	struct parcel parcel = {};
 	struct peer_key key = {};
+	__u32 shim;
 
-	if (skb->tc_index == GUARD_PASSES || !read_outer(skb, &parcel, &key))
+	if (skb->tc_index == GUARD_PASSES)
+		return NEXT;
+	shim = read_outer(skb, &parcel, &key);
+	if (!shim)
 		return NEXT;
 	endpoint.protocol_port = key.protocol_port;
-	if (!skb->ingress_ifindex && bpf_map_lookup_elem(&endpoints, &endpoint))
+	if (!skb->ingress_ifindex && bpf_map_lookup_elem(&endpoints, &endpoint) && is_ovstack(skb, shim))
 		return drop(DROP_FORGED);
 	__builtin_memcpy(endpoint.own, key.locator, 16);
 	return bpf_map_lookup_elem(&endpoints, &endpoint) ? drop(DROP_FORGED) : NEXT;

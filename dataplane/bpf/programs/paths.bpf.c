@@ -72,6 +72,9 @@ int steer(struct __sk_buff *skb)
 		cutter = cutter_of(skb, stack, &packet, reason);
 		if (!reason && !cutter)
 			reason = push_stack(skb, stack, &packet, hash);
+		/* A list inside ovstack looks like the overlay's. */
+		if (!reason && !cutter)
+			skb->tc_index = GUARD_PASSES;
 		if (reason || cutter) {
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
 				keep_turn(&key, known, &place);

@@ -178,6 +178,8 @@ pub struct Ran {
 pub struct Programs {
     pub(crate) object: Object,
     generations: Table<u32, u64>,
+    path_counts: MapHandle,
+    hop_counts: MapHandle,
 }
 
 impl Programs {
@@ -210,7 +212,12 @@ impl Programs {
     }
 
     fn of(object: Object) -> Result<Self, Error> {
-        Ok(Self { generations: object::table(&object, &names::GENERATIONS)?, object })
+        Ok(Self {
+            generations: object::table(&object, &names::GENERATIONS)?,
+            path_counts: object::map(&object, "path_counts")?,
+            hop_counts: object::map(&object, "hop_counts")?,
+            object,
+        })
     }
 
     /// Loads the sending program, for another device, with the tables of these.
@@ -318,7 +325,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn path_count(&self, path: u32) -> Result<Count, Error> {
-        self.count("path_counts", path)
+        counted(&self.path_counts, path)
     }
 
     /// How many packets were sent to a next hop, by its own path.
@@ -326,7 +333,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn hop_count(&self, path: u32) -> Result<Count, Error> {
-        self.count("hop_counts", path)
+        counted(&self.hop_counts, path)
     }
 
     /// Begins to count anew what takes a path, and what is sent to its node as a next hop.
@@ -334,21 +341,16 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn forget_counts(&self, path: u32) -> Result<(), Error> {
-        let nothing = vec![Count::default().as_bytes().to_vec(); libbpf_rs::num_possible_cpus()?];
-        for name in ["path_counts", "hop_counts"] {
-            self.map(name)?.update_percpu(&path.to_ne_bytes(), &nothing, MapFlags::ANY)?;
-        }
-        Ok(())
+        forget(&self.path_counts, path)?;
+        self.forget_hop_count(path)
     }
 
-    fn count(&self, name: &'static str, path: u32) -> Result<Count, Error> {
-        let map = self.map(name)?;
-        let counts = map.lookup_percpu(&path.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
-        let counts = counts.iter().filter_map(|bytes| Count::read_from_bytes(bytes).ok());
-        Ok(counts.fold(Count { packets: 0, bytes: 0 }, |sum, count| Count {
-            packets: sum.packets + count.packets,
-            bytes: sum.bytes + count.bytes,
-        }))
+    /// Begins to count anew what is sent to a path's node as a next hop.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn forget_hop_count(&self, path: u32) -> Result<(), Error> {
+        forget(&self.hop_counts, path)
     }
 
     /// Sends a packet through a program. No device is needed; copies for groups go to theirs all the same.
@@ -371,4 +373,18 @@ impl Programs {
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {
         object::program(&self.object, program.name())
     }
+}
+
+fn counted(counts: &MapHandle, path: u32) -> Result<Count, Error> {
+    let counts = counts.lookup_percpu(&path.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+    let counts = counts.iter().filter_map(|bytes| Count::read_from_bytes(bytes).ok());
+    Ok(counts.fold(Count::default(), |sum, count| Count {
+        packets: sum.packets + count.packets,
+        bytes: sum.bytes + count.bytes,
+    }))
+}
+
+fn forget(counts: &MapHandle, path: u32) -> Result<(), Error> {
+    let nothing = vec![Count::default().as_bytes().to_vec(); libbpf_rs::num_possible_cpus()?];
+    Ok(counts.update_percpu(&path.to_ne_bytes(), &nothing, MapFlags::ANY)?)
 }

@@ -323,8 +323,8 @@ pub enum BadConfig {
     },
     /// Frames that the kernel knows no way for.
     #[error(
-        "the kernel has no route for a frame: a miss goes to `kernel` where an application carries ip or bits; of ethernet it \
-         goes to the group, or is dropped"
+        "the kernel has no route for a frame: a miss goes to `kernel` where an application carries ip, bits or payload; of \
+         ethernet it goes to the group, or is dropped"
     )]
     MissedFrames,
     /// A packet that dies where it begins.

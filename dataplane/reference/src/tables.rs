@@ -450,7 +450,7 @@ reasons! {
         TooBig as "too-big" = "TOO_BIG",
         /// Congestion was marked on a packet whose ends do not understand it (RFC 6040).
         Congestion as "congestion" = "CONGESTION",
-        /// A program of this host sent it, in an encapsulation and from a locator that are the overlay's.
+        /// A program of this host sent it, in an encapsulation and from a locator that are the overlay's; or in ovstack.
         Forged as "forged" = "FORGED",
         /// The kernel refused what had to be done with it.
         Refused as "refused" = "REFUSED",

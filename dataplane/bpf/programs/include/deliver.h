@@ -66,11 +66,15 @@ inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const stru
 		  const struct ethernet_header *frame)
 {
 	__be16 ether_type = ether_type_of(parcel->payload);
+	const struct segmenter *segmenter;
 	__u32 offset = parcel->outer;
 	__u64 address = 0;
 
+	if (!tenant->in_place)
+		return false;
 	/* What was cut came in by another device, where the outer frame was for nobody. */
-	if (!tenant->in_place || skb->tc_index == WAS_CUT)
+	segmenter = at(segmenters, 0);
+	if (segmenter && segmenter->front && skb->ingress_ifindex == segmenter->back)
 		return false;
 	if (parcel->payload == PAYLOAD_ETHERNET) {
 		copy(&address, tenant->address, sizeof(address));

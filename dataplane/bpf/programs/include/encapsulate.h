@@ -91,7 +91,8 @@ inline bool make_room(struct __sk_buff *skb, struct parcel *parcel, const struct
 		if (!is_ip && more && (more < 0 || bpf_skb_change_head(skb, more, 0)))
 			return false;
 	} else if (parcel->payload != PAYLOAD_ETHERNET) {
-		/* The kernel knows of IP alone how to cut a superpacket with more headers: of others there is none (devices.rs). */
+		/* The kernel knows of IP alone how to cut a superpacket with more headers. Devices that carry others have it make none of
+		 * TCP's (devices.rs); what others made is refused. */
 		if (is_ip ? !encapsulate(skb, more, wire->form, parcel->payload) :
 			    skb->gso_size || bpf_skb_change_head(skb, more, 0))
 			return false;
@@ -159,6 +160,20 @@ inline __u8 next_of(enum payload payload)
 		return NEXT_NSH;
 	default:
 		return NEXT_ETHERNET;
+	}
+}
+
+/* Whether an encapsulation is in UDP. */
+inline bool is_udp(__u32 encapsulation)
+{
+	switch (encapsulation) {
+	case ENCAPSULATION_NVGRE:
+	case ENCAPSULATION_GRE:
+	case ENCAPSULATION_IPIP:
+	case ENCAPSULATION_MPLS:
+		return false;
+	default:
+		return true;
 	}
 }
 

@@ -114,17 +114,13 @@ inline __u32 transport_in(struct __sk_buff *skb, const struct parcel *parcel, __
 		if (ether_type != bpf_htons(ETH_P_IP) && ether_type != bpf_htons(ETH_P_IPV6))
 			return 0;
 		at += ETHERNET;
+	} else if (parcel->payload != PAYLOAD_IPV4 && parcel->payload != PAYLOAD_IPV6) {
+		return 0;
 	}
 	if (bpf_skb_load_bytes(skb, at, &first, 1) || bpf_skb_load_bytes(skb, at + (first >> 4 == 6 ? 6 : 9), protocol, 1))
 		return 0;
 	return at + (first >> 4 == 6 ? IPV6 : (first & 15) * 4);
 }
-
-/* How the guard knows what these programs send: no socket can write it. */
-#define GUARD_PASSES 0x504c
-
-/* How these programs know what the kernel cut for them. */
-#define WAS_CUT 0x5743
 
 /* A port for the flow, in network order, of the range that RFC 7348 section 5 recommends. */
 inline __u16 flow_port(__u32 hash)

@@ -42,7 +42,7 @@ use journal::{Journal, Line};
 use members::Members;
 use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, Program};
-use plait_dataplane_reference::tables::{FibKey, WayOut};
+use plait_dataplane_reference::tables::{FibKey, Segmenter, WayOut};
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -73,8 +73,8 @@ pub struct Agent {
     /// Where packets leave that nobody knows, and the slot in which that stands.
     way_out: Option<(u32, WayOut)>,
     ways_out: Slots,
-    /// Whether somebody cuts superpackets of UDP.
-    segmenter: bool,
+    /// Who cuts superpackets of UDP.
+    segmenter: Option<Segmenter>,
     /// How many entries had been written when somebody was told of them last.
     told_writes: u64,
     /// A device that is being made.
@@ -366,6 +366,7 @@ impl Agent {
         let group_changed = before.is_none_or(|before| before.group != config.group);
         let line = Line::Request(Request::SetApplication { application, config: config.clone() });
         self.config.applications.insert(application, config);
+        self.start_segmenter();
         let noted = self.note(&line);
         let writes = self.follow(vec![Event::Own { application }])?;
         noted?;
@@ -452,6 +453,7 @@ impl Agent {
             written = written.and(rerouted);
         }
         if changes.links {
+            self.start_segmenter();
             self.attach()?;
         }
         if changes.links || changes.features {
@@ -508,6 +510,7 @@ impl Agent {
             let device = devices.get(&key.tenant);
             let age = device.map_or(0, |device| device.ageing);
             if entry.heard != 0 && second.saturating_sub(entry.heard) > age {
+                self.tables.count_write();
                 self.tables.fib.remove(&key)?;
                 let [a, b, c, d, e, f, ..] = key.identifier;
                 let identifier = Identifier::Station([a, b, c, d, e, f]);

@@ -1,6 +1,7 @@
-//! Who cuts superpackets of UDP before they come up: a pair of devices beside those of tenants.
+//! Who cuts superpackets of UDP before they come up, or go on in a tunnel of another kind: a pair of devices beside those of
+//! tenants.
 //!
-//! Choice: there as soon as a device is, since a superpacket that came would wait for nobody.
+//! Choice: there from the first application on until the agent is removed, since a superpacket that came would wait for nobody.
 
 use super::{Agent, Places};
 use plait_dataplane_links::cutting::{self, Former, Mark, Pair};
@@ -17,36 +18,33 @@ fn names(places: &Places) -> ([String; 2], Mark) {
 }
 
 impl Agent {
-    /// Has superpackets cut, as a former life did.
+    /// Has superpackets cut, as a former life did; once more where somebody took the pair away.
     pub(super) fn start_segmenter(&mut self) {
-        if self.segmenter {
+        let (ends, mark) = names(&self.places);
+        let is_there = |known: &Segmenter| {
+            [known.front, known.back] == ends.each_ref().map(|end| cutting::index(end).unwrap_or(0))
+        };
+        if self.config.applications.is_empty() || self.segmenter.as_ref().is_some_and(is_there) {
             return;
         }
-        let (ends, mark) = names(&self.places);
         let started = Pair::make(ends, mark, Former::TakenOver).and_then(|mut pair| {
             pair.start()?;
             let [front, back] = pair.ends()?;
             pair.keep();
             Ok(Segmenter { front, back })
         });
-        match started.map(|segmenter| self.tables.set_segmenter(segmenter)) {
-            Ok(Ok(())) => self.segmenter = true,
-            Ok(Err(error)) => tracing::warn!(%error, "superpackets of UDP are lost"),
-            Err(error) => tracing::warn!(%error, "superpackets of UDP are lost"),
+        let told = started.map_err(|error| error.to_string()).and_then(|segmenter| {
+            self.tables.set_segmenter(segmenter).map_err(|error| error.to_string()).map(|()| segmenter)
+        });
+        match told {
+            Ok(segmenter) => self.segmenter = Some(segmenter),
+            Err(error) => tracing::warn!(error, "superpackets of UDP are lost"),
         }
     }
 
-    /// Ends that, where no device is left.
-    pub(super) fn end_segmenter(&mut self) {
-        if !self.segmenter || !self.devices.is_empty() {
-            return;
-        }
-        let ended =
-            self.tables.set_segmenter(Segmenter { front: 0, back: 0 }).map_err(|error| error.to_string());
-        if let Err(error) = ended.and_then(|()| remove(&self.places).map_err(|error| error.to_string())) {
-            tracing::warn!(error, "the devices that cut superpackets stay");
-        }
-        self.segmenter = false;
+    /// Whether a device is one of the pair.
+    pub(super) fn is_segmenter(&self, name: &str) -> bool {
+        names(&self.places).0.iter().any(|end| end == name)
     }
 }
 

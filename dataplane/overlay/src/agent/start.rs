@@ -100,7 +100,7 @@ impl Agent {
             way_out: None,
             ways_out: Slots::new("ways out", 16),
             told_writes: 0,
-            segmenter: false,
+            segmenter: None,
             on_underlay: BTreeMap::new(),
             xdp,
             tried: BTreeSet::new(),
@@ -181,6 +181,7 @@ impl Agent {
         if let Err(error) = self.follow(events) {
             tracing::error!(%error, "not all of LIB and RIB is in the tables");
         }
+        self.start_segmenter();
         for ((device, identifier), node) in self.entries.clone() {
             if let Some(config) = self.config.devices.iter().find(|known| known.name == device) {
                 self.waiting.entry((config.application, node)).or_default().insert((device, identifier));

@@ -92,6 +92,7 @@ impl Tables {
 
     /// Writes a way out where nobody reads one.
     pub fn set_way_out(&self, slot: u32, way: &WayOut) -> Result<(), Error> {
+        self.count_write();
         self.ways_out.set(&slot, way)
     }
 
@@ -122,6 +123,7 @@ impl Tables {
             Write::Endpoint(key, is_there) => put(&self.endpoints, key, is_there.then_some(&0)),
             Write::Locator(key, value) => put(&self.locators, key, value.as_ref()),
             Write::Forget(node) => self.forget(*node),
+            Write::Uncount(path) => self.programs.forget_hop_count(*path),
         }
     }
 
@@ -168,6 +170,7 @@ impl Tables {
             let is_its =
                 self.tenants.get(&key.tenant)?.is_some_and(|tenant| tenant.application == node.application);
             if is_its && self.fib.get(&key)?.is_some_and(|entry| entry.node == node.node) {
+                self.count_write();
                 self.fib.remove(&key)?;
             }
         }

@@ -4,7 +4,7 @@ use super::error::doing;
 use super::{Agent, AgentError, devices, now};
 use crate::Identifier;
 use crate::compile::Full;
-use crate::config::{ApplicationConfig, BadConfig, BitField, DeviceConfig, Miss};
+use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig, Miss};
 use crate::protocol::Reply;
 use plait_control_overlay::evpn;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
@@ -48,6 +48,7 @@ impl Agent {
         let (unknown_node, unknown_path) = unknown.unwrap_or_default();
         let way_out = if config.miss == Miss::Kernel { self.way_out.map_or(0, |(slot, _)| slot) } else { 0 };
         let link = self.underlay.links.get(&interface);
+        let is_ethernet = config.carries == Carries::Ethernet;
         Ok(Tenant {
             application: application.0.into(),
             vni,
@@ -64,7 +65,7 @@ impl Agent {
             offset: device.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
             reserved: 0,
             // Stations of a feed are found by their addresses, though they teach nothing.
-            mask: device.bits.or(is_fed.then_some(STATION)).map_or([0; 16], BitField::mask),
+            mask: device.bits.or(is_ethernet.then_some(STATION)).map_or([0; 16], BitField::mask),
         })
     }
 
@@ -76,7 +77,10 @@ impl Agent {
         for name in names {
             all = all.and(self.write_tenant(&name));
         }
-        former.into_iter().for_each(|slot| self.ways_out.give(slot, now()));
+        // Where one could not be written, it may still point there.
+        if all.is_ok() {
+            former.into_iter().for_each(|slot| self.ways_out.give(slot, now()));
+        }
         all
     }
 
@@ -97,7 +101,10 @@ impl Agent {
             Err(Ok(())) => return Ok(None),
             Err(Err(full)) => return Err(full.into()),
         };
-        self.tables.set_way_out(slot, &way)?;
+        if let Err(error) = self.tables.set_way_out(slot, &way) {
+            self.ways_out.give(slot, now());
+            return Err(error.into());
+        }
         Ok(self.way_out.replace((slot, way)).map(|(slot, _)| slot))
     }
 
@@ -106,6 +113,7 @@ impl Agent {
         let tenant = self.tenant(&live.config, live.interface)?;
         let mtu = self.mtu(&live.config)?;
         if live.written != Some(tenant) {
+            self.tables.count_write();
             self.tables.tenants.set(&live.tenant, &tenant)?;
         }
         let had = live.mtu;
@@ -173,7 +181,6 @@ impl Agent {
             }
             Err(error) => return Err(AgentError::Kernel(format!("device {}", config.name), error)),
         };
-        self.start_segmenter();
         self.starting = Some(config.name.clone());
         let made = self.start_device(config, &path);
         self.starting = None;
@@ -195,7 +202,9 @@ impl Agent {
             let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{of}/rp_filter")).ok()?;
             text.trim().parse().ok()
         };
+        // What was cut comes up by its own device, wherever others are taken in.
         let below = self.below().into_iter().filter_map(|index| self.underlay.links.get(&index));
+        let below = below.filter(|link| !self.is_segmenter(&link.name));
         // The larger of both numbers counts.
         let strict = below.map(|link| &link.name).find(|name| said("all").max(said(name)) == Some(STRICT));
         strict.map_or(Ok(()), |name| Err(AgentError::StrictReversePath(name.clone())))
@@ -276,7 +285,6 @@ impl Agent {
             }
         }
         live.attachment.remove(&self.places.transmitter(name))?;
-        self.end_segmenter();
         match devices::remove(&self.underlay.netlink, name) {
             // Somebody took it away already.
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),

@@ -315,5 +315,10 @@ impl Compiler {
             Some(locators) => before.nodes.insert(node, locators.clone()),
             None => before.nodes.remove(&node),
         };
+        if !tables.nodes.contains_key(&node)
+            && let Some(path) = self.paths.get(&(application, node))
+        {
+            self.writes.push(Write::Uncount(path));
+        }
     }
 }

@@ -29,6 +29,8 @@ pub enum Write {
     Endpoint(EndpointKey, bool),
     /// Whose a locator is.
     Locator(LocatorKey, Option<u32>),
+    /// A node is no next hop any more: what is counted by its path begins anew.
+    Uncount(u32),
     /// Identifiers that lead to a node are to be forgotten, because its path is another's soon.
     Forget(NodeKey),
 }

@@ -20,7 +20,14 @@ impl Walk {
         let Some(arrival) = Arrival::of(&outer) else { return false };
         let protocol_port = u32::from(outer.protocol) << 16 | arrival.number;
         let is_taken = |own| self.endpoints.contains_key(&EndpointKey { own, protocol_port });
-        is_own && is_taken([0; 16]) || is_taken(mapped(outer.source))
+        is_own && is_taken([0; 16]) && self.is_ovstack(arrival.rest) || is_taken(mapped(outer.source))
+    }
+
+    /// Whether what is sent to ovstack's port is that, of an application of this node.
+    fn is_ovstack(&self, rest: &[u8]) -> bool {
+        let Ok((header, _)) = split::<ovstack::Header>(rest) else { return false };
+        let application = self.applications.get(&u32::from(header.application));
+        header.version == ovstack::VERSION && application.is_some_and(|application| application.own != 0)
     }
 
     /// Reads the headers before the payload. None for what is not the overlay's.

@@ -68,10 +68,13 @@ impl Row {
 /// Bytes between outer IP and what a device finds bits in.
 fn shim(encapsulation: Encapsulation) -> u16 {
     match encapsulation {
-        Encapsulation::Vxlan | Encapsulation::Gpe => 16,
-        Encapsulation::Nvgre => 8,
+        Encapsulation::Ovstack => 28,
+        Encapsulation::Nsh => 24,
+        Encapsulation::Vxlan | Encapsulation::Gpe | Encapsulation::Geneve => 16,
+        Encapsulation::Gue => 12,
+        Encapsulation::Nvgre | Encapsulation::Mpls => 8,
         Encapsulation::Gre => 4,
-        _ => 0,
+        Encapsulation::Ipip => 0,
     }
 }
 
@@ -79,6 +82,9 @@ fn shim(encapsulation: Encapsulation) -> u16 {
 fn beside(device: &str) -> String {
     format!("mc-{device}")
 }
+
+/// Its longest name: the kernel's, without those three letters.
+const LONGEST: usize = 15 - 3;
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -144,7 +150,17 @@ impl Asked {
                 let config = agent_config(agent)?;
                 let is_known = |name: &str| config.devices.iter().any(|known| known.name == name);
                 // A device of the host keeps its packets, and gets another one beside it.
-                let device = if !is_known(&device) && is_device(&device)? { beside(&device) } else { device };
+                let device = match !is_known(&device) && is_device(&device)? {
+                    true if device.len() > LONGEST => {
+                        let text = format!(
+                            "the device beside `{device}` would be called `{}`, which is too long: choose a `dev` that this host has not",
+                            beside(&device)
+                        );
+                        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+                    }
+                    true => beside(&device),
+                    false => device,
+                };
                 let known = config.devices.iter().find(|known| known.name == device);
                 let application = known.map_or(APPLICATION, |known| known.application);
                 let beside = |of: &&DeviceConfig| of.application == application && of.name != device;
@@ -185,6 +201,18 @@ impl Asked {
                     ..ApplicationConfig::default()
                 };
                 let (locator, weight) = (source.into(), Weight::default());
+                for (other, theirs) in config.applications.iter().filter(|(other, _)| **other != application)
+                {
+                    if let Some(taken) = carried.takes_as(theirs)
+                        && locators(agent, *other)?.contains(&locator)
+                    {
+                        let text = format!(
+                            "application {other} takes {taken} at {locator} already: give `{}` another `src`, or another agent",
+                            wanted.name
+                        );
+                        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+                    }
+                }
                 agent.ask(Request::SetApplication { application, config: carried })?;
                 agent.ask(Request::Operation(Operation::NodeIdSet { application, node: own }))?;
                 agent.ask(Request::Operation(Operation::LocatorAdd { application, locator, weight }))?;

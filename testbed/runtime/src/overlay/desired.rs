@@ -28,17 +28,24 @@ pub(crate) fn put_in(
     let written = decode_section::<Overlays>(&network.sections, "overlays").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(()) };
     let mut faults = Vec::new();
-    let mut before: Vec<(String, ApplicationConfig, Reached)> = Vec::new();
+    let mut before: Vec<(String, Reached)> = Vec::new();
     for overlay in resolve(&written, network)? {
         faults.extend(overlapping(&overlay, network, assignment));
         match locators(&overlay, network, assignment) {
             Ok(locators) => {
-                let reached: Reached =
-                    overlay.members.iter().map(|member| member.node).zip(locators.iter().cloned()).collect();
-                for (name, config, theirs) in &before {
-                    faults.extend(shared(&overlay, &reached, name, config, theirs, network));
+                let mut reached = Reached::new();
+                for (member, own) in overlay.members.iter().zip(&locators) {
+                    let config = member_config(&overlay, member);
+                    if let Err(fault) = config.check() {
+                        let text = format!("of `{}`: {fault}", network.nodes[member.node].name);
+                        faults.push(Diagnostic::new(member.span, text));
+                    }
+                    reached.insert(member.node, (config, own.clone()));
                 }
-                before.push((overlay.name.clone(), overlay.config.clone(), reached));
+                for (name, theirs) in &before {
+                    faults.extend(shared(&overlay, &reached, name, theirs, network));
+                }
+                before.push((overlay.name.clone(), reached));
                 let fed = overlay
                     .feed
                     .as_ref()
@@ -87,21 +94,21 @@ fn locators(
     if faults.is_empty() { Ok(all) } else { Err(faults) }
 }
 
-/// Where members are reached, by their nodes.
-type Reached = BTreeMap<NodeIndex, BTreeSet<IpAddr>>;
+/// How members' packets travel and where they are reached, by their nodes.
+type Reached = BTreeMap<NodeIndex, (ApplicationConfig, BTreeSet<IpAddr>)>;
 
 /// What arrives at a member of two overlays, and could be of either.
 fn shared(
     overlay: &Resolved,
     reached: &Reached,
     other: &str,
-    config: &ApplicationConfig,
     theirs: &Reached,
     network: &Network,
 ) -> Option<Diagnostic> {
-    let encapsulation = overlay.config.takes_as(config)?;
     overlay.members.iter().find_map(|member| {
-        let at = reached.get(&member.node)?.intersection(theirs.get(&member.node)?).next()?;
+        let ((config, own), (their_config, their_own)) = (reached.get(&member.node)?, theirs.get(&member.node)?);
+        let encapsulation = config.takes_as(their_config)?;
+        let at = own.intersection(their_own).next()?;
         let node = &network.nodes[member.node].name;
         let text = format!(
             "what comes to `{node}` at {at} in {encapsulation} could be of overlay `{other}` as well: nothing in it says whose it is"
@@ -129,6 +136,15 @@ fn overlapping(overlay: &Resolved, network: &Network, assignment: &Assignment) -
         .collect()
 }
 
+/// How a member's packets travel.
+fn member_config(overlay: &Resolved, member: &Member) -> ApplicationConfig {
+    let mut config = overlay.config.clone();
+    config.to = member.to.clone();
+    // What others send to it in.
+    config.accepts.extend(overlay.members.iter().filter_map(|other| other.to.get(&member.id)));
+    config
+}
+
 fn member_state(
     overlay: &Resolved,
     member: &Member,
@@ -141,10 +157,6 @@ fn member_state(
         Some(OverlayDevice { config: device.config.clone(), addresses })
     });
     let devices: Vec<OverlayDevice> = devices.collect();
-    let mut config = overlay.config.clone();
-    config.to = member.to.clone();
-    // What others send to it in.
-    config.accepts.extend(overlay.members.iter().filter_map(|other| other.to.get(&member.id)));
     let nodes = match overlay.is_static {
         true => others().map(|(other, locators)| (other.id, locators.clone())).collect(),
         false => BTreeMap::new(),
@@ -153,7 +165,7 @@ fn member_state(
         locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
     OverlayState {
         application: overlay.application,
-        config,
+        config: member_config(overlay, member),
         id: member.id,
         locators: own.clone(),
         control: overlay.plane.as_ref().map(|plane| OverlayControl {
