@@ -49,6 +49,15 @@ fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
         let port = if is_ipv6 { 56 } else { 36 };
         asks[port..port + 2].copy_from_slice(&53u16.to_be_bytes());
         passes(&asks, "its own to a port that is not the overlay's");
+        // From an address of no locator, to who asked from ovstack's port.
+        let mut answers = arriving_in(encapsulation::OVSTACK, is_ipv6, &inner, false, 0);
+        let behind = port + 6;
+        for (at, byte) in [(0, 9), (2, APPLICATION + 1)] {
+            let before = std::mem::replace(&mut answers[behind + at], byte);
+            passes(&answers, "what is no packet of an application of this node");
+            answers[behind + at] = before;
+        }
+        passes(&answers[..behind + 10], "what is too short for one");
         passes(&frame(GATEWAY, UNDERLAY, ether_type::ARP, &[1; 28]), "what is no IP");
         let drops = node.programs.drops().unwrap();
         assert_eq!(drops.keys().collect::<Vec<_>>(), [&Drop::Forged], "{drops:?}");

@@ -239,7 +239,7 @@ fn what_nobody_knows_leaves_by_the_kernels_own_route_or_is_dropped_as_configured
     assert!(a.overlay("stats --metrics").contains("plait_overlay_missed_packets_total{device=\"ov0\"}"));
     b.overlay("config application 8");
     b.try_overlay("config application 8 --miss kernel")
-        .fails_saying(1, &["no route for a frame", "ip or bits"]);
+        .fails_saying(1, &["no route for a frame", "ip, bits or payload"]);
 }
 
 #[test]

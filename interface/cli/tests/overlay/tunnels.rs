@@ -263,8 +263,16 @@ fn packets_shorter_than_a_header_travel_over_ipv6() {
 #[test]
 fn a_path_changes_its_encapsulation_at_each_hop() {
     let Some(person) = Person::root() else { return };
-    // The relay finds the stations by itself, where the header does not say at which node they are.
-    let hosts = row(&person, ["vxlan", "ovstack"]);
+    // The relay finds the stations by itself, where the header does not say at which node they are. What is in no UDP tunnel before
+    // or behind it, or in neither, is another thing to superpackets of UDP.
+    for encapsulations in [["vxlan", "ovstack"], ["vxlan", "gre"], ["nvgre", "geneve"]] {
+        changes(&person, encapsulations);
+    }
+}
+
+/// A path of two hops in two encapsulations.
+fn changes(person: &Person, encapsulations: [&str; 2]) {
+    let hosts = row(person, encapsulations);
     let [a, relay, b] = &hosts;
     for host in [a, relay, b] {
         host.device("--vni 1");
@@ -282,6 +290,7 @@ fn a_path_changes_its_encapsulation_at_each_hop() {
     // Whom a packet is from is not known behind a hop that does not say it: b knows the relay.
     assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
     transfers(a, b);
+    datagrams_at_once(a, b, &b.inner(), &encapsulations.join(" and "));
 }
 
 #[test]
@@ -299,4 +308,6 @@ fn the_kernels_vxlan_speaks_with_ours() {
     assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
     transfers(a, b);
     transfers(b, a);
+    datagrams_at_once(a, b, &b.inner(), "to the kernel's");
+    datagrams_at_once(b, a, &a.inner(), "from the kernel's");
 }
