@@ -140,7 +140,7 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         let is_it = |said: &str| said.starts_with(sign) && said.contains(line);
         assert!(doctor.lines().any(is_it), "{sign} {line}: {doctor}");
     }
-    let name = "/sys/fs/bpf/plait-overlay/default/layout-2";
+    let name = format!("/sys/fs/bpf/plait-overlay/default/layout-{}", plait_dataplane_overlay::agent::LAYOUT);
     for filter in [format!("{name}/receive-"), format!("{name}/transmit-ov0")] {
         assert!(before.contains(&filter), "{before}");
     }
