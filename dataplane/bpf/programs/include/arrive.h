@@ -311,6 +311,7 @@ inline __u32 read_outer(struct __sk_buff *skb, struct parcel *parcel, struct pee
 {
 	__u32 shim = read_ip(skb, parcel, key);
 
+	parcel->tunnel = key->protocol_port >> 16;
 	if (shim && key->protocol_port >> 16 == PROTOCOL_UDP) {
 		const struct udp_header *udp = data(skb) + shim;
 
@@ -318,7 +319,6 @@ inline __u32 read_outer(struct __sk_buff *skb, struct parcel *parcel, struct pee
 			return 0;
 		key->protocol_port |= bpf_ntohs(udp->destination);
 		parcel->flow = udp->source;
-		parcel->is_in_udp = true;
 		shim += UDP;
 	} else if (shim && key->protocol_port >> 16 == PROTOCOL_GRE) {
 		const struct gre_header *gre = data(skb) + shim;

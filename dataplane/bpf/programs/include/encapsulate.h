@@ -163,17 +163,18 @@ inline __u8 next_of(enum payload payload)
 	}
 }
 
-/* Whether an encapsulation is in UDP. */
-inline bool is_udp(__u32 encapsulation)
+/* The IP protocol of an encapsulation; of IP in IP that of the one of both which there always is. */
+inline __u8 tunnel_of(__u32 encapsulation)
 {
 	switch (encapsulation) {
 	case ENCAPSULATION_NVGRE:
 	case ENCAPSULATION_GRE:
-	case ENCAPSULATION_IPIP:
 	case ENCAPSULATION_MPLS:
-		return false;
+		return PROTOCOL_GRE;
+	case ENCAPSULATION_IPIP:
+		return PROTOCOL_IPV4;
 	default:
-		return true;
+		return PROTOCOL_UDP;
 	}
 }
 

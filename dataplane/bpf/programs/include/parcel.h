@@ -34,8 +34,8 @@ struct parcel {
 	__u16 flow;
 	/* Of a packet that was too big, how many bytes would have fitted. */
 	__u32 room;
-	/* Whether it came in a UDP tunnel. */
-	bool is_in_udp;
+	/* The IP protocol of the tunnel that it came in: UDP, GRE, or one of IP itself. */
+	__u8 tunnel;
 	/* Whether its header says from which node it is, and for which. */
 	bool placed;
 	/* The locator it came from; all nought of a packet that begins here. */

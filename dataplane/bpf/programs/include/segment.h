@@ -3,39 +3,49 @@
  *
  *   receive ─► a veth that takes no superpackets ─► its other end, where `receive` meets segments
  *
- * What a UDP tunnel carried stays marked as such when its outer header is gone. TCP does not look at that, but who cuts a
- * superpacket of UDP for a socket takes the mark for a header that is there, and drops it. No program can take the mark away, nor
- * make one of another tunnel of it: so it is cut where it comes up, and where it goes on in a tunnel of the other kind. */
+ * The kernel marks a superpacket with the kind of tunnel that it is put into first, and no program can take the mark away or make
+ * another of it. Two look at it: who cuts a superpacket of UDP for a socket takes the mark of a UDP tunnel for a header that is
+ * there, and drops it; and a device, to which one of another kind's header is no packet. So superpackets are cut where such come
+ * up, and where they go on in a tunnel of another kind. */
 #pragma once
 
 #include "forward.h"
 
-/* Whether a superpacket goes on in a tunnel that its mark is right for; to a group it may be several. */
-inline bool goes_on_whole(const struct parcel *parcel)
+/* Whether a superpacket goes on in a tunnel that its mark is right for. */
+inline bool goes_on_whole(const struct parcel *parcel, bool is_datagram)
 {
 	const struct adjacency *adjacency;
 	const struct wire *wire;
 	const __u64 *word;
 	__u32 path, counted;
+	__u8 tunnel;
 
 	if (!path_of(parcel, &path))
 		return true;
 	word = at(paths, path);
-	if (!word || *word >> 32 == PATH_NOWHERE)
+	if (!word)
 		return true;
-	return *word >> 32 == PATH_HOP && (!find_wire(*word, parcel->hash, &wire, &adjacency, &counted) ||
-					   is_udp(wire->form & ~FORM_IPV6) == parcel->is_in_udp);
+	/* Copies for a group may come up here as well. */
+	if (*word >> 32 != PATH_HOP)
+		return !is_datagram;
+	if (!find_wire(*word, parcel->hash, &wire, &adjacency, &counted))
+		return true;
+	tunnel = tunnel_of(wire->form & ~FORM_IPV6);
+	return tunnel == parcel->tunnel || (tunnel == PROTOCOL_IPV4 && parcel->tunnel == PROTOCOL_IPV6);
 }
 
 /* The device by which a packet is cut before it goes on; nought where it does as it is. */
 inline __u32 segmenter_of(struct __sk_buff *skb, const struct parcel *parcel, const struct application *application)
 {
 	const struct segmenter *segmenter;
-	__u8 protocol;
+	__u8 protocol = 0;
+	bool is_datagram;
 
-	if (!skb->gso_size || !transport_in(skb, parcel, &protocol) || protocol != PROTOCOL_UDP)
+	if (!skb->gso_size)
 		return 0;
-	if (parcel->destination == application->own ? !parcel->is_in_udp : goes_on_whole(parcel))
+	is_datagram = transport_in(skb, parcel, &protocol) && protocol == PROTOCOL_UDP;
+	if (parcel->destination == application->own ? !is_datagram || parcel->tunnel != PROTOCOL_UDP :
+						      goes_on_whole(parcel, is_datagram))
 		return 0;
 	segmenter = at(segmenters, 0);
 	return segmenter && skb->ingress_ifindex != segmenter->back ? segmenter->front : 0;
