@@ -20,5 +20,5 @@ mod template;
 mod walk;
 
 pub use table::Table;
-pub use template::{arrivals, udp_port};
+pub use template::{OVERLAYS, arrivals, shim_bytes, udp_port};
 pub use walk::{Counts, Outcome, Sent, Via, Walk, mapped};

@@ -25,6 +25,25 @@ pub fn udp_port(kind: u32) -> Option<u16> {
     }
 }
 
+/// The encapsulations of overlays: all but those that path control alone has.
+pub const OVERLAYS: [u32; 10] = [
+    encapsulation::OVSTACK,
+    encapsulation::VXLAN,
+    encapsulation::GENEVE,
+    encapsulation::NVGRE,
+    encapsulation::GRE,
+    encapsulation::IPIP,
+    encapsulation::MPLS,
+    encapsulation::NSH,
+    encapsulation::GUE,
+    encapsulation::GPE,
+];
+
+/// Bytes between the outer IP header and what is carried; none for an encapsulation that there is not.
+pub fn shim_bytes(kind: u32) -> Option<usize> {
+    shim(kind).map(|shim| shim.len())
+}
+
 /// The IP protocol that carries an encapsulation.
 pub(crate) fn carrier(kind: u32) -> u8 {
     match kind {

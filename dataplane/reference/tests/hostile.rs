@@ -2,7 +2,7 @@
 
 use plait_dataplane_reference::paths::{Family, flow_of, has_list, hash_of, pushed};
 use plait_dataplane_reference::tables::*;
-use plait_dataplane_reference::{Outcome, Walk, arrivals, mapped};
+use plait_dataplane_reference::{OVERLAYS, Outcome, Walk, arrivals, mapped};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::ether_type;
 use plait_model_wire::{ethernet, ipv4, ipv6, push, relay_list, segment_routing};
@@ -16,18 +16,6 @@ const OWN: u32 = 1;
 const PEER: u32 = 2;
 const GROUP: u32 = 4;
 const STATION: [u8; 6] = [2, 0, 0, 0, 0, 9];
-const OVERLAYS: [u32; 10] = [
-    encapsulation::OVSTACK,
-    encapsulation::VXLAN,
-    encapsulation::GENEVE,
-    encapsulation::NVGRE,
-    encapsulation::GRE,
-    encapsulation::IPIP,
-    encapsulation::MPLS,
-    encapsulation::NSH,
-    encapsulation::GUE,
-    encapsulation::GPE,
-];
 
 fn locator(is_ipv6: bool, last: u8) -> IpAddr {
     match is_ipv6 {

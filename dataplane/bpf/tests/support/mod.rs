@@ -5,6 +5,7 @@
 pub mod line;
 
 use plait_dataplane_bpf::{Program, Programs, Sizes, TableName, names};
+pub use plait_dataplane_reference::OVERLAYS as ENCAPSULATIONS;
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Counts, Table, Walk, arrivals, mapped, udp_port};
 use plait_model_wire::ethernet::Mac;
@@ -38,20 +39,6 @@ pub const STATION_B: Mac = Mac([2, 0, 0, 0, 0, 0xbb]);
 pub const STATION_C: Mac = Mac([2, 0, 0, 0, 0, 0xcc]);
 /// At the node that is far.
 pub const STATION_F: Mac = Mac([2, 0, 0, 0, 0, 0xff]);
-
-/// All that there are.
-pub const ENCAPSULATIONS: [u32; 10] = [
-    encapsulation::OVSTACK,
-    encapsulation::VXLAN,
-    encapsulation::GENEVE,
-    encapsulation::NVGRE,
-    encapsulation::GRE,
-    encapsulation::IPIP,
-    encapsulation::MPLS,
-    encapsulation::NSH,
-    encapsulation::GUE,
-    encapsulation::GPE,
-];
 
 /// What a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -72,6 +72,11 @@ impl Encapsulation {
         }
     }
 
+    /// Bytes between the outer IP header and what is carried.
+    pub fn shim_bytes(self) -> u16 {
+        plait_dataplane_reference::shim_bytes(self as u32).map_or(0, |bytes| bytes as u16)
+    }
+
     /// Whether its header names nodes, so that who is under way need not open the payload.
     pub fn names_nodes(self) -> bool {
         self == Self::Ovstack

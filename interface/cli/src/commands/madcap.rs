@@ -39,7 +39,7 @@ impl Row {
     fn of(proto: Option<&str>, bits: Option<(u16, u8)>) -> Result<Self, String> {
         let row = |encapsulation, carries, field| Self { encapsulation, carries, field };
         let begins = |encapsulation: Encapsulation, carries, (offset, length): (u16, u8)| {
-            let header = shim(encapsulation);
+            let header = encapsulation.shim_bytes();
             match offset.checked_sub(header).and_then(|bytes| bytes.checked_mul(8)) {
                 Some(offset) => Ok(row(encapsulation, carries, Some(BitField { offset, length }))),
                 None => Err(format!(
@@ -62,19 +62,6 @@ impl Row {
             }
             (other, _) => Err(format!("`proto {other}` is none: write `udp`, `gre` or `ipip`")),
         }
-    }
-}
-
-/// Bytes between outer IP and what a device finds bits in.
-fn shim(encapsulation: Encapsulation) -> u16 {
-    match encapsulation {
-        Encapsulation::Ovstack => 28,
-        Encapsulation::Nsh => 24,
-        Encapsulation::Vxlan | Encapsulation::Gpe | Encapsulation::Geneve => 16,
-        Encapsulation::Gue => 12,
-        Encapsulation::Nvgre | Encapsulation::Mpls => 8,
-        Encapsulation::Gre => 4,
-        Encapsulation::Ipip => 0,
     }
 }
 
@@ -264,7 +251,7 @@ impl Shown {
             Encapsulation::Ipip => protocol::IPV4,
             _ => protocol::UDP,
         };
-        let offset = device.bits.map(|field| shim(encapsulation) + field.offset / 8);
+        let offset = device.bits.map(|field| encapsulation.shim_bytes() + field.offset / 8);
         Ok(Self { offset, length: device.bits.map(|field| field.length), proto, src })
     }
 }
