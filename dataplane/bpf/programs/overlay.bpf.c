@@ -4,8 +4,9 @@
  *   transmit   leaves a tenant's device:   identify ─► FIB ─► path ─► hop ─► wire ─► adjacency ─► underlay
  *                                          a miss: the group, the kernel's own routes, or dropped
  *   receive    comes in by the underlay:   arrive ─► known peer? ─► own: deliver; else path, as above
+ *                                          a superpacket that cannot: cut by the kernel, and here again
  *   relay      the same, before the kernel: arrive ─► known peer? ─► another node's: path, as above; else receive
- *   guard      leaves by the underlay:     not from transmit or receive, but as if ─► dropped
+ *   guard      leaves by the underlay:     not from a program of Plait's, but as if ─► dropped
  */
 #include "arrive.h"
 #include "count.h"
@@ -176,7 +177,7 @@ int receive(struct __sk_buff *skb)
 	}
 	if (parcel.source == application->own)
 		return drop(DROP_UNKNOWN_SOURCE);
-	segmenter = segmenter_of(skb, &parcel, application);
+	segmenter = segmenter_of(skb, &parcel, application, recent);
 	if (segmenter)
 		return bpf_redirect(segmenter, 0);
 	if (parcel.destination == application->own)

@@ -163,21 +163,6 @@ inline __u8 next_of(enum payload payload)
 	}
 }
 
-/* The IP protocol of an encapsulation; of IP in IP that of the one of both which there always is. */
-inline __u8 tunnel_of(__u32 encapsulation)
-{
-	switch (encapsulation) {
-	case ENCAPSULATION_NVGRE:
-	case ENCAPSULATION_GRE:
-	case ENCAPSULATION_MPLS:
-		return PROTOCOL_GRE;
-	case ENCAPSULATION_IPIP:
-		return PROTOCOL_IPV4;
-	default:
-		return PROTOCOL_UDP;
-	}
-}
-
 /* Whether an encapsulation says what such a payload is. */
 inline bool carries(__u32 encapsulation, enum payload payload)
 {

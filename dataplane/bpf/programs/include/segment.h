@@ -12,7 +12,7 @@
 #include "forward.h"
 
 /* Whether a superpacket goes on in a tunnel that its mark is right for. */
-inline bool goes_on_whole(const struct parcel *parcel, bool is_datagram)
+inline bool goes_on_whole(const struct parcel *parcel, struct recent *recent, bool is_datagram)
 {
 	const struct adjacency *adjacency;
 	const struct wire *wire;
@@ -20,7 +20,7 @@ inline bool goes_on_whole(const struct parcel *parcel, bool is_datagram)
 	__u32 path, counted;
 	__u8 tunnel;
 
-	if (!path_of(parcel, &path))
+	if (!onward(parcel, recent, &path))
 		return true;
 	word = at(paths, path);
 	if (!word)
@@ -30,12 +30,15 @@ inline bool goes_on_whole(const struct parcel *parcel, bool is_datagram)
 		return !is_datagram;
 	if (!find_wire(*word, parcel->hash, &wire, &adjacency, &counted))
 		return true;
-	tunnel = tunnel_of(wire->form & ~FORM_IPV6);
+	/* As it stands in the outer header; of IP in IP that of the family of both which there always is. */
+	tunnel = wire->header[wire->form & FORM_IPV6 ? ETHERNET + __builtin_offsetof(struct ipv6_header, next_header) :
+						       ETHERNET + __builtin_offsetof(struct ipv4_header, protocol)];
 	return tunnel == parcel->tunnel || (tunnel == PROTOCOL_IPV4 && parcel->tunnel == PROTOCOL_IPV6);
 }
 
 /* The device by which a packet is cut before it goes on; nought where it does as it is. */
-inline __u32 segmenter_of(struct __sk_buff *skb, const struct parcel *parcel, const struct application *application)
+inline __u32 segmenter_of(struct __sk_buff *skb, const struct parcel *parcel, const struct application *application,
+			  struct recent *recent)
 {
 	const struct segmenter *segmenter;
 	__u8 protocol = 0;
@@ -45,7 +48,7 @@ inline __u32 segmenter_of(struct __sk_buff *skb, const struct parcel *parcel, co
 		return 0;
 	is_datagram = transport_in(skb, parcel, &protocol) && protocol == PROTOCOL_UDP;
 	if (parcel->destination == application->own ? !is_datagram || parcel->tunnel != PROTOCOL_UDP :
-						      goes_on_whole(parcel, is_datagram))
+						      goes_on_whole(parcel, recent, is_datagram))
 		return 0;
 	segmenter = at(segmenters, 0);
 	return segmenter && skb->ingress_ifindex != segmenter->back ? segmenter->front : 0;
