@@ -1,5 +1,5 @@
-//! Who cuts superpackets of UDP before they come up, or go on in a tunnel of another kind: a pair of devices beside those of
-//! tenants.
+//! Who cuts superpackets of UDP before they come up, and any that go on in a tunnel of another kind: a pair of devices beside those
+//! of tenants.
 //!
 //! Choice: there from the first application on until the agent is removed, since a superpacket that came would wait for nobody.
 
@@ -38,7 +38,12 @@ impl Agent {
         });
         match told {
             Ok(segmenter) => self.segmenter = Some(segmenter),
-            Err(error) => tracing::warn!(error, "superpackets of UDP are lost"),
+            Err(error) => tracing::warn!(
+                error,
+                "superpackets of UDP are lost, as are those that change the kind of their tunnel: this host needs veth devices \
+                 (`modprobe veth`), and none of somebody else's called {}",
+                names(&self.places).0[0]
+            ),
         }
     }
 

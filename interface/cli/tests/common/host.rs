@@ -127,9 +127,14 @@ impl<'a> Host<'a> {
 
     /// `plait overlay …`.
     pub fn try_overlay(&self, words: &str) -> Ended {
+        self.plait(&format!("overlay {words}"))
+    }
+
+    /// `plait …`.
+    pub fn plait(&self, words: &str) -> Ended {
         let program = self.person.program();
         let words: Vec<&str> = words.split_whitespace().collect();
-        self.exec(&[&[program.to_str().unwrap(), "overlay"], &words[..]].concat())
+        self.exec(&[&[program.to_str().unwrap()], &words[..]].concat())
     }
 
     /// What a command of the overlay says in JSON.

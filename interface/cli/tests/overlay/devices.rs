@@ -2,17 +2,17 @@
 
 use super::*;
 
+/// Says some words of the overlay FIB's author to a host's agent.
+fn madcap(host: &Host<'_>, words: &str) -> common::Ended {
+    host.plait(&format!("ip madcap {words}"))
+}
+
 #[test]
 fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     let Some(person) = Person::root() else { return };
     let mut hosts = Host::two(&person);
     hosts.iter_mut().for_each(Host::start_agent);
     let [a, b] = &hosts;
-    let program = person.program().to_str().unwrap();
-    let madcap = |host: &Host<'_>, words: &str| {
-        let words: Vec<&str> = words.split(' ').collect();
-        host.exec(&[&[program, "ip", "madcap"], &words[..]].concat())
-    };
     for (host, other) in [(a, b), (b, a)] {
         let (locator, theirs) = (host.locator(), other.locator());
         madcap(host, &format!("set dev mc0 offset 16 length 48 src {locator} proto udp")).fine();
@@ -99,11 +99,6 @@ fn every_row_of_the_overlay_fibs_table_finds_its_way() {
     let mut hosts = Host::two(&person);
     hosts.iter_mut().for_each(Host::start_agent);
     let [a, b] = &hosts;
-    let program = person.program().to_str().unwrap();
-    let madcap = |host: &Host<'_>, words: &str| {
-        let words: Vec<&str> = words.split(' ').collect();
-        host.exec(&[&[program, "ip", "madcap"], &words[..]].concat())
-    };
     let row = |device: &str, words: &str, id: &str| {
         for (host, other) in [(a, b), (b, a)] {
             madcap(host, &format!("set dev {device} {words} src {}", host.locator())).fine();
