@@ -5,7 +5,7 @@
 
 use crate::Set;
 use crate::links::{Heard, Link, Links, Probing, Settled};
-use crate::outgoing::{is_up, send_bytes, some};
+use crate::outgoing::{is_up, send_bytes, some, was_up};
 use crate::probe::Probe;
 use crate::waiting::of_switches;
 use plait_control_openflow::{
@@ -13,6 +13,7 @@ use plait_control_openflow::{
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::Mac;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,6 +121,7 @@ fn probe_all(
     let mut probing = before.as_deref().cloned().unwrap_or_default();
     probing.round += 1;
     let mut commands = Commands::default();
+    miss(config, &switches, &mut probing);
     for (switch, info) in switches.in_order() {
         for (port, source) in ports(info) {
             if !probing.since.contains_key(&(switch, port)) {
@@ -130,6 +132,27 @@ fn probe_all(
         }
     }
     Ok((probing, some(commands)))
+}
+
+/// Takes note of switches that are not connected, and forgets the ports of those that are away for more rounds than a link may miss.
+///
+/// Choice: until then they keep ports, links and hosts, since a connection that breaks says nothing of the packets that pass its
+/// switch, and flows of its neighbours would be deleted for nothing. One that died without a word is a link that did.
+fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
+    let is_away = |switch: &u64| !switches.known.get(switch).is_some_and(|info| info.connected);
+    let all: BTreeSet<u64> = probing.since.keys().map(|(switch, _)| *switch).collect();
+    let before = std::mem::replace(&mut probing.away, rpds::RedBlackTreeMapSync::new_sync());
+    for switch in all.into_iter().filter(is_away) {
+        let first = before.get(&switch).copied().unwrap_or(probing.round);
+        if first.saturating_add(config.missed) >= probing.round {
+            probing.away.insert_mut(switch, first);
+            continue;
+        }
+        let ports: Vec<_> = probing.since.keys().filter(|(of, _)| *of == switch).copied().collect();
+        for port in &ports {
+            probing.since.remove_mut(port);
+        }
+    }
 }
 
 /// What there is another set of.
@@ -176,7 +199,7 @@ fn hear(
     for packet in probes.0.iter() {
         let Ok(Some(Probe { switch, port, round })) = Probe::of(packet.frame, &config.key) else { continue };
         let recent = round <= now && now - round <= config.missed;
-        let up = is_up(&switches, switch, port) && is_up(&switches, packet.switch, packet.in_port);
+        let up = was_up(&switches, switch, port) && is_up(&switches, packet.switch, packet.in_port);
         if recent && up {
             let link = Link { from: switch, from_port: port, to: packet.switch, to_port: packet.in_port };
             if fresh.last.get(&link).is_none_or(|last| *last < round) {
@@ -189,7 +212,7 @@ fn hear(
     Ok((Perhaps(changed.then_some(fresh)), Perhaps(links)))
 }
 
-/// What a port or a switch loses is gone at once, and what is new is probed at once.
+/// What a port loses is gone at once, and what is new is probed at once. A switch that only is not heard any more has some rounds.
 #[allow(clippy::type_complexity, reason = "it writes what it reads")]
 fn change(
     config: &Discovery,
@@ -216,12 +239,12 @@ fn change(
         }
     }
     let gone: Vec<_> =
-        probing.since.keys().filter(|(switch, port)| !is_up(&switches, *switch, *port)).copied().collect();
+        probing.since.keys().filter(|(switch, port)| !was_up(&switches, *switch, *port)).copied().collect();
     for port in &gone {
         probing.since.remove_mut(port);
     }
     let dead = |link: &Link| {
-        !is_up(&switches, link.from, link.from_port) || !is_up(&switches, link.to, link.to_port)
+        !was_up(&switches, link.from, link.from_port) || !was_up(&switches, link.to, link.to_port)
     };
     let mut left = None;
     if let Some(heard) = heard.filter(|heard| heard.last.keys().any(dead)) {

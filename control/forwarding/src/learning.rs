@@ -283,7 +283,12 @@ fn learn(
     Ok((Perhaps(changed.then_some(all)), some(commands)))
 }
 
-/// Forgets the stations of switches that are gone and of ports that are down.
+/// Tables of switches that are not connected, at most. Choice: more than a network loses at once, far less than would fill memory if
+/// somebody made switches up.
+const AWAY: usize = 256;
+
+/// Forgets the stations of ports that are down. A switch that is away keeps its own, since it most likely comes again as it was;
+/// where too many are away, all of them but the last lose theirs.
 fn forget(
     events: Arc<SwitchEvents>,
     switches: Arc<Switches>,
@@ -293,7 +298,17 @@ fn forget(
     let (mut all, mut changed) = ((*stations).clone(), false);
     for (switch, event) in &events.list {
         changed |= match event {
-            SwitchEvent::Gone(_) => all.forget_switch(*switch),
+            SwitchEvent::Connected => {
+                let down = |port: &Port| !is_up(&switches, *switch, *port) && *port != Port::LOCAL;
+                let ports: Vec<Port> = all.ports(*switch).filter(down).collect();
+                ports.into_iter().filter(|port| all.forget_port(*switch, *port)).count() > 0
+            }
+            SwitchEvent::Gone(_) => {
+                let is_away = |of: &u64| !switches.known.get(of).is_some_and(|info| info.connected);
+                let away: Vec<u64> = all.switches().filter(is_away).collect();
+                let lost = away.iter().filter(|of| away.len() > AWAY && **of != *switch);
+                lost.filter(|of| all.forget_switch(**of)).count() > 0
+            }
             SwitchEvent::Port(port) if !is_up(&switches, *switch, *port) => all.forget_port(*switch, *port),
             _ => false,
         };

@@ -93,12 +93,14 @@ pub struct Probing {
     pub round: u64,
     /// Of each port that is up the round in which it was probed first.
     pub since: RedBlackTreeMapSync<(u64, Port), u64>,
+    /// Of each switch with such ports that is not connected the first round without it.
+    pub away: RedBlackTreeMapSync<u64, u64>,
 }
-wit!(struct Probing { round, since });
+wit!(struct Probing { round, since, away });
 
 impl Default for Probing {
     fn default() -> Self {
-        Self { round: 0, since: RedBlackTreeMapSync::new_sync() }
+        Self { round: 0, since: RedBlackTreeMapSync::new_sync(), away: RedBlackTreeMapSync::new_sync() }
     }
 }
 

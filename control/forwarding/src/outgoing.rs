@@ -73,7 +73,12 @@ pub(crate) fn delete_leaving(version: Version, fields: Fields, port: Port) -> Op
 
 /// Whether a switch is connected and its port up.
 pub(crate) fn is_up(switches: &Switches, switch: u64, port: Port) -> bool {
-    let info = switches.known.get(&switch).filter(|info| info.connected);
+    switches.known.get(&switch).is_some_and(|info| info.connected) && was_up(switches, switch, port)
+}
+
+/// Whether a port was up when its switch said something last: of one that is away it most likely still is.
+pub(crate) fn was_up(switches: &Switches, switch: u64, port: Port) -> bool {
+    let info = switches.known.get(&switch);
     info.and_then(|info| info.port(port)).is_some_and(|port| port.up)
 }
 

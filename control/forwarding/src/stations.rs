@@ -57,6 +57,16 @@ impl Stations {
         zero.chain(self.tables.iter().filter_map(|(switch, table)| Some((switch, table.as_deref()?))))
     }
 
+    /// The switches of which any are known, in no order.
+    pub(crate) fn switches(&self) -> impl Iterator<Item = u64> {
+        self.all().map(|(switch, _)| switch)
+    }
+
+    /// The ports of a switch behind which any are known.
+    pub(crate) fn ports(&self, switch: u64) -> impl Iterator<Item = Port> {
+        self.of(switch).into_iter().flat_map(|table| table.behind.keys().copied())
+    }
+
     /// How many stations of a switch are known.
     pub fn count(&self, switch: u64) -> usize {
         self.of(switch).map_or(0, |table| table.stations.count())

@@ -102,7 +102,7 @@ fn a_flood_of_addresses_keeps_the_table_bounded_and_costs_only_its_own_port() {
 }
 
 #[test]
-fn stations_of_dead_ports_and_gone_switches_are_forgotten() {
+fn stations_of_dead_ports_are_forgotten_and_a_switch_that_is_away_keeps_its_own() {
     let mut net = row(false);
     net.all_reach_all();
     let (first, at) = (net.hosts[0].mac, net.hosts[0].at);
@@ -110,9 +110,17 @@ fn stations_of_dead_ports_and_gone_switches_are_forgotten() {
     let stations = net.view::<Stations>().unwrap();
     assert_eq!(stations.of(1).unwrap().port(first), None);
     assert!(stations.of(2).unwrap().port(first).is_some(), "the next switch hears nothing of it");
+    // What it hears of its ports when it is there again it was not told of meanwhile.
+    let (last, at) = (net.hosts[4].mac, net.hosts[4].at);
+    assert_eq!(at.0, 3);
+    net.lose(3);
+    let before = net.view::<Stations>().unwrap().count(3);
+    net.switches.get_mut(&3).unwrap().ports.insert(at.1, false);
+    net.regain(3);
+    let stations = net.view::<Stations>().unwrap();
+    assert_eq!((stations.count(3), stations.of(3).unwrap().port(last)), (before - 1, None));
     net.kill(3);
     let stations = net.view::<Stations>().unwrap();
-    assert_eq!(stations.count(3), 0);
     assert!(stations.of(2).unwrap().port(net.hosts[5].mac).is_none());
 }
 

@@ -125,6 +125,38 @@ fn a_switch_dies_and_all_others_hosts_reach_each_other() {
 }
 
 #[test]
+fn a_switch_that_connects_again_soon_loses_nothing() {
+    let mut net = tree();
+    net.all_reach_all();
+    let hosts = net.hosts.len();
+    // A core switch, one in the middle, and one with hosts.
+    for number in [1, 101, 208] {
+        let flows = |net: &Net| net.switches.values().map(|switch| switch.flows.len()).collect::<Vec<_>>();
+        let (before, asked) = (flows(&net), net.packet_ins);
+        net.lose(number);
+        net.pass(Duration::from_secs(2));
+        assert_eq!(links(&net), real(&net), "{number}");
+        net.all_reach_all();
+        net.regain(number);
+        net.all_reach_all();
+        assert_eq!(flows(&net), before, "nobody lost a flow for {number}");
+        assert_eq!(net.packet_ins, asked, "and nobody had to ask");
+        net.pass(SETTLED);
+        assert_eq!(links(&net), real(&net), "{number}");
+    }
+    // One that is away for longer is as dead as links that say nothing.
+    net.lose(101);
+    net.pass(Duration::from_secs(6));
+    assert_eq!(links(&net), real(&net).into_iter().filter(|(a, b)| ![a.0, b.0].contains(&101)).collect());
+    net.all_reach_all();
+    net.regain(101);
+    net.pass(SETTLED);
+    assert_eq!(links(&net), real(&net));
+    net.all_reach_all();
+    assert_eq!(net.hosts.len(), hosts);
+}
+
+#[test]
 fn a_host_that_moves_is_reached_where_it_is() {
     let mut net = tree();
     net.all_reach_all();

@@ -30,6 +30,18 @@ pub fn static_partition(switches: usize, workers: usize) -> Vec<usize> {
     (0..switches).map(|switch| switch % workers.max(1)).collect()
 }
 
+/// The worker of one more switch where some have theirs: who has fewest, the first of those. One after the other they get what
+/// [`static_partition`] gives, and where some have gone those who lost them come first.
+pub fn fewest(assigned: impl IntoIterator<Item = usize>, workers: usize) -> usize {
+    let mut counts = vec![0usize; workers.max(1)];
+    for worker in assigned {
+        if let Some(count) = counts.get_mut(worker) {
+            *count += 1;
+        }
+    }
+    (0..counts.len()).min_by_key(|worker| counts[*worker]).unwrap_or(0)
+}
+
 /// The worker of each switch by its rate: the fastest first, each to the worker that has least load. Ties go to the
 /// first. Cost: switches × (workers + log switches).
 pub fn dynamic_partition(rates: &[f64], workers: usize) -> Vec<usize> {

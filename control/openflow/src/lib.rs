@@ -49,7 +49,7 @@ pub use command::{
     Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
 };
 pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
-pub use distribute::{Design, Rounds, Tried, dynamic_partition, static_partition};
+pub use distribute::{Design, Rounds, Tried, dynamic_partition, fewest, static_partition};
 pub use fields::Fields;
 pub use max_min::max_min;
 pub use packet_ins::{PacketIn, PacketIns, Probes};

@@ -1,6 +1,6 @@
 //! Who is served how much, in virtual time: switches fill bounded sockets, workers read what a lock lets them.
 
-use plait_control_openflow::{Design, Rounds, Tried, dynamic_partition, max_min, static_partition};
+use plait_control_openflow::{Design, Rounds, Tried, dynamic_partition, fewest, max_min, static_partition};
 
 const WORKERS: usize = 4;
 /// Requests of one read, and of a full socket.
@@ -73,6 +73,25 @@ fn weights_divide_what_is_left() {
     let got = serve(Design::RoundRobin, &rates, &weights, &[]);
     let most = deviation(&rates, &weights, &got);
     assert!(most < 0.01, "{most}");
+}
+
+#[test]
+fn whoever_lost_a_switch_gets_the_next() {
+    let mut assigned: Vec<usize> = Vec::new();
+    for _ in 0..10 {
+        assigned.push(fewest(assigned.iter().copied(), WORKERS));
+    }
+    assert_eq!(assigned, static_partition(10, WORKERS));
+    // Each in turn goes and comes again, the last of them first.
+    for place in (0..10).rev() {
+        assigned.remove(place);
+        assigned.push(fewest(assigned.iter().copied(), WORKERS));
+        let counts: Vec<usize> =
+            (0..WORKERS).map(|worker| assigned.iter().filter(|of| **of == worker).count()).collect();
+        assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
+    }
+    // Of workers that are no more nothing is counted.
+    assert_eq!(fewest([7, 0], 2), 1);
 }
 
 #[test]

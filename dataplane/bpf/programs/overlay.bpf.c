@@ -103,8 +103,8 @@ int transmit(struct __sk_buff *skb)
 	const struct tenant *tenant;
 	struct parcel parcel = {};
 	struct fib_entry *entry;
-	__u32 path, room;
 	__u64 unknown;
+	__u32 path;
 	int verdict;
 
 	tenant = at(tenants, device.tenant);
@@ -132,9 +132,8 @@ int transmit(struct __sk_buff *skb)
 			return fall_back(skb, tenant);
 		path = ((const __u32 *)&unknown)[1];
 	}
-	room = limit_of(path);
-	if (room && !fits(skb, &parcel, room)) {
-		parcel.room = room;
+	parcel.room = exceeded(skb, &parcel, path);
+	if (parcel.room) {
 		verdict = drop(DROP_TOO_BIG);
 	} else {
 		count_sent(device.tenant, skb->len);
@@ -187,6 +186,13 @@ int receive(struct __sk_buff *skb)
 	parcel.ttl -= 1;
 	if (parcel.placed && !onward(&parcel, recent, &path))
 		return drop(DROP_NO_ROUTE);
+	if (parcel.payload == PAYLOAD_CONTROL && !is_told(path, parcel.hash))
+		return heed(skb, &parcel);
+	if (!parcel.placed) {
+		parcel.room = exceeded(skb, &parcel, path);
+		verdict = parcel.room ? drop(DROP_TOO_BIG) : follow(skb, path, &parcel, application, false);
+		return parcel.room ? answer_host(skb, &parcel) : verdict;
+	}
 	/* Once more, at most, for the answer to what is too big. */
 #pragma nounroll
 	for (int packet = 0; packet < 2; packet++) {

@@ -13,9 +13,18 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Behind those of others: the kernel gives who asks for none 49152, and less and less to who comes later.
-const PRIORITY: u32 = 60_002;
+///
+/// Choice: a filter on a clsact of ours is before one on another's, so that a later life knows which it has to take along. The kernel
+/// does not tell who made one.
+const ON_OURS: u32 = 60_002;
+const ON_ANOTHERS: u32 = 60_003;
 /// In network order.
 const ALL_PROTOCOLS: u32 = (libc::ETH_P_ALL as u16).to_be() as u32;
+
+/// As a filter has it.
+fn priority(filter: &TcMessage) -> u32 {
+    filter.header.info >> 16
+}
 
 /// One side of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +57,17 @@ impl Place {
         let netlink = Netlink::open()?;
         let mut clsact = self.message(TcHandle::CLSACT, TcHandle { major: 0xffff, minor: 0 });
         clsact.attributes = vec![TcAttribute::Kind("clsact".to_owned())];
-        match netlink.request(RouteNetlinkMessage::NewQueueDiscipline(clsact), NLM_F_CREATE | NLM_F_EXCL) {
+        let is_ours = match netlink
+            .request(RouteNetlinkMessage::NewQueueDiscipline(clsact), NLM_F_CREATE | NLM_F_EXCL)
+        {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
+            Err(_) => self.all(&netlink)?.iter().any(|filter| priority(filter) == ON_OURS),
+            Ok(()) => true,
+        };
         let before = self.find(&netlink)?;
-        let mut filter = self.filter(before.unwrap_or(TcHandle::UNSPEC));
+        let (handle, priority) =
+            before.unwrap_or((TcHandle::UNSPEC, if is_ours { ON_OURS } else { ON_ANOTHERS }));
+        let mut filter = self.filter(handle, priority);
         let options = vec![
             TcFilterBpfOption::ProgFd(program.as_raw_fd() as u32),
             TcFilterBpfOption::ProgName(self.name.clone()),
@@ -64,16 +78,12 @@ impl Place {
         netlink.request(RouteNetlinkMessage::NewTrafficFilter(filter), flags)
     }
 
-    /// Takes the program away, whether it is here or not.
-    ///
-    /// Choice: with the last filter of a device its clsact goes, too. Kernels do not tell who made one; an empty one does
-    /// nothing, and who wants another can make it.
+    /// Takes the program away, whether it is here or not; with the last filter of a clsact of ours that, too.
     pub fn clear(&self) -> io::Result<()> {
         let netlink = Netlink::open()?;
-        let Some(handle) = self.find(&netlink)? else { return Ok(()) };
-        netlink.request(RouteNetlinkMessage::DelTrafficFilter(self.filter(handle)), 0)?;
-        let is_empty = |side| Ok::<_, io::Error>(self.filters(&netlink, side)?.is_empty());
-        if is_empty(Side::Incoming)? && is_empty(Side::Outgoing)? {
+        let Some((handle, priority)) = self.find(&netlink)? else { return Ok(()) };
+        netlink.request(RouteNetlinkMessage::DelTrafficFilter(self.filter(handle, priority)), 0)?;
+        if priority == ON_OURS && self.all(&netlink)?.is_empty() {
             let clsact = self.message(TcHandle::CLSACT, TcHandle { major: 0xffff, minor: 0 });
             netlink.request(RouteNetlinkMessage::DelQueueDiscipline(clsact), 0)?;
         }
@@ -85,8 +95,8 @@ impl Place {
         Netlink::open().and_then(|netlink| self.find(&netlink)).is_ok_and(|found| found.is_some())
     }
 
-    /// The filter of this name.
-    fn find(&self, netlink: &Netlink) -> io::Result<Option<TcHandle>> {
+    /// The filter of this name, and its priority.
+    fn find(&self, netlink: &Netlink) -> io::Result<Option<(TcHandle, u32)>> {
         let is_it = |filter: &TcMessage| {
             filter.attributes.iter().any(|attribute| match attribute {
                 TcAttribute::Options(options) => options.iter().any(
@@ -99,7 +109,12 @@ impl Place {
             .filters(netlink, self.side)?
             .iter()
             .find(|filter| is_it(filter))
-            .map(|filter| filter.header.handle))
+            .map(|filter| (filter.header.handle, priority(filter))))
+    }
+
+    /// All filters on either side.
+    fn all(&self, netlink: &Netlink) -> io::Result<Vec<TcMessage>> {
+        Ok([self.filters(netlink, Side::Incoming)?, self.filters(netlink, Side::Outgoing)?].concat())
     }
 
     /// All filters on a side of the device.
@@ -118,9 +133,9 @@ impl Place {
     }
 
     /// What names a filter here.
-    fn filter(&self, handle: TcHandle) -> TcMessage {
+    fn filter(&self, handle: TcHandle, priority: u32) -> TcMessage {
         let mut message = self.message(self.side.parent(), handle);
-        message.header.info = PRIORITY << 16 | ALL_PROTOCOLS;
+        message.header.info = priority << 16 | ALL_PROTOCOLS;
         message.attributes = vec![TcAttribute::Kind(TcFilterBpf::KIND.to_owned())];
         message
     }

@@ -19,6 +19,7 @@
 
 mod attachment;
 mod clsact;
+mod counters;
 mod mirror;
 mod object;
 mod paths;
@@ -28,6 +29,7 @@ mod table;
 mod xdp;
 
 pub use attachment::{Attachment, Hook, release};
+pub use counters::Counters;
 pub use mirror::{Mirror, RELAYED};
 pub use paths::{PathProgram, PathPrograms, PathSizes, release_path};
 pub use programs::{Error, Program, Programs, Ran, Sizes, Verdict, silence};

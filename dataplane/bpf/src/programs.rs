@@ -1,15 +1,16 @@
 //! Programs in the kernel.
 
+use crate::counters::Counters;
 use crate::object::{self, is_constant};
 use crate::table::{Table, TableName, names};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject};
+use libbpf_rs::{MapCore, MapHandle, Object, OpenObject};
 use plait_dataplane_reference::tables::{Count, Device, Drop, TenantCount};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
 
 /// The compiled programs.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/overlay.bpf.o"));
@@ -178,8 +179,7 @@ pub struct Ran {
 pub struct Programs {
     pub(crate) object: Object,
     generations: Table<u32, u64>,
-    path_counts: MapHandle,
-    hop_counts: MapHandle,
+    counters: Counters,
 }
 
 impl Programs {
@@ -214,8 +214,7 @@ impl Programs {
     fn of(object: Object) -> Result<Self, Error> {
         Ok(Self {
             generations: object::table(&object, &names::GENERATIONS)?,
-            path_counts: object::map(&object, "path_counts")?,
-            hop_counts: object::map(&object, "hop_counts")?,
+            counters: Counters::of(&object)?,
             object,
         })
     }
@@ -282,8 +281,9 @@ impl Programs {
         self.generations.set(&0, &generation)
     }
 
-    fn map(&self, name: &'static str) -> Result<MapHandle, Error> {
-        object::map(&self.object, name)
+    /// What they count, all of it.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// How many packets were dropped, by reason; those that dropped none are left out.
@@ -291,17 +291,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn drops(&self) -> Result<BTreeMap<Drop, u64>, Error> {
-        let map = self.map("drops")?;
-        let mut drops = BTreeMap::new();
-        for reason in Drop::ALL {
-            let counts =
-                map.lookup_percpu(&reason.counter().to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
-            let sum: u64 = counts.iter().filter_map(|bytes| u64::read_from_bytes(bytes).ok()).sum();
-            if sum > 0 {
-                drops.insert(*reason, sum);
-            }
-        }
-        Ok(drops)
+        self.counters.drops()
     }
 
     /// What a tenant's device sent and received, and did not know.
@@ -309,15 +299,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn tenant_count(&self, tenant: u32) -> Result<TenantCount, Error> {
-        let map = self.map("tenant_counts")?;
-        let counts = map.lookup_percpu(&tenant.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
-        let add = |a: Count, b: Count| Count { packets: a.packets + b.packets, bytes: a.bytes + b.bytes };
-        let counts = counts.iter().filter_map(|bytes| TenantCount::read_from_bytes(bytes).ok());
-        Ok(counts.fold(TenantCount::default(), |sum, count| TenantCount {
-            sent: add(sum.sent, count.sent),
-            received: add(sum.received, count.received),
-            missed: add(sum.missed, count.missed),
-        }))
+        self.counters.tenant(tenant)
     }
 
     /// How many packets took a path.
@@ -325,7 +307,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn path_count(&self, path: u32) -> Result<Count, Error> {
-        counted(&self.path_counts, path)
+        self.counters.path(path)
     }
 
     /// How many packets were sent to a next hop, by its own path.
@@ -333,7 +315,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn hop_count(&self, path: u32) -> Result<Count, Error> {
-        counted(&self.hop_counts, path)
+        self.counters.hop(path)
     }
 
     /// Begins to count anew what takes a path, and what is sent to its node as a next hop.
@@ -341,7 +323,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn forget_counts(&self, path: u32) -> Result<(), Error> {
-        forget(&self.path_counts, path)?;
+        self.counters.forget_path(path)?;
         self.forget_hop_count(path)
     }
 
@@ -350,7 +332,7 @@ impl Programs {
     /// # Errors
     /// The kernel's refusal.
     pub fn forget_hop_count(&self, path: u32) -> Result<(), Error> {
-        forget(&self.hop_counts, path)
+        self.counters.forget_hop(path)
     }
 
     /// Sends a packet through a program. No device is needed; copies for groups go to theirs all the same.
@@ -373,18 +355,4 @@ impl Programs {
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {
         object::program(&self.object, program.name())
     }
-}
-
-fn counted(counts: &MapHandle, path: u32) -> Result<Count, Error> {
-    let counts = counts.lookup_percpu(&path.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
-    let counts = counts.iter().filter_map(|bytes| Count::read_from_bytes(bytes).ok());
-    Ok(counts.fold(Count::default(), |sum, count| Count {
-        packets: sum.packets + count.packets,
-        bytes: sum.bytes + count.bytes,
-    }))
-}
-
-fn forget(counts: &MapHandle, path: u32) -> Result<(), Error> {
-    let nothing = vec![Count::default().as_bytes().to_vec(); libbpf_rs::num_possible_cpus()?];
-    Ok(counts.update_percpu(&path.to_ne_bytes(), &nothing, MapFlags::ANY)?)
 }

@@ -1,8 +1,10 @@
-//! How long the kernel's verifier looks at each program, for which an agent waits when it starts, and with each device.
+//! What the kernel says of programs that it has taken: how long its verifier looked at each, for which an agent waits when it starts
+//! and with each device, and which tables they look into.
 
 mod support;
 
-use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::MapType;
+use libbpf_rs::query::{MapInfoIter, ProgInfoIter, ProgInfoQueryOptions, ProgramInfo};
 use plait_dataplane_bpf::Program;
 use plait_dataplane_reference::tables::driver;
 use support::Node;
@@ -26,5 +28,58 @@ fn a_verifier_is_soon_through_with_each_program() {
                 "{ours:?}: {steps:?}"
             );
         }
+    }
+}
+
+/// Tables by hash that a program's own function names, as often as it does, by their names.
+fn hash_tables(program: &ProgramInfo) -> Vec<String> {
+    /// A load of 64 bits, of which a table's number is one kind; and a call, of which one of a function below is one kind.
+    const LOAD: u8 = 0x18;
+    const OF_TABLE: u8 = 1;
+    const CALL: u8 = 0x85;
+    const OF_FUNCTION: u8 = 1;
+    let instructions: Vec<(u8, u8, i32)> = program
+        .xlated_prog_insns
+        .chunks_exact(8)
+        .map(|bytes| {
+            let number = i32::from_ne_bytes(bytes[4..].try_into().expect("four bytes"));
+            (bytes[0], bytes[1] >> 4, number)
+        })
+        .collect();
+    assert!(instructions.len() > 100, "the kernel does not say what the program is");
+    let functions = instructions
+        .iter()
+        .enumerate()
+        .filter(|(_, (code, source, _))| (*code, *source) == (CALL, OF_FUNCTION));
+    let own = functions.filter_map(|(at, (.., away))| (at + 1).checked_add_signed(*away as isize)).min();
+    let tables: Vec<_> = MapInfoIter::default().filter(|table| program.map_ids.contains(&table.id)).collect();
+    let named =
+        instructions[..own.unwrap_or(instructions.len())].iter().filter_map(|(code, source, number)| {
+            let is_table = (*code, *source) == (LOAD, OF_TABLE);
+            tables.iter().find(|table| is_table && table.id == *number as u32)
+        });
+    let is_hash = |kind| {
+        matches!(kind, MapType::Hash | MapType::LruHash | MapType::PercpuHash | MapType::LruPercpuHash)
+    };
+    let mut names: Vec<String> = named
+        .filter(|table| is_hash(table.ty))
+        .map(|table| table.name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn one_hash_lookup_leads_from_an_identifier_to_the_wire() {
+    let known = ProgInfoIter::default().map(|program| program.id).max().unwrap_or(0);
+    for driver in [driver::ETHERNET, driver::IP, driver::BITS, driver::PAYLOAD] {
+        let Some(_node) = Node::new([Program::Transmit], driver) else { return };
+        let options = ProgInfoQueryOptions::default().include_xlated_prog_insns(true).include_map_ids(true);
+        let transmit = ProgInfoIter::with_query_opts(options)
+            .filter(|program| program.id > known && program.name == *Program::Transmit.name())
+            .max_by_key(|program| program.id)
+            .expect("it was loaded");
+        // Whence a packet came is asked for a group's copies alone.
+        assert_eq!(hash_tables(&transmit), ["fib", "locators"], "{driver}");
     }
 }

@@ -6,21 +6,20 @@ use std::collections::VecDeque;
 /// Room that is kept for what will be read, where rooms are used again.
 const SPARE: usize = 64;
 
-/// Requests, first in, first out, in the parts in which they were read: nothing is copied but to join small parts.
+/// Requests, first in, first out, in the parts in which they were read: nothing is copied here.
 #[derive(Debug)]
 pub struct Queue {
     parts: VecDeque<PacketIns>,
     requests: usize,
-    most: usize,
     spare: Vec<PacketIns>,
     most_spare: usize,
 }
 
 impl Queue {
-    /// A queue that is full with `most` requests, and keeps the room of what was taken if it `pools`.
-    pub fn new(most: usize, pools: bool) -> Self {
+    /// A queue that keeps the room of what was taken if it `pools`.
+    pub fn new(pools: bool) -> Self {
         let most_spare = if pools { SPARE } else { 0 };
-        Self { parts: VecDeque::new(), requests: 0, most, spare: Vec::new(), most_spare }
+        Self { parts: VecDeque::new(), requests: 0, spare: Vec::new(), most_spare }
     }
 
     /// Whether there is none.
@@ -28,9 +27,9 @@ impl Queue {
         self.parts.is_empty()
     }
 
-    /// Whether nothing more is to be read before some are processed.
-    pub fn is_full(&self) -> bool {
-        self.requests >= self.most
+    /// How many requests wait.
+    pub fn len(&self) -> usize {
+        self.requests
     }
 
     /// Adds a part, which is empty afterwards.
@@ -40,17 +39,23 @@ impl Queue {
         self.parts.push_back(std::mem::replace(part, fresh));
     }
 
-    /// Adds the first parts to `to`, until that has so many requests or nothing is left.
-    pub fn take(&mut self, most: usize, to: &mut PacketIns) {
-        while to.len() < most
-            && let Some(mut part) = self.parts.pop_front()
+    /// The first parts, in which there are so many requests, or all there are: whoever takes them joins them without the
+    /// queue, which others wait for.
+    pub fn take(&mut self, most: usize, parts: &mut Vec<PacketIns>) {
+        let mut taken = 0;
+        while taken < most
+            && let Some(part) = self.parts.pop_front()
         {
-            self.requests -= part.len();
-            to.append(&mut part);
-            if self.spare.len() < self.most_spare {
-                self.spare.push(part);
-            }
+            taken += part.len();
+            parts.push(part);
         }
+        self.requests -= taken;
+    }
+
+    /// Keeps the room of parts that were taken and are empty now.
+    pub fn put_back(&mut self, parts: &mut Vec<PacketIns>) {
+        let room = self.most_spare - self.spare.len();
+        self.spare.extend(parts.drain(..).take(room));
     }
 }
 
@@ -79,24 +84,30 @@ mod tests {
 
     #[test]
     fn requests_leave_in_the_order_in_which_they_came_however_they_are_cut() {
-        let mut queue = Queue::new(10, true);
+        let mut queue = Queue::new(true);
         for buffers in [0..3, 3..4, 4..9] {
             let mut part = part(buffers);
             queue.push(&mut part);
             assert!(part.is_empty());
         }
-        assert!(!queue.is_full());
         queue.push(&mut part(9..12));
-        assert!(queue.is_full());
-        let (mut first, mut rest) = (PacketIns::default(), PacketIns::default());
+        assert_eq!(queue.len(), 12);
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
         queue.take(4, &mut first);
-        assert!(!queue.is_full());
+        assert_eq!(queue.len(), 8);
         queue.take(100, &mut rest);
         assert!(queue.is_empty());
-        let left: Vec<_> = first.iter().chain(rest.iter()).collect();
-        assert_eq!((first.len(), left.len()), (4, 12));
+        let left: Vec<_> = first.iter().chain(&rest).flat_map(PacketIns::iter).collect();
+        assert_eq!((first.len(), left.len()), (2, 12));
         for (buffer, packet) in (0u32..).zip(left) {
             assert_eq!((packet.buffer, packet.frame), (Some(buffer), &buffer.to_be_bytes()[..]));
         }
+        first.iter_mut().chain(&mut rest).for_each(PacketIns::clear);
+        for _ in 0..SPARE {
+            queue.put_back(&mut first);
+            queue.put_back(&mut rest);
+            first.push(PacketIns::default());
+        }
+        assert_eq!((queue.spare.len(), queue.len()), (SPARE, 0));
     }
 }

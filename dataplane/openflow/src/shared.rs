@@ -8,7 +8,7 @@ use crate::standing::Standing;
 use crate::statistics::Counters;
 use crate::stream::{End, Stream};
 use crate::{Config, Partition};
-use plait_control_openflow::{Design, Session, dynamic_partition, static_partition};
+use plait_control_openflow::{Design, Session, dynamic_partition, fewest};
 use plait_model_wire::openflow::Message;
 use std::collections::HashMap;
 use std::net::TcpStream;
@@ -65,8 +65,7 @@ impl Shared {
         Self {
             counters: (0..config.workers).map(|_| Counters::default()).collect(),
             generation: AtomicU64::new(1),
-            // Choice: full with four batches for each worker, so that none is ever short of one.
-            queue: Mutex::new(Queue::new(config.most_batch.saturating_mul(4 * config.workers), config.pools)),
+            queue: Mutex::new(Queue::new(config.pools)),
             rested: AtomicU64::default(),
             sleepers: Mutex::default(),
             waiting: Mutex::default(),
@@ -161,8 +160,10 @@ impl Shared {
             Partition::Descriptor => descriptor % self.config.workers,
             Partition::Even => {
                 let members = self.members();
-                let least = static_partition(members.len(), self.config.workers);
-                least[members.len() - 1]
+                let others = members.iter().filter(|member| **member != slot);
+                let assigned =
+                    others.map(|member| self.slots[*member as usize].worker.load(Ordering::Relaxed));
+                fewest(assigned, self.config.workers)
             }
         };
         place.worker.store(worker, Ordering::Relaxed);

@@ -51,6 +51,8 @@ pub struct Worker<'a> {
     batch: Batch,
     requests: PacketIns,
     probes: PacketIns,
+    /// What was taken out of the shared queue, while it is joined.
+    parts: Vec<PacketIns>,
     /// Batches whose room may be free again.
     pool: Vec<Arc<PacketIns>>,
     outbox: Outbox,
@@ -88,6 +90,7 @@ impl<'a> Worker<'a> {
             batch: Batch::new(batching, most_batch),
             requests: PacketIns::default(),
             probes: PacketIns::default(),
+            parts: Vec::new(),
             pool: Vec::new(),
             outbox: Outbox::new(shared.slots.len()),
             outcome: Outcome::default(),
@@ -176,7 +179,7 @@ impl<'a> Worker<'a> {
             if shared.config.design == Design::SharedQueue {
                 queued |= self.enqueue();
                 // Switches are slowed down, and memory is bounded: who reads helps to process.
-                while self.queue().is_full() {
+                while self.queue().len() >= self.most_queued() {
                     self.dequeue();
                 }
             }
@@ -282,7 +285,9 @@ impl<'a> Worker<'a> {
         if self.requests.is_empty() {
             return false;
         }
-        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).push(&mut self.requests);
+        let mut requests = std::mem::take(&mut self.requests);
+        self.queue().push(&mut requests);
+        self.requests = requests;
         self.shared.wake(None);
         true
     }
@@ -291,9 +296,21 @@ impl<'a> Worker<'a> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Choice: four batches as large as they are now for each worker, so that none is ever short of one, and what was read is
+    /// still in a cache when it is processed.
+    fn most_queued(&self) -> usize {
+        self.batch.threshold().saturating_mul(4 * self.shared.config.workers)
+    }
+
     fn dequeue(&mut self) -> bool {
         let most = self.batch.threshold();
-        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).take(most, &mut self.requests);
+        let mut parts = std::mem::take(&mut self.parts);
+        self.queue().take(most.saturating_sub(self.requests.len()), &mut parts);
+        if !parts.is_empty() {
+            parts.iter_mut().for_each(|part| self.requests.append(part));
+            self.queue().put_back(&mut parts);
+        }
+        self.parts = parts;
         let some = !self.requests.is_empty();
         let full = self.requests.len() >= most;
         self.process(full);

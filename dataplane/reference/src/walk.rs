@@ -80,8 +80,8 @@ pub struct Sent {
     pub is_up: bool,
     /// The frame.
     pub frame: Vec<u8>,
-    /// To whom it leaves; none of what comes up, and of what leaves by the kernel's own route, for which the kernel finds the
-    /// neighbour: its frame is as it came.
+    /// To whom it leaves; none of what comes up, of what leaves by the kernel's own route, for which the kernel finds the
+    /// neighbour: its frame is as it came; and of what leaves by a tenant's device, where it is [transmitted](Walk::transmit) anew.
     pub via: Option<Via>,
 }
 
@@ -205,7 +205,7 @@ impl Walk {
         };
         parcel.overlay.destination = ovstack::NodeId(node);
         let (payload, bytes) = (parcel.payload, parcel.carried.len());
-        let told = match self.limit(path, second).filter(|room| bytes > *room as usize) {
+        let told = match self.exceeded(path, bytes, second) {
             Some(room) => Some(room),
             None => {
                 self.counts.tenants.entry(device.tenant).or_default().sent.add(frame.len());
@@ -247,14 +247,23 @@ impl Walk {
             Some(path) => path,
             None => self.path(&parcel).ok_or(Drop::NoRoute)?,
         };
-        let refusal = match self.follow(path, &parcel, &application, second) {
-            Err(refusal) => refusal,
-            Ok(sent) => return Ok(sent),
+        if parcel.payload == Payload::Control && !self.is_told(path, &parcel) {
+            return self.heed(&parcel, second).map(|()| Vec::new());
+        }
+        let exceeded = if parcel.placed { None } else { self.exceeded(path, parcel.carried.len(), second) };
+        let refusal = match exceeded {
+            Some(room) => Refusal { reason: Drop::TooBig, room: Some(room) },
+            None => match self.follow(path, &parcel, &application, second) {
+                Err(refusal) => refusal,
+                Ok(sent) => return Ok(sent),
+            },
         };
-        let Some(answer) = refusal.room.and_then(|room| parcel.answer(room, &application)) else {
-            return Err(refusal.reason);
-        };
+        let Some(room) = refusal.room else { return Err(refusal.reason) };
         self.drop(refusal.reason);
+        if !parcel.placed {
+            return Ok(self.answer_host(&parcel, room).into_iter().collect());
+        }
+        let Some(answer) = parcel.answer(room, &application) else { return Ok(Vec::new()) };
         let Some(path) = self.path(&answer) else { return Ok(Vec::new()) };
         self.follow(path, &answer, &application, second).map_err(|refusal| refusal.reason)
     }

@@ -102,6 +102,9 @@ const AGENT: &str = "plait overlay agent </dev/null >>/tmp/agent 2>&1 & echo $! 
     until plait overlay config show >/dev/null 2>&1; do
         sleep 0.1; kill -0 $(cat /tmp/pid) || { cat /tmp/agent; exit 1; }
     done";
+/// A device with a clsact of somebody else's, and no filter.
+const ANOTHERS: &str =
+    "modprobe dummy; ip link add d1 type dummy; tc qdisc add dev d1 clsact; ip link set d1 up";
 /// Says what filters there are.
 const FILTERS: &str =
     "for side in ingress egress; do for device in eth0 ov0; do tc filter show dev $device $side; done; done";
@@ -126,7 +129,7 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         $o route add 10.0.0.1 --via 10.0.0.1; $o route add 224.0.0.1 --via 10.0.0.2
         $o config device ov0 --vni 42; ip addr add 10.1.0.2/24 dev ov0";
     let [doctor, .., before] =
-        each(guest, ["plait doctor", "mount -t bpf bpf /sys/fs/bpf", AGENT, configured, FILTERS]);
+        each(guest, ["plait doctor", "mount -t bpf bpf /sys/fs/bpf", ANOTHERS, AGENT, configured, FILTERS]);
     let needs = [
         ("yes", "eBPF"),
         ("no", "TCX"),
@@ -150,9 +153,9 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
 
     // It dies, another comes, a device is added, and somebody else adds a filter.
     let ping = a.start(&["ping", "-i", "0.02", "-W", "5", "10.1.0.2"]);
-    let others =
-        "tc filter add dev eth0 egress matchall action pass; modprobe dummy; ip link add d0 type dummy
-        until tc filter show dev d0 ingress | grep receive-; do sleep 0.05; done";
+    let others = "tc filter add dev eth0 egress matchall action pass; ip link add d0 type dummy
+        until tc filter show dev d0 ingress | grep receive-; do sleep 0.05; done
+        tc filter show dev d1 ingress | grep receive-";
     let [_, _, after, said, _] = each(
         guest,
         [
@@ -170,18 +173,20 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
     assert_eq!(before.lines().count(), after.lines().count(), "in the place of those before: {after}");
     assert_eq!(said, "", "nothing to complain about");
 
-    let [_, left, others, _] = each(
+    let [_, left, others, anothers, _] = each(
         guest,
         [
             "kill -9 $(cat /tmp/pid); while kill -0 $(cat /tmp/pid) 2>/dev/null; do :; done; plait overlay agent --remove",
             "tc filter show dev eth0 ingress; tc qdisc show dev d0; find /sys/fs/bpf /run -name 'plait-overlay*'; ip -o link",
             "tc filter show dev eth0 egress",
-            "tc qdisc del dev eth0 clsact; ip link del d0",
+            "tc qdisc show dev d1; tc filter show dev d1 ingress",
+            "tc qdisc del dev eth0 clsact; ip link del d0; ip link del d1",
         ],
     );
     let traces = ["receive", "clsact", "ov0", "plait"];
     assert!(!traces.iter().any(|trace| left.contains(trace)), "{left}");
     assert!(others.contains("matchall") && !others.contains("transmit"), "{others}");
+    assert!(anothers.contains("clsact") && !anothers.contains("receive"), "{anothers}");
     assert!(!answers());
     a.overlay("config device ov0 --delete");
 }

@@ -164,6 +164,20 @@ impl Net {
         self.run();
     }
 
+    /// A switch's connection ends, and nothing else of it.
+    pub fn lose(&mut self, number: u64) {
+        self.switches.get_mut(&number).unwrap().connected = false;
+        self.tell_events(vec![(number, SwitchEvent::Gone("its connection was reset".into()))]);
+        self.run();
+    }
+
+    /// It connects again.
+    pub fn regain(&mut self, number: u64) {
+        self.switches.get_mut(&number).unwrap().connected = true;
+        self.tell_events(vec![(number, SwitchEvent::Connected)]);
+        self.run();
+    }
+
     fn known(&self) -> Switches {
         let mut known = HashTrieMapSync::new_sync();
         for (number, switch) in &self.switches {

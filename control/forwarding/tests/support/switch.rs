@@ -60,7 +60,8 @@ impl Switch {
             number: Port(*number),
             name: format!("port{number}"),
             address: [6, 0, 0, 0, 0, *number as u8],
-            up: *up && !self.dead,
+            // What it said last, of one that died.
+            up: *up,
             speed: None,
         };
         SwitchInfo {

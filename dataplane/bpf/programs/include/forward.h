@@ -65,6 +65,20 @@ inline bool find_wire(__u32 index, __u32 hash, const struct wire **wire, const s
 	return *adjacency && (*adjacency)->interface;
 }
 
+/* Whether messages of the overlay are understood at a path's next hop: only where it is spoken to in ovstack. What leads nowhere is
+ * counted as such by who goes there. */
+inline bool is_told(__u32 path, __u32 hash)
+{
+	const __u64 *word = at(paths, path);
+	const struct adjacency *adjacency;
+	const struct wire *wire;
+	__u32 counted;
+
+	if (!word || *word >> 32 != PATH_HOP || !find_wire(*word, hash, &wire, &adjacency, &counted))
+		return true;
+	return carries(wire->form & ~FORM_IPV6, PAYLOAD_CONTROL);
+}
+
 /* Writes the outer header for a hop. Returns the interface to leave by, or why not, as a negative number. */
 inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 {

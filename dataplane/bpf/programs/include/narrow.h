@@ -76,33 +76,6 @@ __attribute__((noinline)) int mtu_below(struct __sk_buff *skb, __u32 size)
 	return bpf_fib_lookup(skb, &fib, sizeof(fib), 0) == BPF_FIB_LKUP_RET_FRAG_NEEDED ? fib.mtu_result : 0;
 }
 
-/* The most that the kernel takes off at once, and how often for the longest packet of an Ethernet. */
-#define MOST_OFF 0xfffu
-#define MOST_TIMES 4
-
-/* Leaves of a packet what a message quotes. The kernel cuts one that it knows to be encapsulated at its front alone, and its
- * mark stays where this host's neighbour is a namespace. The last byte goes alone: where a checksum was left to a device, the
- * kernel sees with it that what it is of is gone. */
-__attribute__((noinline)) int leave_quoted(struct __sk_buff *skb)
-{
-	__u8 quoted[MESSAGE_QUOTED] ON_STACK;
-
-	if (skb->len <= ETHERNET + MESSAGE_QUOTED)
-		return true;
-	if (bpf_skb_load_bytes(skb, ETHERNET, quoted, sizeof(quoted)))
-		return false;
-#pragma nounroll
-	for (int time = 0; time < MOST_TIMES && skb->len > ETHERNET + MESSAGE_QUOTED + 1; time++) {
-		__u32 off = skb->len - (ETHERNET + MESSAGE_QUOTED + 1);
-
-		off = off < MOST_OFF ? off : MOST_OFF;
-		if (bpf_skb_adjust_room(skb, -(__s32)off, BPF_ADJ_ROOM_MAC, 0))
-			return false;
-	}
-	return skb->len == ETHERNET + MESSAGE_QUOTED + 1 && !bpf_skb_adjust_room(skb, -1, BPF_ADJ_ROOM_MAC, 0) &&
-	       !bpf_skb_store_bytes(skb, ETHERNET, quoted, sizeof(quoted), 0);
-}
-
 /* Whether what follows a stack's headers is so long with them that the next link does not take it: then its sender is told what
  * it takes, and it goes no further. */
 inline int tell_of_narrow(struct __sk_buff *skb)
@@ -142,5 +115,5 @@ inline int tell_of_narrow(struct __sk_buff *skb)
 	/* Of a superpacket that is marked so nothing is said; who is not answered sends a single segment next. */
 	if (!skb->gso_size && !leave_quoted(skb))
 		return DROPPED;
-	return make_message(skb, mtu - under) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
+	return make_message(skb, ether_type, mtu - under) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
 }

@@ -72,12 +72,39 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 	return true;
 }
 
-/* Makes a packet the message to its sender that it was too big for an MTU, in a frame as the packet's. */
-inline bool make_message(struct __sk_buff *skb, __u32 mtu)
-{
-	bool is_ipv6 = skb->protocol == bpf_htons(ETH_P_IPV6);
+/* The most that the kernel takes off at once, and how often for the longest packet of an Ethernet. */
+#define MOST_AT_ONCE 0xfffu
+#define MOST_PARTS 4
 
-	if (!is_ipv6 && skb->protocol != bpf_htons(ETH_P_IP))
+/* Leaves of a packet what a message quotes. The kernel cuts one that it knows to be encapsulated at its front alone, and its
+ * mark stays where this host's neighbour is a namespace. The last byte goes alone: where a checksum was left to a device, the
+ * kernel sees with it that what it is of is gone. */
+__attribute__((noinline)) int leave_quoted(struct __sk_buff *skb)
+{
+	__u8 quoted[MESSAGE_QUOTED] ON_STACK;
+
+	if (skb->len <= ETHERNET + MESSAGE_QUOTED)
+		return true;
+	if (bpf_skb_load_bytes(skb, ETHERNET, quoted, sizeof(quoted)))
+		return false;
+#pragma nounroll
+	for (int time = 0; time < MOST_PARTS && skb->len > ETHERNET + MESSAGE_QUOTED + 1; time++) {
+		__u32 off = skb->len - (ETHERNET + MESSAGE_QUOTED + 1);
+
+		off = off < MOST_AT_ONCE ? off : MOST_AT_ONCE;
+		if (bpf_skb_adjust_room(skb, -(__s32)off, BPF_ADJ_ROOM_MAC, 0))
+			return false;
+	}
+	return skb->len == ETHERNET + MESSAGE_QUOTED + 1 && !bpf_skb_adjust_room(skb, -1, BPF_ADJ_ROOM_MAC, 0) &&
+	       !bpf_skb_store_bytes(skb, ETHERNET, quoted, sizeof(quoted), 0);
+}
+
+/* Makes a packet the message to its sender that it was too big for an MTU, in a frame as the packet's. */
+inline bool make_message(struct __sk_buff *skb, __be16 ether_type, __u32 mtu)
+{
+	bool is_ipv6 = ether_type == bpf_htons(ETH_P_IPV6);
+
+	if (!is_ipv6 && ether_type != bpf_htons(ETH_P_IP))
 		return false;
 	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6))
 		return false;
@@ -105,5 +132,5 @@ inline bool turn_round(struct __sk_buff *skb)
 /* Makes a packet of this host's the message that it was too big for an MTU, and gives it back. */
 inline int tell_sender(struct __sk_buff *skb, __u32 mtu)
 {
-	return make_message(skb, mtu) && turn_round(skb) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
+	return make_message(skb, skb->protocol, mtu) && turn_round(skb) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
 }

@@ -2,18 +2,18 @@
 /* Packets that do not fit a next hop: relays tell the node they are from, which tells its hosts.
  *
  *   relay    TOO_BIG ─► the packet itself goes back, cut to a message of the overlay (model/wire: too_big)
- *   source   remembers what fits, a number for each path, for ten minutes; what is larger becomes an ICMP message */
+ *   source   remembers what fits, a number for each path, for ten minutes; what is larger becomes an ICMP message
+ *
+ * Where headers name no nodes the relay itself makes of the packet what its host is to be told. So does the relay at which such a
+ * part of a way ends of what is said behind it: it keeps to itself what cannot be said farther. */
 #pragma once
 
 #include "bucket.h"
 #include "count.h"
+#include "deliver.h"
 #include "learn.h"
 #include "parcel.h"
 #include "tell.h"
-
-/* The most that the kernel takes off at once, and how often for the longest packet of an Ethernet. */
-#define MOST_AT_ONCE 0xfffu
-#define MOST_PARTS 4
 
 /* Bytes of the packets that a superpacket will be cut into, headers included, from its payload's first byte. Of what is
  * not known how it is cut, none. */
@@ -73,6 +73,34 @@ inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const st
 	return true;
 }
 
+/* The same of a packet whose header names no nodes: it becomes what its host is to be told, which leaves by the tenant's device as
+ * if a host behind it had said so, and is found the way of by its own identifier. A function of its own, as others are. */
+__attribute__((noinline)) int answer_host(struct __sk_buff *skb, const struct parcel *parcel)
+{
+	struct ethernet_header frame ON_STACK = {};
+	struct vni_key key ON_STACK = {};
+	const struct tenant *tenant;
+	__u32 *index, less;
+
+	if (!parcel)
+		return DROPPED;
+	less = parcel->payload == PAYLOAD_ETHERNET ? ETHERNET : 0;
+	/* Of a superpacket nothing is said, as above. */
+	if (skb->gso_size || parcel->room < less + MESSAGE_LEAST_TOLD)
+		return DROPPED;
+	key.application = parcel->application;
+	key.vni = parcel->vni;
+	index = bpf_map_lookup_elem(&vnis, &key);
+	tenant = index ? at(tenants, *index) : 0;
+	if (!tenant || (less && !read_bytes(skb, parcel->outer, &frame, ETHERNET)) || !may_answer())
+		return DROPPED;
+	if (!strip(skb, parcel, tenant, &frame) || !leave_quoted(skb) ||
+	    !make_message(skb, frame.ether_type, parcel->room - less) || !turn_round(skb))
+		return DROPPED;
+	skb->tc_index = 0;
+	return bpf_redirect(tenant->interface, 0);
+}
+
 /* Remembers what a relay says. */
 inline int heed(struct __sk_buff *skb, const struct parcel *parcel)
 {
@@ -99,14 +127,14 @@ inline int heed(struct __sk_buff *skb, const struct parcel *parcel)
 	return DROPPED;
 }
 
-/* What fits a path, if any relay said so lately; else nought. */
-inline __u32 limit_of(__u32 path)
+/* What fits a path by what a relay said lately, if a packet does not; else nought. */
+inline __u32 exceeded(struct __sk_buff *skb, const struct parcel *parcel, __u32 path)
 {
 	const __u64 *limit = at(limits, path);
 
 	if (!limit || !(__u32)*limit || now() - (*limit >> 32) > LIMITS_AGE)
 		return 0;
-	return *limit;
+	return fits(skb, parcel, *limit) ? 0 : *limit;
 }
 
 /* Makes a packet of this host's the message that it was too big, and gives it back. */

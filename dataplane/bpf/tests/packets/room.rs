@@ -1,6 +1,7 @@
 //! What does not fit, and what is said about it.
 
 use super::*;
+use std::net::IpAddr;
 
 #[test]
 fn what_is_too_big_too_often_is_counted_and_not_answered() {
@@ -86,6 +87,77 @@ fn a_packet_too_big_is_answered_heeded_and_told() {
             assert_eq!(quoted, &frame[14..14 + quoted.len()]);
         } else {
             assert_eq!(inside(&ran.packet).payload(), frame);
+        }
+    }
+}
+
+/// Where headers name no nodes a relay tells the host itself, by the device of its tenant.
+#[test]
+fn a_packet_too_big_is_told_to_its_host_where_headers_name_no_nodes() {
+    for is_over_ipv6 in [false, true] {
+        let Some(node) = Node::with([Program::Receive], driver::ETHERNET, encapsulation::VXLAN, is_over_ipv6)
+        else {
+            return;
+        };
+        // Of frames in VXLAN, 50 bytes over IPv4 and 70 over IPv6.
+        let room = 1500 + 14 - if is_over_ipv6 { 70 } else { 50 };
+        let passing =
+            |frame: &[u8]| arriving_with(encapsulation::VXLAN, is_over_ipv6, frame, Inside::Frame, 0);
+        let frame_of = |ether_type: u16, bytes: u32| {
+            let packet = match ether_type {
+                ether_type::IPV4 => inner_ipv4(bytes as usize - 14 - 28, 0),
+                _ => inner_ipv6(bytes as usize - 14 - 48, 0, true),
+            };
+            frame(STATION_F, STATION_A, ether_type, &packet)
+        };
+        let mut known = room;
+        for step in 0..2 {
+            for ether_type in [ether_type::IPV4, ether_type::IPV6] {
+                let ran =
+                    node.programs.run(Program::Receive, &passing(&frame_of(ether_type, known))).unwrap();
+                assert_eq!(ran.verdict, Verdict::Redirected);
+                assert!(ran.packet.ends_with(&frame_of(ether_type, known)), "{ether_type:x}");
+                let large = frame_of(ether_type, known + 1);
+                let before = node.drops(Drop::TooBig);
+                let ran = node.programs.run(Program::Receive, &passing(&large)).unwrap();
+                assert_eq!((ran.verdict, node.drops(Drop::TooBig)), (Verdict::Redirected, before + 1));
+                let told = ethernet::Frame::parse(&ran.packet).unwrap();
+                assert_eq!(
+                    (told.destination(), told.source(), told.ether_type()),
+                    (STATION_A, STATION_F, ether_type)
+                );
+                let (source, destination, payload): (IpAddr, IpAddr, _) = match ether_type {
+                    ether_type::IPV4 => {
+                        let ip = ipv4::Packet::parse(told.payload()).unwrap();
+                        assert!(ip.checksum_fits());
+                        (ip.source().into(), ip.destination().into(), ip.payload())
+                    }
+                    _ => {
+                        let ip = ipv6::Packet::parse(told.payload()).unwrap();
+                        (ip.source().into(), ip.destination().into(), ip.payload())
+                    }
+                };
+                let (said, quoted) = icmp::TooBig::of(payload, source, destination).unwrap();
+                let mtu = match said {
+                    icmp::TooBig::V4 { mtu } => u32::from(mtu),
+                    icmp::TooBig::V6 { mtu, .. } => mtu,
+                };
+                assert_eq!(mtu, known - 14);
+                assert_eq!(quoted, &large[14..14 + quoted.len()]);
+            }
+            // What is said by who is farther on to who would not understand it, this node keeps.
+            if step == 0 {
+                known = 1400;
+                let mut message = Vec::new();
+                push(&mut message, &too_big::Repr { room: known, destination: FAR });
+                let header =
+                    ovstack::Repr { is_control: true, source: FAR, destination: PEER, ..overlay_header() };
+                node.accept(false);
+                let ran = node.programs.run(Program::Receive, &arriving(&header, &message)).unwrap();
+                assert_eq!(ran.verdict, Verdict::Dropped);
+                let limits = node.programs.table(&names::LIMITS).unwrap();
+                assert_eq!(limits.get(&FAR_PATH).unwrap().unwrap() as u32, known);
+            }
         }
     }
 }

@@ -490,3 +490,43 @@ pub fn inside(packet: &[u8]) -> ovstack::Packet<'_> {
 pub fn destination(packet: &[u8]) -> Ipv4Addr {
     ipv4::Packet::parse(&packet[14..]).unwrap().destination()
 }
+
+/// Where the UDP header of the outer packet begins.
+pub fn behind_ip(is_ipv6: bool) -> usize {
+    if is_ipv6 { 54 } else { 34 }
+}
+
+/// What is behind the outer IP header of a frame: where it begins, and of which protocol it is.
+pub fn behind_outer(frame: &[u8]) -> Option<(usize, u8)> {
+    match frame.get(12..14)? {
+        [0x08, 0] => Some((behind_ip(false), *frame.get(23)?)),
+        [0x86, 0xdd] => Some((behind_ip(true), *frame.get(20)?)),
+        _ => None,
+    }
+}
+
+/// The kernel's own hash tells flows of packets and bits apart; where what was sent shows it, the walk gets the same.
+pub fn flow_in(sent: &[u8]) -> u32 {
+    let Some((at, carrier)) = behind_outer(sent) else { return 0 };
+    match (carrier, sent.get(at..)) {
+        (protocol::UDP, Some([_, _, high, low, _, _, _, _, rest @ ..]))
+            if [*high, *low] == port::OVSTACK.to_be_bytes() =>
+        {
+            rest.get(8..12).map_or(0, |hash| u32::from_be_bytes(hash.try_into().expect("four bytes")))
+        }
+        // Eight bits of it are in the key of NVGRE.
+        (protocol::GRE, Some([0x20, _, _, _, _, _, _, flow, ..])) => u32::from(*flow),
+        _ => 0,
+    }
+}
+
+/// Elsewhere its port is taken over from what the kernel sent.
+pub fn with_port_of(mut frame: Vec<u8>, sent: &[u8]) -> Vec<u8> {
+    if let Some((at, protocol::UDP)) = behind_outer(&frame)
+        && frame.len() == sent.len()
+        && frame.len() > at + 2
+    {
+        frame[at..at + 2].copy_from_slice(&sent[at..at + 2]);
+    }
+    frame
+}

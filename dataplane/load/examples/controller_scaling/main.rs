@@ -1,6 +1,6 @@
 //! How the controller scales when nobody shares its processors: recorded requests fed from memory, through the same driver
 //! as sockets' are, to one worker, two, and as many as there are processors, each with one of its own; and a model in virtual
-//! time of the four designs, fed with the costs that one worker was measured to have, for as many workers as this machine
+//! time of the four designs, fed with the costs that workers were measured to have, for as many workers as this machine
 //! has not.
 //!
 //! ```text
@@ -119,15 +119,10 @@ fn tell(app: &str, switches: usize, asked: &Asked) {
             of[of.len() / 2]
         })
         .collect();
-    // Two ways to cut the same work tell what a piece costs, and what a request.
-    let (fine, coarse) = (&measured[0], &measured[1]);
-    let costs = Costs::between(&coarse.counted, &fine.counted);
+    let by_workers: Vec<&[Measured]> = measured[1..].chunks(numbers.len()).collect();
+    let fed = Fed::new(&measured[0], &by_workers);
     println!("{app}, {switches} switches from memory, batches of {BATCH}:\n");
-    println!("| stage | nanoseconds a piece | a request |\n| --- | ---: | ---: |");
-    println!("| read, cut, parse; a piece is a visit | {:.0} | {:.0} |", costs.visit, costs.parse);
-    println!("| control runtime and application; a batch | {:.0} | {:.0} |", costs.batch, costs.decide);
-    println!("| output; a batch's part for a switch | {:.0} | {:.0} |", costs.output, costs.answer);
-    println!();
+    fed.tell();
     let heads: Vec<String> = (1..=asked.most).map(|workers| workers.to_string()).collect();
     println!("| M/s by workers | | {} |", heads.join(" | "));
     println!("| --- | --- | {}", "---: | ".repeat(asked.most).trim_end());
@@ -136,18 +131,77 @@ fn tell(app: &str, switches: usize, asked: &Asked) {
         println!("| {name} | {what} | {} |", [cells, rest].concat().join(" | "));
     };
     let rates = |measured: &[Measured]| measured.iter().map(|of| format!("{:.2}", of.rate / 1e6)).collect();
-    let mut measured = measured[1..].chunks(numbers.len());
-    for ((name, design), measured) in DESIGNS.into_iter().zip(measured.by_ref()) {
-        let cut = Cut { switches, visit: coarse.a_visit(), batch: BATCH };
-        let modelled: Vec<f64> =
-            (1..=asked.most).map(|workers| model::throughput(design, workers, &cut, &costs)).collect();
+    let cut = Cut { switches, visit: by_workers[0][0].a_visit(), batch: BATCH };
+    for ((name, design), measured) in DESIGNS.into_iter().zip(&by_workers) {
+        let modelled: Vec<f64> = (1..=asked.most)
+            .map(|workers| model::throughput(design, workers, &cut, &fed.costs(design, workers)))
+            .collect();
         row(name, "measured", rates(measured));
         row(name, "`model`", modelled.iter().map(|rate| format!("{:.2}", rate / 1e6)).collect());
         let off = |(model, of): (&f64, &Measured)| format!("{:+.0} %", (model / of.rate - 1.0) * 100.0);
-        row(name, "model's error", modelled.iter().zip(measured).map(off).collect());
+        row(name, "model's error", modelled.iter().zip(*measured).map(off).collect());
     }
-    for ((name, _), measured) in PRESETS.into_iter().zip(measured) {
+    for ((name, _), measured) in PRESETS.into_iter().zip(&by_workers[DESIGNS.len()..]) {
         row(name, "measured", rates(measured));
     }
     println!();
+}
+
+/// What the model is fed with.
+struct Fed {
+    /// By workers: of those that all serve all switches, and of those that have switches of their own.
+    all: Vec<Costs>,
+    own: Vec<Costs>,
+    /// Nanoseconds by which a request of the shared queue costs more than one of round robin, with one worker.
+    queue: f64,
+}
+
+impl Fed {
+    /// From one worker that cuts the same work into smaller pieces, and of each design by workers.
+    fn new(fine: &Measured, by_workers: &[&[Measured]]) -> Self {
+        let [all, queue, own] =
+            [Design::RoundRobin, Design::SharedQueue, Design::StaticPartition].map(|design| {
+                let place = DESIGNS.iter().position(|(_, of)| *of == design);
+                by_workers[place.expect("each is there")]
+            });
+        // Two ways to cut the same work tell what a piece costs, and what a request.
+        let alone = Costs::between(&all[0].counted, &fine.counted);
+        let beside = |of: &[Measured]| {
+            let others = of[1..].iter().map(|of| alone.beside(&all[0].counted, &of.counted));
+            std::iter::once(alone).chain(others).collect()
+        };
+        let queue = (1e9 / queue[0].rate - 1e9 / all[0].rate).max(0.0);
+        Self { all: beside(all), own: beside(own), queue }
+    }
+
+    /// Of a number of workers; what was measured of the most, where there are more.
+    fn costs(&self, design: Design, workers: usize) -> Costs {
+        let of = match design {
+            Design::RoundRobin | Design::SharedQueue => &self.all,
+            Design::StaticPartition | Design::DynamicPartition => &self.own,
+        };
+        let costs = of[workers.min(of.len()) - 1];
+        let queue = if design == Design::SharedQueue { self.queue } else { 0.0 };
+        Costs { decide: costs.decide + queue, ..costs }
+    }
+
+    fn tell(&self) {
+        let mut columns = vec![("alone".to_owned(), self.all[0])];
+        for (place, (all, own)) in self.all.iter().zip(&self.own).enumerate().skip(1) {
+            columns.push((format!("{} that serve all", place + 1), *all));
+            columns.push((format!("{} that have their own", place + 1), *own));
+        }
+        let heads: Vec<&str> = columns.iter().map(|(head, _)| &**head).collect();
+        println!("| ns a piece + a request | {} |", heads.join(" | "));
+        println!("| --- {}|", "| ---: ".repeat(columns.len()));
+        let row = |name: &str, of: &dyn Fn(&Costs) -> (f64, f64)| {
+            let cells = columns.iter().map(|(_, costs)| of(costs));
+            let cells: Vec<String> = cells.map(|(piece, each)| format!("{piece:.0} + {each:.0}")).collect();
+            println!("| {name} | {} |", cells.join(" | "));
+        };
+        row("read, cut, parse; a piece is a visit", &|of| (of.visit, of.parse));
+        row("control runtime and application; a batch", &|of| (of.batch, of.decide));
+        row("output; a batch's part for a switch", &|of| (of.output, of.answer));
+        println!("\nOf the shared queue a request takes {:.0} ns more.\n", self.queue);
+    }
 }

@@ -1,6 +1,6 @@
 //! The four designs in virtual time: whom a worker visits is decided by the same [`Rounds`] as in the controller, and locks,
-//! hand-overs and the queue are waited for; what a step costs was measured. What many processors cost each other beside
-//! that, memory and caches most of all, is not in it.
+//! hand-overs and the queue are waited for; what a step costs was measured. What processors cost each other beside that, memory
+//! and caches most of all, is in the costs, which are those of workers beside each other ([`Costs::beside`]).
 
 use plait_control_openflow::{Design, Rounds, Tried, dynamic_partition, static_partition};
 use plait_dataplane_openflow::Statistics;
@@ -43,6 +43,25 @@ impl Costs {
         let (batch, decide) = solve(|of| of.processing - of.writing, |of| of.batches);
         let (output, answer) = solve(|of| of.writing, |of| of.writes);
         Self { visit, parse, batch, decide, output, answer }
+    }
+
+    /// What the stages cost of which these are known of a worker `alone`, by what they took of workers `beside` each other. Waits
+    /// for locks, which the model has of its own, are in that, too; they were few of both.
+    pub fn beside(&self, alone: &Statistics, beside: &Statistics) -> Self {
+        let times = |spent: fn(&Statistics) -> u64| {
+            let each = |of: &Statistics| spent(of) as f64 / of.requests.max(1) as f64;
+            each(beside) / each(alone).max(1e-3)
+        };
+        let [reading, deciding, writing] =
+            [times(|of| of.reading), times(|of| of.processing - of.writing), times(|of| of.writing)];
+        Self {
+            visit: self.visit * reading,
+            parse: self.parse * reading,
+            batch: self.batch * deciding,
+            decide: self.decide * deciding,
+            output: self.output * writing,
+            answer: self.answer * writing,
+        }
     }
 }
 

@@ -40,13 +40,13 @@ impl Agent {
         self.config.applications.insert(application, config);
         self.start_segmenter();
         let noted = self.note(&line);
-        let writes = self.follow(vec![Event::Own { application }])?;
+        self.follow(vec![Event::Own { application }])?;
         noted?;
         if group_changed && let Some(control) = self.config.controls.get(&application).cloned() {
             self.drive(application, None)?;
             self.drive(application, Some(&control))?;
         }
-        Ok(Reply::Done { changed: true, writes })
+        Ok(Reply::Done { changed: true, writes: 0 })
     }
 
     /// Looks whether another application takes at some locators what this one is to take there.

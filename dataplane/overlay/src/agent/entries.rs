@@ -59,8 +59,8 @@ impl Agent {
             waiting.remove(&key);
         }
         self.waiting.entry((application, node)).or_default().insert(key.clone());
-        let writes = self.place_entry(&key, node)?;
-        Ok(Reply::Done { changed: true, writes })
+        self.place_entry(&key, node)?;
+        Ok(Reply::Done { changed: true, writes: 0 })
     }
 
     pub(super) fn remove_entry(
@@ -76,21 +76,17 @@ impl Agent {
             waiting.remove(&key);
         }
         let fib_key = FibKey { tenant, identifier: identifier.bytes() };
-        if !self.tables.fib.remove(&fib_key)? && known.is_none() {
+        if !self.tables.remove_entry(&fib_key)? && known.is_none() {
             let (device, identifier) = key;
             return Err(AgentError::Absent { device, identifier });
         }
-        Ok(Reply::Done { changed: true, writes: 1 })
+        Ok(Reply::Done { changed: true, writes: 0 })
     }
 
     /// Writes the identifiers that are at a node.
-    pub(super) fn place_entries(
-        &mut self,
-        application: Application,
-        node: NodeId,
-    ) -> Result<usize, AgentError> {
+    pub(super) fn place_entries(&mut self, application: Application, node: NodeId) -> Result<(), AgentError> {
         let keys = self.waiting.get(&(application, node)).cloned().unwrap_or_default();
-        keys.iter().map(|key| self.place_entry(key, node)).sum()
+        keys.iter().try_for_each(|key| self.place_entry(key, node))
     }
 
     /// Writes an identifier, if there is a path to its node; else it waits for one.
@@ -98,8 +94,8 @@ impl Agent {
         &self,
         (device, identifier): &(String, Identifier),
         node: NodeId,
-    ) -> Result<usize, AgentError> {
-        let Some(live) = self.devices.get(device) else { return Ok(0) };
+    ) -> Result<(), AgentError> {
+        let Some(live) = self.devices.get(device) else { return Ok(()) };
         self.place(live.config.application, live.tenant, *identifier, node)
     }
 
@@ -121,14 +117,13 @@ impl Agent {
         tenant: u32,
         identifier: Identifier,
         node: NodeId,
-    ) -> Result<usize, AgentError> {
-        let Some(path) = self.compiler.path(application, node) else { return Ok(0) };
+    ) -> Result<(), AgentError> {
+        let Some(path) = self.compiler.path(application, node) else { return Ok(()) };
         let key = FibKey { tenant, identifier: identifier.bytes() };
         let before = self.tables.fib.get(&key)?;
         let (packets, bytes) = before.map_or((0, 0), |entry| (entry.packets, entry.bytes));
-        self.tables.count_write();
-        self.tables.fib.set(&key, &FibEntry { node: node.0, path, heard: 0, reserved: 0, packets, bytes })?;
-        Ok(1)
+        let entry = FibEntry { node: node.0, path, heard: 0, reserved: 0, packets, bytes };
+        Ok(self.tables.set_entry(&key, &entry)?)
     }
 
     /// Starts, changes or ends a feed.
@@ -194,7 +189,7 @@ impl Agent {
             Change::Operation(operation) => match self.overlay.apply(&operation) {
                 Ok((_, Some(event))) => {
                     self.note(&Line::Control(operation))?;
-                    self.follow(vec![event]).map(drop)
+                    self.follow(vec![event])
                 }
                 Ok((_, None)) => Ok(()),
                 Err(error) => {
@@ -232,11 +227,10 @@ impl Agent {
         match node {
             Some(node) => {
                 self.waiting.entry((application, node)).or_default().insert(key.clone());
-                self.place_entry(&key, node).map(drop)?;
+                self.place_entry(&key, node)?;
             }
             None => {
-                self.tables.count_write();
-                self.tables.fib.remove(&FibKey { tenant, identifier: key.1.bytes() })?;
+                self.tables.remove_entry(&FibKey { tenant, identifier: key.1.bytes() })?;
             }
         }
         if before != node {

@@ -1,10 +1,11 @@
-//! Identifiers that a former life learned, and those that its programs go on to learn until others are in their place.
+//! What a former life leaves: identifiers that it learned, and those that its programs go on to learn until others are in their
+//! place; what was counted, and what relays said fits.
 
 use super::Agent;
 use crate::Identifier;
 use crate::config::DeviceConfig;
-use plait_dataplane_bpf::{Table, names};
-use plait_dataplane_reference::tables::{FibEntry, FibKey};
+use plait_dataplane_bpf::{Counters, Error, Table, names};
+use plait_dataplane_reference::tables::{FibEntry, FibKey, Hop, path};
 use plait_model_overlay::{Application, NodeId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,8 +36,11 @@ impl Inherited {
 }
 
 impl Agent {
-    /// Writes what is inherited of a device's identifiers and stands nowhere yet. What finds no room is learned again, or not.
+    /// Writes what is inherited of a device's identifiers and stands nowhere yet, and what was counted of those that do. What finds
+    /// no room is learned again, or not.
     pub(super) fn inherit(&mut self, device: &DeviceConfig, tenant: u32) {
+        // What programs go on to learn comes once more.
+        let counts = !self.devices.contains_key(&device.name);
         let application = device.application;
         let is_fed = self.config.evpn.contains_key(&application);
         for (key, entry) in self.inherited.0.remove(&(application, device.vni)).unwrap_or_default() {
@@ -52,13 +56,50 @@ impl Agent {
                 }
             }
             let key = FibKey { tenant, ..key };
-            if matches!(self.tables.fib.get(&key), Ok(None))
-                && let Err(error) = self.tables.fib.set(&key, &FibEntry { path, ..entry })
-            {
+            let FibEntry { packets, bytes, .. } = entry;
+            let written = match self.tables.fib.get(&key) {
+                Ok(None) => self.tables.set_entry(&key, &FibEntry { path, ..entry }),
+                Ok(Some(said)) if counts && said.node == entry.node => {
+                    self.tables.set_entry(&key, &FibEntry { packets, bytes, ..said })
+                }
+                _ => Ok(()),
+            };
+            if let Err(error) = written {
                 tracing::warn!(device = device.name, %error, "not all identifiers that were learned are known");
                 break;
             }
         }
+    }
+
+    /// Goes on with the counters of the programs before, and with what relays said fits, where a path still leads to the same next
+    /// hop. What they count until others are in their place is lost.
+    pub(super) fn inherit_counts(&self) -> Result<(), Error> {
+        let layout = self.places.layout();
+        let Ok(former) = Counters::pinned(&layout) else { return Ok(()) };
+        let ours = self.tables.programs.counters();
+        ours.add_drops(&former.drops()?)?;
+        let vnis = Table::pinned(&layout, &names::VNIS)?;
+        for key in vnis.keys() {
+            if let (Some(before), Some(tenant)) = (vnis.get(&key)?, self.tables.vnis.get(&key)?) {
+                ours.add_tenant(tenant, former.tenant(before)?)?;
+            }
+        }
+        let (nodes, ways) = (Table::pinned(&layout, &names::NODES)?, Ways::pinned(&layout)?);
+        for key in nodes.keys() {
+            let now = self.compiler.path(Application(key.application as u8), NodeId(key.node));
+            let (Some(before), Some(now)) = (nodes.get(&key)?, now) else { continue };
+            ours.add_path(now, former.path(before)?)?;
+            ours.add_hop(now, former.hop(before)?)?;
+            let limit = ways.limits.get(&before)?.filter(|limit| *limit != 0);
+            let next = ways.next_hop(before)?;
+            if let Some(limit) = limit
+                && next.is_some()
+                && next == self.tables.next_hop(now)?
+            {
+                self.tables.set_limit(now, limit)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes over what was learned while programs were changed for others: by those before, into their own tables.
@@ -70,5 +111,36 @@ impl Agent {
             self.inherit(&device, tenant);
         }
         self.inherited = Inherited::default();
+    }
+}
+
+/// Where paths of a former life led.
+struct Ways {
+    paths: Table<u32, u64>,
+    hops: Table<u32, Hop>,
+    limits: Table<u32, u64>,
+}
+
+impl Ways {
+    fn pinned(layout: &Path) -> Result<Self, Error> {
+        let paths = Table::pinned(layout, &names::PATHS)?;
+        let hops = Table::pinned(layout, &names::HOPS)?;
+        Ok(Self { paths, hops, limits: Table::pinned(layout, &names::LIMITS)? })
+    }
+
+    fn next_hop(&self, of: u32) -> Result<Option<u32>, Error> {
+        next_hop(&self.paths, &self.hops, of)
+    }
+}
+
+/// The node that a path leads to first, of one that leads to a single one.
+pub(super) fn next_hop(
+    paths: &Table<u32, u64>,
+    hops: &Table<u32, Hop>,
+    of: u32,
+) -> Result<Option<u32>, Error> {
+    match paths.get(&of)? {
+        Some(word) if (word >> 32) as u32 == path::HOP => Ok(hops.get(&(word as u32))?.map(|hop| hop.node)),
+        _ => Ok(None),
     }
 }

@@ -136,14 +136,17 @@ impl Agent {
         let before = self.tables.written();
         let reply = self.perform(request);
         // Who asks is told by the reply.
-        self.told_writes += self.tables.written() - before;
-        let reply = reply?;
-        if matches!(reply, Reply::Done { changed: true, .. }) {
-            self.untold.add(change);
+        let written = self.tables.written() - before;
+        self.told_writes += written;
+        let mut reply = reply?;
+        if let Reply::Done { changed, writes } = &mut reply {
+            *writes = written as usize;
+            self.untold.add(change.filter(|_| *changed));
         }
         Ok(reply)
     }
 
+    /// Does it; how much was written for it is not said yet.
     fn perform(&mut self, request: Request) -> Result<Reply, AgentError> {
         let line = Line::Request(request.clone());
         let reply = match request {
@@ -258,9 +261,9 @@ impl Agent {
                 self.drive(application, Some(&control))?;
             }
         }
-        let writes = self.follow(vec![event])?;
+        self.follow(vec![event])?;
         noted?;
-        Ok(Reply::Done { changed, writes })
+        Ok(Reply::Done { changed, writes: 0 })
     }
 
     /// Opens sockets at all own locators.
@@ -269,8 +272,8 @@ impl Agent {
         self.members.listen(all);
     }
 
-    /// Has the data plane follow changes of LIB and RIB. How many entries were written for it.
-    fn follow(&mut self, events: Vec<Event>) -> Result<usize, AgentError> {
+    /// Has the data plane follow changes of LIB and RIB.
+    fn follow(&mut self, events: Vec<Event>) -> Result<(), AgentError> {
         let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
         self.untold.add(events.into_iter().map(Change::Table));
         let written = self.write(&writes);
@@ -296,46 +299,45 @@ impl Agent {
         let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
         let written = self.write(&writes);
         self.look_at(full)?;
-        written.map(drop)
+        written
     }
 
     /// Does writes, and what follows from them.
-    fn write(&mut self, writes: &[Write]) -> Result<usize, AgentError> {
+    fn write(&mut self, writes: &[Write]) -> Result<(), AgentError> {
         let applied = self.tables.apply(writes);
-        let mut count = writes.len();
         let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
         self.keep(&wanted)?;
         for neighbour in wanted {
-            count += self.tell_neighbour(neighbour)?;
+            self.tell_neighbour(neighbour)?;
         }
         for write in writes {
             if let Write::Node(key, Some(_)) = write {
-                count += self.place_entries(Application(key.application as u8), NodeId(key.node))?;
+                self.place_entries(Application(key.application as u8), NodeId(key.node))?;
             }
         }
         self.write_tenants()?;
         self.follow_relays()?;
-        applied?;
-        Ok(count)
+        Ok(applied?)
     }
 
     /// Has the kernel keep the neighbours by which packets leave, and notes which they are.
     fn keep(&mut self, wanted: &BTreeSet<Neighbour>) -> Result<(), AgentError> {
-        if !self.underlay.keep(wanted.clone()) {
+        if !self.underlay.keep(wanted) {
             return Ok(());
         }
         let path = self.places.neighbours();
-        let kept: Vec<(u32, IpAddr)> = wanted.iter().map(|kept| (kept.interface, kept.address)).collect();
+        let kept: Vec<(u32, IpAddr)> =
+            self.underlay.kept().iter().map(|kept| (kept.interface, kept.address)).collect();
         let text = serde_json::to_vec(&kept).map_err(io::Error::from).map_err(at(&path))?;
         fs::write(&path, text).map_err(at(&path))
     }
 
-    /// Tells the compiler what is known of a neighbour.
-    fn tell_neighbour(&mut self, neighbour: Neighbour) -> Result<usize, AgentError> {
+    /// Tells the compiler what is known of a neighbour. Whether that changes anything.
+    fn tell_neighbour(&mut self, neighbour: Neighbour) -> Result<bool, AgentError> {
         let (writes, full) = self.compiler.neighbour(neighbour, self.underlay.adjacency(neighbour), now());
         self.tables.apply(&writes)?;
         self.look_at(full)?;
-        Ok(writes.len())
+        Ok(!writes.is_empty())
     }
 
     // What happens by itself.
@@ -348,7 +350,7 @@ impl Agent {
         let (mut written, mut any) = (Ok(()), false);
         for neighbour in changes.neighbours.intersection(&wanted) {
             match self.tell_neighbour(*neighbour) {
-                Ok(writes) => any |= writes > 0,
+                Ok(changes) => any |= changes,
                 Err(error) => written = written.and(Err(error)),
             }
         }
@@ -358,7 +360,7 @@ impl Agent {
             // Only what leaves another way than before is written.
             let (writes, full) =
                 self.compiler.rerouted(&self.overlay, &changes.routes, &self.underlay, now());
-            let rerouted = self.write(&writes).map(drop).and(self.look_at(full).map_err(AgentError::from));
+            let rerouted = self.write(&writes).and(self.look_at(full).map_err(AgentError::from));
             written = written.and(rerouted);
         }
         if changes.links {
@@ -368,7 +370,7 @@ impl Agent {
         if changes.links || changes.features {
             self.set_exits();
         }
-        if any || changes.links || changes.sizes {
+        if any || changes.links || changes.sizes || changes.fixed {
             self.keep(&self.compiler.wanted().collect())?;
             self.write_tenants()?;
         }
@@ -419,8 +421,7 @@ impl Agent {
             let device = devices.get(&key.tenant);
             let age = device.map_or(0, |device| device.ageing);
             if entry.heard != 0 && second.saturating_sub(entry.heard) > age {
-                self.tables.count_write();
-                self.tables.fib.remove(&key)?;
+                self.tables.remove_entry(&key)?;
                 let [a, b, c, d, e, f, ..] = key.identifier;
                 let identifier = Identifier::Station([a, b, c, d, e, f]);
                 let told =

@@ -198,6 +198,9 @@ impl Agent {
         self.attach()?;
         self.set_exits();
         self.inherit_rest();
+        if let Err(error) = self.inherit_counts() {
+            tracing::warn!(%error, "not all that a former life counted is known");
+        }
         self.tables.programs.pin_tables(&self.places.layout())?;
         for application in self.config.evpn.keys().copied().collect::<Vec<_>>() {
             let evpn = self.config.evpn[&application].clone();
@@ -253,8 +256,9 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default();
-    for (interface, address) in kept.into_iter().filter(|_| is_here) {
-        underlay::let_go(&netlink, Neighbour { interface, address });
+    if is_here {
+        let kept = kept.into_iter().map(|(interface, address)| Neighbour { interface, address });
+        underlay::let_go_of(&netlink, kept).map_err(doing("neighbours"))?;
     }
     if places.run.exists() {
         fs::remove_dir_all(&places.run).map_err(at(&places.run))?;

@@ -81,8 +81,32 @@ impl Tables {
     }
 
     /// Counts an entry that is written.
-    pub fn count_write(&self) {
+    fn count_write(&self) {
         self.written.set(self.written.get() + 1);
+    }
+
+    /// Writes where an identifier is.
+    pub fn set_entry(&self, key: &FibKey, entry: &FibEntry) -> Result<(), Error> {
+        self.count_write();
+        self.fib.set(key, entry)
+    }
+
+    /// Takes an identifier away. Whether it was there.
+    pub fn remove_entry(&self, key: &FibKey) -> Result<bool, Error> {
+        self.count_write();
+        self.fib.remove(key)
+    }
+
+    /// Writes what a tenant's packets meet.
+    pub fn set_tenant(&self, number: u32, tenant: &Tenant) -> Result<(), Error> {
+        self.count_write();
+        self.tenants.set(&number, tenant)
+    }
+
+    /// Writes whose a VNI is, or that it is nobody's.
+    pub fn set_vni(&self, key: &VniKey, tenant: Option<u32>) -> Result<(), Error> {
+        self.count_write();
+        put(&self.vnis, key, tenant.as_ref())
     }
 
     /// How many entries were written so far.
@@ -98,6 +122,7 @@ impl Tables {
 
     /// Says who cuts superpackets.
     pub fn set_segmenter(&self, segmenter: Segmenter) -> Result<(), Error> {
+        self.count_write();
         self.segmenters.set(&0, &segmenter)
     }
 
@@ -163,6 +188,17 @@ impl Tables {
         Ok(Some((word as u32, (word >> 32) as u32)).filter(|(room, _)| *room > 0))
     }
 
+    /// Says what fits a path.
+    pub fn set_limit(&self, path: u32, word: u64) -> Result<(), Error> {
+        self.count_write();
+        self.limits.set(&path, &word)
+    }
+
+    /// The node that a path leads to first, of one that leads to a single one.
+    pub fn next_hop(&self, path: u32) -> Result<Option<u32>, Error> {
+        super::inherited::next_hop(&self.paths, &self.hops, path)
+    }
+
     /// Forgets every identifier that is at a node.
     fn forget(&self, node: NodeKey) -> Result<(), Error> {
         let keys: Vec<FibKey> = self.fib.keys().collect();
@@ -170,8 +206,7 @@ impl Tables {
             let is_its =
                 self.tenants.get(&key.tenant)?.is_some_and(|tenant| tenant.application == node.application);
             if is_its && self.fib.get(&key)?.is_some_and(|entry| entry.node == node.node) {
-                self.count_write();
-                self.fib.remove(&key)?;
+                self.remove_entry(&key)?;
             }
         }
         Ok(())

@@ -113,8 +113,7 @@ impl Agent {
         let tenant = self.tenant(&live.config, live.interface)?;
         let mtu = self.mtu(&live.config)?;
         if live.written != Some(tenant) {
-            self.tables.count_write();
-            self.tables.tenants.set(&live.tenant, &tenant)?;
+            self.tables.set_tenant(live.tenant, &tenant)?;
         }
         let had = live.mtu;
         let live = self.devices.get_mut(name).expect("looked up above");
@@ -186,7 +185,7 @@ impl Agent {
         self.starting = None;
         if made.is_err() {
             let key = VniKey { application: config.application.0.into(), vni: config.vni };
-            let _ = self.tables.vnis.remove(&key);
+            let _ = self.tables.set_vni(&key, None);
             if is_new {
                 let _ = devices::remove(&self.underlay.netlink, &config.name);
             }
@@ -237,8 +236,8 @@ impl Agent {
         self.write_tenants()?;
         let key = VniKey { application: config.application.0.into(), vni: config.vni };
         let written = self.tenant(config, interface)?;
-        self.tables.tenants.set(&tenant, &written)?;
-        self.tables.vnis.set(&key, &tenant)?;
+        self.tables.set_tenant(tenant, &written)?;
+        self.tables.set_vni(&key, Some(tenant))?;
         if let Err(error) = self.place_waiting(config, tenant) {
             tracing::warn!(device = config.name, %error, "not all identifiers that were said are known");
         }
@@ -278,10 +277,10 @@ impl Agent {
     pub(super) fn forget_device(&mut self, name: &str) -> Result<(), AgentError> {
         let Some(live) = self.devices.remove(name) else { return Ok(()) };
         let key = VniKey { application: live.config.application.0.into(), vni: live.config.vni };
-        self.tables.vnis.remove(&key)?;
+        self.tables.set_vni(&key, None)?;
         for key in self.tables.fib.keys().collect::<Vec<_>>() {
             if key.tenant == live.tenant {
-                self.tables.fib.remove(&key)?;
+                self.tables.remove_entry(&key)?;
             }
         }
         live.attachment.remove(&self.places.transmitter(name))?;

@@ -47,6 +47,8 @@ pub(super) struct Changes {
     pub routes: Rerouted,
     /// Neighbours whose adjacency may be another.
     pub neighbours: BTreeSet<Neighbour>,
+    /// Whether somebody wrote a neighbour's hardware address for good, or takes such a one away.
+    pub fixed: bool,
     /// Links that came, went, or can be used now or no more.
     pub links: bool,
     /// MTUs or hardware addresses of links, which lead no packet another way.
@@ -63,6 +65,8 @@ pub(super) struct Underlay {
     known: HashMap<Neighbour, [u8; 6]>,
     /// Neighbours that the kernel was asked to keep.
     kept: BTreeSet<Neighbour>,
+    /// Those whose hardware address somebody wrote for good (`nud permanent`): nobody looks for them, and they stay as they are.
+    fixed: BTreeSet<Neighbour>,
     routes: Routes,
     /// All that the main table has, once it was asked for.
     table: RefCell<Option<Vec<Way>>>,
@@ -86,6 +90,7 @@ impl Underlay {
             links: BTreeMap::new(),
             known: HashMap::new(),
             kept: BTreeSet::new(),
+            fixed: BTreeSet::new(),
             routes: Routes::default(),
             table: RefCell::default(),
         };
@@ -98,6 +103,8 @@ impl Underlay {
         let links = self.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
         self.links.clear();
         let before = std::mem::take(&mut self.known);
+        self.fixed.clear();
+        changes.fixed = true;
         changes.neighbours.extend(before.into_keys());
         for message in links {
             self.hear(message, changes);
@@ -161,7 +168,15 @@ impl Underlay {
                 changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
             }
             RouteNetlinkMessage::NewNeighbour(message) => {
+                let is_fixed = message.header.state == NeighbourState::Permanent;
                 if let Some((neighbour, address)) = neighbour_of(message) {
+                    if is_fixed {
+                        // The kernel is asked to keep it no more, by whoever wrote it.
+                        self.kept.remove(&neighbour);
+                        changes.fixed |= self.fixed.insert(neighbour);
+                    } else {
+                        changes.fixed |= self.fixed.remove(&neighbour);
+                    }
                     match address {
                         Some(address) => self.known.insert(neighbour, address),
                         None => self.known.remove(&neighbour),
@@ -172,6 +187,7 @@ impl Underlay {
             RouteNetlinkMessage::DelNeighbour(message) => {
                 if let Some((neighbour, _)) = neighbour_of(message) {
                     self.known.remove(&neighbour);
+                    changes.fixed |= self.fixed.remove(&neighbour);
                     // Somebody flushed them: what is kept is asked for again.
                     self.kept.remove(&neighbour);
                     changes.neighbours.insert(neighbour);
@@ -203,9 +219,10 @@ impl Underlay {
         Some(Adjacency { interface: neighbour.interface, mtu: link.mtu, destination, source: link.address })
     }
 
-    /// Has the kernel look for these neighbours, and look again before what it knows is old; of others no more. Whether
-    /// they are others than before.
-    pub fn keep(&mut self, wanted: BTreeSet<Neighbour>) -> bool {
+    /// Has the kernel look for these neighbours, and look again before what it knows is old; of others no more. It is not asked for
+    /// those that somebody wrote for good, since it would forget that. Whether they are others than before.
+    pub fn keep(&mut self, wanted: &BTreeSet<Neighbour>) -> bool {
+        let wanted: BTreeSet<Neighbour> = wanted.difference(&self.fixed).copied().collect();
         if wanted == self.kept {
             return false;
         }
@@ -228,6 +245,11 @@ impl Underlay {
         }
         self.kept = wanted;
         true
+    }
+
+    /// Those that the kernel was asked to keep.
+    pub fn kept(&self) -> &BTreeSet<Neighbour> {
+        &self.kept
     }
 }
 
@@ -337,8 +359,27 @@ impl AsFd for Underlay {
     }
 }
 
+/// The same of those that an agent kept which is gone, but for what somebody wrote for good meanwhile.
+pub(super) fn let_go_of(netlink: &Netlink, kept: impl IntoIterator<Item = Neighbour>) -> io::Result<()> {
+    let kept: BTreeSet<Neighbour> = kept.into_iter().collect();
+    let mut fixed = BTreeSet::new();
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let mut ask = NeighbourMessage::default();
+        ask.header.family = family;
+        for message in netlink.dump(RouteNetlinkMessage::GetNeighbour(ask))? {
+            if let RouteNetlinkMessage::NewNeighbour(message) = message
+                && message.header.state == NeighbourState::Permanent
+            {
+                fixed.extend(neighbour_of(message).map(|(neighbour, _)| neighbour));
+            }
+        }
+    }
+    kept.difference(&fixed).for_each(|neighbour| let_go(netlink, *neighbour));
+    Ok(())
+}
+
 /// Has the kernel treat a neighbour as any other. It was perhaps known for other reasons: so it is not deleted.
-pub(super) fn let_go(netlink: &Netlink, neighbour: Neighbour) {
+fn let_go(netlink: &Netlink, neighbour: Neighbour) {
     let mut message = neighbour_message(neighbour);
     message.header.state = NeighbourState::Stale;
     // One whose address was never found cannot be stale.

@@ -48,7 +48,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("endpoints", &|| endpoints(rounds, small)),
         ("relays", &|| relays(rounds, small)),
         ("sink", &|| sizes::into_a_sink(rounds)),
-        ("sizes", &|| sizes::through_a_host(rounds, small)),
+        ("sizes", &|| {
+            sizes::between_hosts(rounds)?;
+            sizes::through_a_host(rounds, small)
+        }),
         ("card", &|| card::rates(rounds)),
         ("drivers", &|| drivers(rounds, small)),
         ("gateway", &|| gateway::changes(if small { 20 } else { 100 })),

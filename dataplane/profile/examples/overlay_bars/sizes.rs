@@ -20,6 +20,24 @@ const MTU: u32 = 9000;
 /// Of the paper: what fits a time stamp in VXLAN.
 const TIMED: usize = 128;
 
+/// Datagrams a second from host to host, by each way.
+pub fn between_hosts(rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, mtu: Some(MTU), in_place: true })?;
+    let mut figures = Rounds::default();
+    for round in 0..rounds {
+        for frame in FRAMES {
+            for (way, rate) in lab.ways.iter().zip(rates(&lab.ways, frame)?) {
+                figures.note(&format!("{frame} bytes between hosts"), &way.name, rate);
+            }
+        }
+        eprintln!("round {} of {rounds} of sizes between hosts", round + 1);
+    }
+    for frame in FRAMES {
+        figures.table(&format!("{frame} bytes between hosts"), "packets/s");
+    }
+    Ok(())
+}
+
 /// Datagrams a second, and their delay, through a third host.
 pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::error::Error>> {
     let lab = Lab::relays(Some(MTU))?;
@@ -48,7 +66,7 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::err
 
 /// Datagrams a second of one thread whose packets end at the other host's door.
 pub fn into_a_sink(rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
-    let lab = Lab::endpoints(Endpoints { tunnels: &[Tunnel::Vxlan], mtu: Some(MTU), in_place: false })?;
+    let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, mtu: Some(MTU), in_place: false })?;
     let mut figures = Rounds::default();
     let mirror = Mirror::load(&[0; _])?;
     for round in 0..rounds {

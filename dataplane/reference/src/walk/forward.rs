@@ -12,6 +12,15 @@ use plait_model_wire::{
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+/// Where a packet leaves by a hop.
+struct Found {
+    hop: Hop,
+    /// Of the pair of locators.
+    weight: u32,
+    wire: Wire,
+    adjacency: Adjacency,
+}
+
 impl Walk {
     /// Sends a packet on its path, or up where it ends here.
     pub(super) fn follow(
@@ -61,14 +70,28 @@ impl Walk {
         }
     }
 
+    /// Whether messages of the overlay are understood at a path's next hop: only where it is spoken to in ovstack.
+    pub(super) fn is_told(&self, path: u32, parcel: &Parcel) -> bool {
+        let word = self.paths.get(&path).filter(|word| (word >> 32) as u32 == path::HOP);
+        // What leads nowhere is counted as such by who goes there.
+        let found = word.and_then(|word| self.find_wire(word as u32, parcel.overlay.hash));
+        found.is_none_or(|found| found.wire.form & !form::IPV6 == encapsulation::OVSTACK)
+    }
+
+    /// The header and the neighbour of a hop.
+    fn find_wire(&self, index: u32, hash: u32) -> Option<Found> {
+        let hop = self.hops.get(&index).filter(|hop| hop.count > 0)?;
+        let (index, weight) = chosen(&hop, hash);
+        let wire = self.wires.get(&index)?;
+        let slot = self.adjacencies.get(&wire.adjacency)?;
+        let adjacency = self.adjacency_slots.get(&(slot as u32))?;
+        (adjacency.interface != 0).then_some(Found { hop, weight, wire, adjacency })
+    }
+
     /// The outer header for a hop, and the interface to leave by.
     fn address_to(&mut self, index: u32, parcel: &Parcel) -> Result<Sent, Refusal> {
-        let hop = self.hops.get(&index).filter(|hop| hop.count > 0).ok_or(Drop::NoRoute)?;
-        let (index, weight) = chosen(&hop, parcel.overlay.hash);
-        let wire = self.wires.get(&index).ok_or(Drop::NoRoute)?;
-        let slot = self.adjacencies.get(&wire.adjacency).ok_or(Drop::NoRoute)?;
-        let adjacency = self.adjacency_slots.get(&(slot as u32));
-        let adjacency = adjacency.filter(|adjacency| adjacency.interface != 0).ok_or(Drop::NoRoute)?;
+        let found = self.find_wire(index, parcel.overlay.hash).ok_or(Drop::NoRoute)?;
+        let Found { hop, weight, wire, adjacency } = found;
         let mut frame = parcel.carried.clone();
         let bytes = wire.length as usize + frame.len();
         let room = (adjacency.mtu + ethernet::Header::LENGTH as u32).saturating_sub(wire.length);

@@ -1,4 +1,5 @@
-//! Packets that do not fit a next hop: relays tell the node they are from, which tells its hosts.
+//! Packets that do not fit a next hop: relays tell the node they are from, which tells its hosts; where headers name no nodes, relays
+//! tell the hosts, also of what is said behind them.
 
 use super::parcel::Parcel;
 use super::{Sent, Walk};
@@ -17,10 +18,15 @@ const LEAST_IPV6: u32 = 1280;
 
 impl Walk {
     /// What fits a path, if any relay said so lately.
-    pub(super) fn limit(&self, path: u32, second: u32) -> Option<u32> {
+    fn limit(&self, path: u32, second: u32) -> Option<u32> {
         let word = self.limits.get(&path).unwrap_or_default();
         let (heard, room) = ((word >> 32) as u32, word as u32);
         (room != 0 && second.wrapping_sub(heard) <= limits::AGE).then_some(room)
+    }
+
+    /// What fits a path by what a relay said lately, if so many bytes do not.
+    pub(super) fn exceeded(&self, path: u32, bytes: usize, second: u32) -> Option<u32> {
+        self.limit(path, second).filter(|room| bytes > *room as usize)
     }
 
     /// Remembers what a relay says.
@@ -39,6 +45,17 @@ impl Walk {
             self.limits.insert(path, u64::from(second) << 32 | u64::from(said.room));
         }
         Ok(())
+    }
+}
+
+impl Walk {
+    /// What the host of a packet is told whose header names no nodes: it leaves by the tenant's device, as if a host behind it had said
+    /// so.
+    pub(super) fn answer_host(&self, parcel: &Parcel, room: u32) -> Option<Sent> {
+        let key = VniKey { application: parcel.overlay.application.into(), vni: parcel.overlay.vni };
+        let tenant = self.tenants.get(&self.vnis.get(&key)?)?;
+        let told = tell_host(&tenant, parcel.payload, &parcel.stripped(tenant.address), room)?;
+        Some(Sent { is_up: false, ..told })
     }
 }
 

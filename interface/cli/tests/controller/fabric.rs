@@ -33,6 +33,29 @@ fn a_controller_dies_and_another_takes_its_place(testbed: &Testbed, fabric: &Fab
     assert!(eventually(|| fabric.all_reach_all(testbed)));
 }
 
+/// Connections to the controller break and are made again. Switches go on meanwhile, and no way is taken from those who have one.
+fn connections_break_and_nobody_notices(testbed: &Testbed, fabric: &Fabric, host: u8, all: usize) {
+    let ways = || -> usize {
+        let of = |bridge: usize| ask(testbed, &format!("flows {bridge:016x}")).unwrap_or_default();
+        let is_way = |flow: &&Value| flow["match"]["eth_dst"].is_string();
+        (1..=fabric.bridges)
+            .map(|bridge| of(bridge).as_array().into_iter().flatten().filter(is_way).count())
+            .sum()
+    };
+    testbed.shell("h1", &format!("ping -c 3 -i 0.1 -W 1 10.9.0.{host}")).fine();
+    let before = ways();
+    let ping = testbed.background("h1", &format!("ping -q -c 60 -i 0.1 -W 1 10.9.0.{host}"));
+    testbed.shell("s", "ovs-appctl --target=$(ls /run/ovs/ovs-vswitchd.*.ctl) bridge/reconnect").fine();
+    assert!(eventually(|| gone(testbed) > 0), "nobody's connection broke");
+    assert!(eventually(|| gone(testbed) == 0));
+    assert_eq!(links(testbed), all);
+    let pinged = ping.wait();
+    assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
+    assert_eq!(links(testbed), all);
+    // What is idle for long goes by itself, but not so soon.
+    assert!(ways() >= before, "{} of {before} ways are left", ways());
+}
+
 #[test]
 fn a_fat_tree_of_switches_is_discovered_routed_and_survives_links_switches_and_the_controller() {
     let Some(person) = Person::root() else { return skip("switches in user space are tested as root") };
@@ -46,6 +69,8 @@ fn a_fat_tree_of_switches_is_discovered_routed_and_survives_links_switches_and_t
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
     let known = ask(&testbed, "topology").unwrap();
     assert_eq!(known["hosts"].as_array().map(Vec::len), Some(16), "{known}");
+
+    connections_break_and_nobody_notices(&testbed, &fabric, 16, 64);
 
     // A link dies, and a switch of the core.
     Fabric::kill_link(&testbed, 7, 5);

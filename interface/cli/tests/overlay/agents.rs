@@ -15,11 +15,25 @@ fn an_agent_that_dies_stops_no_packet() {
     }
     // The other asks, since a ping that is refused a packet of its own sends it again.
     let ping = hosts[1].start(&["ping", "-i", "0.001", "-W", "5", &hosts[0].inner()]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let before = hosts[0].json("stats");
     hosts[0].kill_agent();
     std::thread::sleep(std::time::Duration::from_millis(500));
     hosts[0].start_agent();
     // What was told and what was learned is known again, and can be changed.
     assert_eq!(hosts[0].json("fib show")[0]["identifier"], learned);
+    // And so is what was counted.
+    let sent = |stats: &Value| stats["devices"]["ov0"]["sent"].as_u64().unwrap();
+    let to_the_other = |stats: &Value| -> u64 {
+        let rows = stats["nodes"].as_array().unwrap().iter().filter(|row| row["node"] == "10.0.0.2");
+        rows.filter_map(|row| row["packets"].as_u64()).sum()
+    };
+    let counted = hosts[0].json("stats");
+    assert!(sent(&before) > 50 && sent(&counted) >= sent(&before), "{before} and then {counted}");
+    assert!(
+        to_the_other(&before) > 50 && to_the_other(&counted) >= to_the_other(&before),
+        "{before} and then {counted}"
+    );
     assert_eq!(hosts[0].overlay("id show"), "10.0.0.1\n");
     assert!(Pinged::unbroken(ping, 1000).sent > 100);
     assert!(hosts[0].reaches(&hosts[1]));
@@ -45,13 +59,50 @@ fn an_agent_that_dies_stops_no_packet() {
     hosts[0].try_overlay("agent").fails_saying(1, &["layout-999", "--remove"]);
     assert!(hosts[0].reaches(&hosts[1]), "and what runs goes on");
 
-    // Nothing is left.
+    // Nothing is left, and what somebody wrote of a neighbour is as it was.
+    hosts[0].sh("ip neigh replace 192.0.2.2 lladdr $(ip neigh show 192.0.2.2 | sed 's/.*lladdr //; s/ .*//') dev eth0 nud permanent");
     hosts[0].overlay("agent --remove");
+    assert!(hosts[0].sh("ip neigh show 192.0.2.2").contains("PERMANENT"));
     assert_eq!(hosts[0].sh("find /sys/fs/bpf /run -name 'plait-overlay*'"), "");
     assert!(!hosts[0].sh("ip -o link").contains("ov0"));
     assert!(!hosts[0].sh("ip neigh").contains("managed"));
     hosts[0].try_overlay("id show").fails_saying(1, &["no overlay agent listens", "plait overlay agent"]);
     hosts[0].exec(&["ping", "-c", "1", "-W", "2", "192.0.2.2"]).fine();
+}
+
+#[test]
+fn a_neighbour_that_was_written_for_good_stays_so_and_packets_go_by_it() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    let [a, b] = &hosts;
+    let of_b = b.sh("ip -o link show eth0 | sed 's/.*ether //; s/ .*//'");
+    let fix = format!("ip neigh replace 192.0.2.2 lladdr {} dev eth0 nud permanent", of_b.trim());
+    a.sh(&fix);
+    hosts.iter_mut().for_each(Host::start_agent);
+    let [a, b] = &hosts;
+    for (host, other) in [(a, b), (b, a)] {
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.identify(&host.locator());
+        host.know(other, &other.locator());
+        host.device("--vni 1");
+    }
+    // The other host does not answer who asks for it: what was written is all that is known.
+    b.sh("echo 8 >/proc/sys/net/ipv4/conf/eth0/arp_ignore");
+    let entry = |what: &str| a.sh("ip neigh show 192.0.2.2 dev eth0").contains(what);
+    assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+    assert!(entry("PERMANENT") && !entry("managed"));
+    // Who takes it away leaves it to be found, and who writes it again has it stay.
+    b.sh("echo 0 >/proc/sys/net/ipv4/conf/eth0/arp_ignore");
+    a.sh("ip neigh del 192.0.2.2 dev eth0");
+    assert!(eventually(|| entry("managed") && a.reaches(b)), "{}", stats(&hosts));
+    a.sh(&fix);
+    assert!(eventually(|| entry("PERMANENT") && !entry("managed") && a.reaches(b)), "{}", stats(&hosts));
+    hosts[0].kill_agent();
+    hosts[0].start_agent();
+    assert!(hosts[0].reaches(&hosts[1]), "{}", stats(&hosts));
+    hosts[0].kill_agent();
+    hosts[0].overlay("agent --remove");
+    assert!(hosts[0].sh("ip neigh show 192.0.2.2").contains("PERMANENT"));
 }
 
 /// `setpriv`'s words for another user with some capabilities and no other.
@@ -144,13 +195,15 @@ fn who_watches_hears_of_each_change_in_order_whoever_made_it() {
         host.overlay("route add 10.0.0.2 --via 10.0.0.2");
     }
     host.overlay("route del 10.0.0.2 --via 10.0.0.2");
-    // What is said once more changes nothing.
-    for _ in 0..2 {
-        host.overlay("config device ov0");
-        host.overlay("fib add ov0 02:00:00:00:00:09 10.0.0.2");
+    // What is said once more changes nothing, and each reply says how many entries were written for it.
+    let written = |what: &str| host.json(what)["writes"].as_u64().unwrap();
+    for is_new in [true, false] {
+        assert_eq!(written("config device ov0") > 0, is_new);
+        // It waits for a way to its node.
+        assert_eq!(written("fib add ov0 02:00:00:00:00:09 10.0.0.2"), 0);
     }
     host.overlay("fib del ov0 02:00:00:00:00:09");
-    host.overlay("config device ov0 --delete");
+    assert!(written("config device ov0 --delete") > 0);
     host.overlay("config application ethernet --ttl 9");
     let wanted = "app 7 own
 app 7 node 10.0.0.2

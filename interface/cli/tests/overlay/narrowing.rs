@@ -21,8 +21,15 @@ impl Narrows {
     }
 }
 
-/// Five hosts in a row, three of them relays, of which the third has less room behind it than all before.
-fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool, narrows: Narrows) -> [Host<'a>; 5] {
+/// Five hosts in a row, three of them relays, of which the third has less room behind it than all before. Between the second host
+/// and the third, and on, they may speak in other encapsulations.
+fn narrowing<'a>(
+    person: &'a Person,
+    carries: &str,
+    is_over_ipv6: bool,
+    narrows: Narrows,
+    encapsulations: [&str; 2],
+) -> [Host<'a>; 5] {
     let hosts = Host::in_a_row(person, [1, 2, 3, 4, 5]);
     if narrows == Narrows::Link {
         hosts[3].sh("ip link set right mtu 1400");
@@ -30,7 +37,12 @@ fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool, narrows:
     }
     let is_ipv6 = |network: usize| is_over_ipv6 || narrows == Narrows::Header && network == 3;
     for (number, host) in hosts.iter().enumerate() {
-        host.overlay(&format!("config application 7 --carries {carries}"));
+        let to = (0..5).filter(|near: &usize| near.abs_diff(number) == 1).map(|near| {
+            let encapsulation = encapsulations[usize::from(near.min(number) > 0)];
+            format!("--to {}={encapsulation}", hosts[near].id())
+        });
+        let to: Vec<String> = to.collect();
+        host.overlay(&format!("config application 7 --carries {carries} --vni 1 {}", to.join(" ")));
         host.overlay(&format!("id set {}", host.id()));
         // Whichever of its locators a relay sends from, it is the relay's.
         let address = |network: usize, end: u8| match is_ipv6(network) {
@@ -64,26 +76,41 @@ fn narrowing<'a>(person: &'a Person, carries: &str, is_over_ipv6: bool, narrows:
 #[test]
 fn a_path_that_narrows_tells_hosts_what_fits() {
     let Some(person) = Person::root() else { return };
-    for (carries, is_over_ipv6, narrows) in [
-        ("ethernet", false, Narrows::Link),
-        ("ip", false, Narrows::Link),
-        ("ethernet", true, Narrows::Link),
-        ("ip", false, Narrows::Header),
+    // Where headers name no nodes, or not all the way, relays tell the hosts.
+    for (carries, is_over_ipv6, narrows, encapsulations) in [
+        ("ethernet", false, Narrows::Link, ["ovstack"; 2]),
+        ("ip", false, Narrows::Link, ["ovstack"; 2]),
+        ("ethernet", true, Narrows::Link, ["ovstack"; 2]),
+        ("ip", false, Narrows::Header, ["ovstack"; 2]),
+        ("ethernet", false, Narrows::Link, ["vxlan"; 2]),
+        ("ip", true, Narrows::Link, ["gre"; 2]),
+        ("ip", false, Narrows::Header, ["geneve"; 2]),
+        ("ethernet", false, Narrows::Link, ["nvgre", "ovstack"]),
     ] {
-        let hosts = narrowing(&person, carries, is_over_ipv6, narrows);
+        let hosts = narrowing(&person, carries, is_over_ipv6, narrows, encapsulations);
         let [a, .., b] = &hosts;
+        for (number, host) in hosts.iter().enumerate() {
+            let is_named = |near: usize| encapsulations[usize::from(near.min(number) > 0)] == "ovstack";
+            let ends = [(0, a, number.wrapping_sub(1)), (4, b, number + 1)];
+            let ends = ends.into_iter().filter(|(end, ..)| *end != number);
+            if [0, 4].contains(&number) || ends.clone().any(|(.., next)| !is_named(next)) {
+                host.overlay("config device ov0 --app 7 --vni 1");
+                for (_, end, next) in ends {
+                    // By a header that names no nodes an end is where packets come from: at the next hop.
+                    let at = if is_named(next) { end } else { &hosts[next] };
+                    identifiers(end, carries).iter().for_each(|identifier| {
+                        host.overlay(&format!("fib add ov0 {identifier} {}", at.id()));
+                    });
+                }
+            }
+        }
         for (host, other) in [(a, b), (b, a)] {
-            host.overlay("config device ov0 --app 7 --vni 1");
             host.sh(&format!(
                 "ip addr add {}/24 dev ov0 && ip addr add fd00::{}/64 dev ov0 nodad && ip link set ov0 address 02:00:00:00:00:0{}",
                 host.inner(), host.number, host.number
             ));
             let far = other.number;
-            if carries == "ip" {
-                host.overlay(&format!("fib add ov0 {}/32 {}", other.inner(), other.id()));
-                host.overlay(&format!("fib add ov0 fd00::{far}/128 {}", other.id()));
-            } else {
-                host.overlay(&format!("fib add ov0 02:00:00:00:00:0{far} {}", other.id()));
+            if carries == "ethernet" {
                 host.sh(&format!(
                     "ip neigh replace {} lladdr 02:00:00:00:00:0{far} dev ov0; ip neigh replace fd00::{far} lladdr 02:00:00:00:00:0{far} dev ov0",
                     other.inner()
@@ -93,7 +120,8 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
         assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
         // The device has the room of its own link; what the relay's has is heard of, once for both families.
         let mtu = a.sh("ip -o link show ov0 | sed 's/.*mtu //; s/ .*//'").trim().parse::<u32>().unwrap();
-        let fits = mtu - narrows.by();
+        let [before, behind] = encapsulations.map(header_bytes);
+        let fits = mtu + before - behind - narrows.by();
         for (address, headers) in [(b.inner(), 28), (format!("fd00::{}", b.number), 48)] {
             let ping = |bytes: u32| {
                 let size = (bytes - headers).to_string();
@@ -111,11 +139,22 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
             assert!(!ping(fits + 1) && ping(fits), "{address}: {}", stats(&hosts));
             assert!(eventually(|| ping(fits)));
         }
-        let nodes = a.json("stats")["nodes"].clone();
-        let of_b = nodes.as_array().unwrap().iter().find(|row| row["node"] == b.id()).unwrap();
-        let header = if carries == "ethernet" { 14 } else { 0 };
-        assert_eq!(of_b["room"], fits + header, "{narrows:?}: {nodes}");
-        assert!(hosts[3].dropped("too-big") > 0 && a.dropped("too-big") > 0, "{}", stats(&hosts));
+        // Who was told of it: the node that its host's packets are from; one on the way to it, behind which nobody would be; or nobody
+        // but the host.
+        let told = match encapsulations {
+            ["ovstack", "ovstack"] => Some(0),
+            [_, "ovstack"] => Some(1),
+            _ => None,
+        };
+        if let Some(told) = told {
+            let nodes = hosts[told].json("stats")["nodes"].clone();
+            let of_b = nodes.as_array().unwrap().iter().find(|row| row["node"] == b.id()).unwrap();
+            let header = if carries == "ethernet" { 14 } else { 0 };
+            assert_eq!(of_b["room"], fits + header, "{narrows:?}: {nodes}");
+        }
+        for host in told.into_iter().chain([3]) {
+            assert!(hosts[host].dropped("too-big") > 0, "{}", stats(&hosts));
+        }
         // What was begun before anybody knew of it goes on: superpackets, too, are cut to what fits.
         for (from, to) in [(a, b), (b, a)] {
             for address in [to.inner(), format!("fd00::{}", to.number)] {
@@ -125,6 +164,25 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
                 is_echoed(from, to, &address, &[100, fits + 10, fits + 52, 4000]);
             }
         }
+    }
+}
+
+/// What an end is found by.
+fn identifiers(end: &Host<'_>, carries: &str) -> Vec<String> {
+    match carries {
+        "ip" => vec![format!("{}/32", end.inner()), format!("fd00::{}/128", end.number)],
+        _ => vec![format!("02:00:00:00:00:0{}", end.number)],
+    }
+}
+
+/// Bytes of an encapsulation over IPv4, without Ethernet's.
+fn header_bytes(encapsulation: &str) -> u32 {
+    match encapsulation {
+        "ovstack" => 48,
+        "vxlan" | "geneve" => 36,
+        "nvgre" => 28,
+        "gre" => 24,
+        other => panic!("nobody said how long {other}'s header is"),
     }
 }
 

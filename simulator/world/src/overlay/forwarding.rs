@@ -134,7 +134,7 @@ impl Forwarding {
             return Vec::new();
         }
         let outcome = self.walk.transmit(&DEVICE, frame, 0, second);
-        self.steps(outcome)
+        self.steps(outcome, second)
     }
 
     /// A packet comes in by the underlay.
@@ -164,7 +164,7 @@ impl Forwarding {
         };
         push(&mut frame, &ethernet::Repr { destination: Mac(mac(0)), source: Mac(mac(1)), ether_type });
         let outcome = self.walk.receive(&frame, second);
-        self.steps(outcome)
+        self.steps(outcome, second)
     }
 
     /// Forgets stations that were silent for long. Choice: as the next packet passes, which is the first that can tell.
@@ -181,14 +181,21 @@ impl Forwarding {
         &self.walk.counts
     }
 
-    fn steps(&self, outcome: Outcome) -> Vec<Step> {
+    fn steps(&mut self, outcome: Outcome, second: u32) -> Vec<Step> {
         let Outcome::Sent(sent) = outcome else { return Vec::new() };
-        sent.into_iter()
-            .filter_map(|sent| match sent.is_up {
-                true => Some(Step::Up(sent.frame)),
-                false => self.below(&sent).map(Step::Below),
-            })
-            .collect()
+        let mut steps = Vec::new();
+        for sent in sent {
+            if sent.is_up {
+                steps.push(Step::Up(sent.frame));
+            } else if sent.via.is_some() {
+                steps.extend(self.below(&sent).map(Step::Below));
+            } else {
+                // What a host is told leaves by the tenant's device.
+                let outcome = self.walk.transmit(&DEVICE, &sent.frame, 0, second);
+                steps.extend(self.steps(outcome, second));
+            }
+        }
+        steps
     }
 
     /// What a frame that leaves is in the simulated network.

@@ -15,6 +15,7 @@
 //! anything, nodes that do not reach each other straight are asked all the same, and a loop is seen when a node comes
 //! twice.
 
+mod outer;
 mod packet;
 mod said;
 mod step;
@@ -131,7 +132,7 @@ impl Agent {
         here.left_out = step.left_out;
         for copy in step.copies {
             // Of a frame that is none nothing can be said.
-            let Some(outer) = packet::outer(&copy.frame, &takes) else {
+            let Some(outer) = outer::read(&copy.frame, &takes) else {
                 here.left_out = here.left_out.saturating_add(1);
                 continue;
             };

@@ -1,16 +1,14 @@
-//! The packet of a flow as a host would send it, and outer headers as people read them.
+//! The packet of a flow as a host would send it.
 
-use crate::agent::{Agent, AgentError, heard_at, now};
+use crate::agent::{Agent, AgentError, Live, heard_at, now};
 use crate::config::{BitField, Carries};
-use crate::trace::{LARGEST_PACKET, TraceEntry, TraceOuter, TraceRequest};
-use crate::{Encapsulation, Identifier, Neighbour};
+use crate::trace::{LARGEST_PACKET, TraceEntry, TraceRequest};
+use crate::{Identifier, Neighbour};
 use plait_dataplane_reference::tables::{Device, FibKey};
-use plait_dataplane_reference::udp_port;
 use plait_model_overlay::{Application, NodeId};
-use plait_model_wire::ethernet::{self, Frame, Mac};
+use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, protocol};
-use plait_model_wire::{gre, ipv4, ipv6, ovstack, push, udp};
-use std::collections::BTreeSet;
+use plait_model_wire::{ipv4, ipv6, push, udp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// A packet that a host could send.
@@ -27,6 +25,14 @@ pub(super) struct Made {
 /// Consecutive numbers spread over all hashes: what is left of the golden ratio (Knuth, volume 3, section 6.4).
 const SPREAD: u32 = 0x9e37_79b9;
 
+/// Whom a packet is for, as a device finds it.
+struct Aim {
+    identifier: Identifier,
+    station: [u8; 6],
+    /// The addresses of the IP packet in it, if it has one.
+    packet: Option<(IpAddr, IpAddr)>,
+}
+
 impl Agent {
     /// Makes a packet of the flow that is asked for, and says what the FIB knows of where it goes.
     pub(super) fn make_packet(&self, request: &TraceRequest) -> Result<Made, AgentError> {
@@ -39,74 +45,101 @@ impl Agent {
             let mtu = link.map_or(0, |link| link.mtu);
             return Err(AgentError::TraceSize { device: name.clone(), size: request.size, mtu });
         }
-        let not = |identifier: Identifier| AgentError::TraceOf { device: name.clone(), identifier };
-        let from = match request.from {
-            None => From::Host,
-            Some(Identifier::Station(station)) if carries.are_frames() => From::Station(station),
-            Some(Identifier::Network(network)) if network.prefix_len() == network.max_prefix_len() => {
-                From::Address(network.addr())
-            }
-            Some(other) => return Err(not(other)),
-        };
+        let from = sender(request, carries)?;
         let station = match from {
             From::Station(station) => station,
             _ => link.map_or([0; 6], |link| link.address),
         };
-        let (identifier, destination, packet) = match (request.destination, carries) {
-            (Identifier::Station(to), Carries::Ethernet) => (Identifier::Station(to), to, None),
-            (Identifier::Network(network), Carries::Ethernet | Carries::Ip)
-                if network.prefix_len() == network.max_prefix_len() =>
-            {
-                let to = network.addr();
-                let packet = Some((from.address(to), to));
-                if carries == Carries::Ip {
-                    let [four, six] = live.config.prefix;
-                    let prefix = if to.is_ipv4() { four } else { six };
-                    let found = ipnet::IpNet::new(to, prefix).map_or(network, |found| found.trunc());
-                    (Identifier::Network(found), station, packet)
-                } else {
-                    let neighbour = Neighbour { interface: live.interface, address: to };
-                    let known = self.underlay.hardware_address(neighbour);
-                    let known = known.ok_or_else(|| AgentError::TraceNeighbour(name.clone(), to))?;
-                    (Identifier::Station(known), known, packet)
-                }
-            }
-            (Identifier::Bits(bits), Carries::Bits | Carries::Payload)
-                if live.config.bits.map_or(0, |field| field.length) == bits.length() =>
-            {
-                (Identifier::Bits(bits), [0; 6], None)
-            }
-            (other, _) => return Err(not(other)),
-        };
-        let bits = live.config.bits.filter(|_| matches!(identifier, Identifier::Bits(_)));
-        let other = if carries == Carries::Payload { type_of(live.config.bits) } else { ether_type::IPV4 };
-        let mut frame = frame(station, destination, packet, other, request.size);
-        if let Some(field) = bits {
-            let before = if carries == Carries::Payload { ethernet::Header::LENGTH } else { 0 };
-            put_bits(&mut frame, before, field, identifier.bytes());
+        let aim = self.aim(request, live, carries, &from, station)?;
+        let (bits, is_payload) = (live.config.bits, carries == Carries::Payload);
+        let other = if is_payload { type_of(bits) } else { ether_type::IPV4 };
+        let mut frame = frame(station, aim.station, aim.packet, other, request.size);
+        if let (Identifier::Bits(_), Some(field)) = (aim.identifier, bits) {
+            let before = if is_payload { ethernet::Header::LENGTH } else { 0 };
+            put_bits(&mut frame, before, field, aim.identifier.bytes());
         }
         let device = Device {
             tenant: live.tenant,
             driver: carries.driver(),
             prefix: live.config.prefix.map(u32::from),
-            offset: live.config.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
-            mask: live.config.bits.map_or([0; 16], BitField::mask),
+            offset: bits.map_or(0, |bits| u32::from(bits.offset / 8)),
+            mask: bits.map_or([0; 16], BitField::mask),
         };
-        let key = FibKey { tenant: live.tenant, identifier: identifier.bytes() };
-        let found = self.tables.fib.get(&key)?;
-        let tenant = self.tables.tenants.get(&live.tenant)?;
-        let unknown = tenant.map(|tenant| NodeId(tenant.unknown_node)).filter(|node| *node != NodeId(0));
+        let entry = self.known_of(live.tenant, aim.identifier)?;
+        Ok(Made { application, device, frame, flow: request.flow.wrapping_mul(SPREAD), entry })
+    }
+
+    /// Whom a packet is for that a device carries.
+    fn aim(
+        &self,
+        request: &TraceRequest,
+        live: &Live,
+        carries: Carries,
+        from: &From,
+        station: [u8; 6],
+    ) -> Result<Aim, AgentError> {
+        match (request.destination, carries) {
+            (identifier @ Identifier::Station(station), Carries::Ethernet) => {
+                Ok(Aim { identifier, station, packet: None })
+            }
+            (Identifier::Network(network), Carries::Ip) if is_host(network) => {
+                let to = network.addr();
+                let [four, six] = live.config.prefix;
+                let prefix = if to.is_ipv4() { four } else { six };
+                let found = ipnet::IpNet::new(to, prefix).map_or(network, |found| found.trunc());
+                Ok(Aim {
+                    identifier: Identifier::Network(found),
+                    station,
+                    packet: Some((from.address(to), to)),
+                })
+            }
+            (Identifier::Network(network), Carries::Ethernet) if is_host(network) => {
+                let to = network.addr();
+                let neighbour = Neighbour { interface: live.interface, address: to };
+                let known = self.underlay.hardware_address(neighbour);
+                let station = known.ok_or_else(|| AgentError::TraceNeighbour(request.device.clone(), to))?;
+                let identifier = Identifier::Station(station);
+                Ok(Aim { identifier, station, packet: Some((from.address(to), to)) })
+            }
+            (identifier @ Identifier::Bits(bits), Carries::Bits | Carries::Payload)
+                if live.config.bits.map_or(0, |field| field.length) == bits.length() =>
+            {
+                Ok(Aim { identifier, station: [0; 6], packet: None })
+            }
+            (identifier, _) => Err(AgentError::TraceOf { device: request.device.clone(), identifier }),
+        }
+    }
+
+    /// What the FIB knows of an identifier.
+    fn known_of(&self, tenant: u32, identifier: Identifier) -> Result<TraceEntry, AgentError> {
+        let found = self.tables.fib.get(&FibKey { tenant, identifier: identifier.bytes() })?;
+        let unknown = self.tables.tenants.get(&tenant)?.map(|tenant| NodeId(tenant.unknown_node));
+        let unknown = unknown.filter(|node| *node != NodeId(0));
         let age =
             |heard: u32| ((u64::from(heard_at(now()).saturating_sub(heard)) << 30) / 1_000_000_000) as u32;
-        let entry = TraceEntry {
+        Ok(TraceEntry {
             identifier,
             is_known: found.is_some(),
             node: found.map(|found| NodeId(found.node)).or(unknown),
             heard: found.filter(|found| found.heard != 0).map(|found| age(found.heard)),
             packets: found.map_or(0, |found| found.packets),
             bytes: found.map_or(0, |found| found.bytes),
-        };
-        Ok(Made { application, device, frame, flow: request.flow.wrapping_mul(SPREAD), entry })
+        })
+    }
+}
+
+/// Whether it is one address.
+fn is_host(network: ipnet::IpNet) -> bool {
+    network.prefix_len() == network.max_prefix_len()
+}
+
+/// Who is asked to have sent it.
+fn sender(request: &TraceRequest, carries: Carries) -> Result<From, AgentError> {
+    match request.from {
+        None => Ok(From::Host),
+        Some(Identifier::Station(station)) if carries.are_frames() => Ok(From::Station(station)),
+        Some(Identifier::Network(network)) if is_host(network) => Ok(From::Address(network.addr())),
+        Some(identifier) => Err(AgentError::TraceOf { device: request.device.clone(), identifier }),
     }
 }
 
@@ -197,80 +230,5 @@ fn put_bits(frame: &mut Vec<u8>, before: usize, field: BitField, identifier: [u8
     }
     for ((byte, bits), mask) in frame[from..].iter_mut().zip(identifier).zip(field.mask()) {
         *byte = *byte & !mask | bits & mask;
-    }
-}
-
-/// What stands before a packet in the underlay. None for what no overlay sends.
-/// Of two encapsulations that arrive alike it is the one that the application takes.
-pub(super) fn outer(bytes: &[u8], takes: &BTreeSet<Encapsulation>) -> Option<TraceOuter> {
-    let (mut outer, shim) = read(bytes)?;
-    let alike = match outer.encapsulation {
-        Encapsulation::Nsh => Encapsulation::Gpe,
-        Encapsulation::Mpls => Encapsulation::Gre,
-        other => other,
-    };
-    if !takes.contains(&outer.encapsulation) && takes.contains(&alike) {
-        (outer.encapsulation, outer.vni) = (alike, vni(alike, shim));
-    }
-    Some(outer)
-}
-
-/// Whether it is a message of the overlay itself.
-pub(super) fn is_message(bytes: &[u8]) -> bool {
-    let is_control = |shim: &[u8]| ovstack::Packet::parse(shim).is_ok_and(|packet| packet.is_control());
-    read(bytes).is_some_and(|(outer, shim)| outer.encapsulation == Encapsulation::Ovstack && is_control(shim))
-}
-
-/// The outer header, and the shim with what follows.
-fn read(bytes: &[u8]) -> Option<(TraceOuter, &[u8])> {
-    let frame = Frame::parse(bytes).ok()?;
-    let (locators, ttl, number, payload): ([IpAddr; 2], _, _, _) = match frame.ether_type() {
-        ether_type::IPV4 => {
-            let packet = ipv4::Packet::parse(frame.payload()).ok()?;
-            let locators = [packet.source().into(), packet.destination().into()];
-            (locators, packet.ttl(), packet.protocol(), packet.payload())
-        }
-        ether_type::IPV6 => {
-            let packet = ipv6::Packet::parse(frame.payload()).ok()?;
-            let locators = [packet.source().into(), packet.destination().into()];
-            (locators, packet.hop_limit(), packet.next_header(), packet.payload())
-        }
-        _ => return None,
-    };
-    let half = |at: usize| Some(u16::from_be_bytes(payload.get(at..at + 2)?.try_into().ok()?));
-    let (encapsulation, ports, begins) = match number {
-        protocol::UDP => {
-            let ports = [half(0)?, half(2)?];
-            let is_it = |kind: &&Encapsulation| udp_port(**kind as u32) == Some(ports[1]);
-            (*Encapsulation::ALL.iter().find(is_it)?, Some(ports), udp::Header::LENGTH)
-        }
-        protocol::GRE => match (half(0)?, half(2)?) {
-            (gre::flag::KEY, _) => (Encapsulation::Nvgre, None, 0),
-            (_, ether_type::MPLS) => (Encapsulation::Mpls, None, 0),
-            _ => (Encapsulation::Gre, None, 0),
-        },
-        protocol::IPV4 | protocol::IPV6 => (Encapsulation::Ipip, None, 0),
-        _ => return None,
-    };
-    let shim = payload.get(begins..)?;
-    let outer = TraceOuter {
-        hardware: [frame.source().to_string(), frame.destination().to_string()],
-        locators,
-        ports,
-        ttl,
-        encapsulation,
-        vni: vni(encapsulation, shim),
-        hops: shim.get(1).copied().filter(|_| encapsulation == Encapsulation::Ovstack),
-    };
-    Some((outer, shim))
-}
-
-/// In all encapsulations that name one it begins at the fourth byte; of a label it is the first twenty bits.
-fn vni(encapsulation: Encapsulation, shim: &[u8]) -> Option<u32> {
-    let word = u32::from_be_bytes(shim.get(4..8)?.try_into().ok()?);
-    match encapsulation {
-        Encapsulation::Gre | Encapsulation::Ipip | Encapsulation::Gue => None,
-        Encapsulation::Mpls => Some(word >> 12),
-        _ => Some(word >> 8),
     }
 }

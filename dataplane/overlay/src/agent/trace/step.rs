@@ -1,6 +1,7 @@
 //! What this node does with a packet, by the tables that are in the kernel now.
 
-use super::packet::{self, Made};
+use super::outer;
+use super::packet::Made;
 use crate::agent::{Agent, AgentError, heard_at, now};
 use plait_dataplane_reference::tables::{Count, Drop};
 use plait_dataplane_reference::{Outcome, Walk};
@@ -63,8 +64,11 @@ impl Agent {
     ) -> Result<Step, AgentError> {
         let (is_foreign, sent) = match outcome {
             Outcome::Next => (true, Vec::new()),
-            // Nobody knows where it goes, and the kernel's own route has it.
-            Outcome::Sent(sent) => (sent.iter().any(|sent| !sent.is_up && sent.via.is_none()), sent),
+            // Nobody knows where it goes, and the kernel's own route has it. What else leaves like that tells a host that it is too big.
+            Outcome::Sent(sent) => {
+                let leaves = sent.iter().any(|sent| !sent.is_up && sent.via.is_none());
+                (leaves && walk.counts.drops.is_empty(), sent)
+            }
         };
         let link = |interface: u32| self.underlay.links.get(&interface);
         let name = |interface: u32| link(interface).map_or(interface.to_string(), |link| link.name.clone());
@@ -72,7 +76,7 @@ impl Agent {
         let copies = sent.iter().filter_map(|sent| {
             let via = sent.via?;
             // A relay's message to the node that a packet was from is not the packet.
-            if packet::is_message(&sent.frame) {
+            if outer::is_message(&sent.frame) {
                 return None;
             }
             Some(Copy {
