@@ -58,6 +58,7 @@ fn each_driver_sends_and_hears_in_each_encapsulation_over_both_families() {
             for kind in ENCAPSULATIONS {
                 node.fill(driver, kind, is_ipv6);
                 node.take(kind, is_ipv6);
+                node.programs.turn().unwrap();
                 let way = format!("driver {driver} in {kind} over IPv{}", if is_ipv6 { 6 } else { 4 });
                 let mut walk = node.walk();
                 let ran = node.programs.run(Program::Transmit, &frame).unwrap();
