@@ -144,7 +144,8 @@ fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
     let before = std::mem::replace(&mut probing.away, rpds::RedBlackTreeMapSync::new_sync());
     for switch in all.into_iter().filter(is_away) {
         let first = before.get(&switch).copied().unwrap_or(probing.round);
-        if first.saturating_add(config.missed) >= probing.round {
+        // With its links, which were heard in the round before the last: a port without its link would be one for hosts.
+        if first.saturating_add(config.missed) > probing.round {
             probing.away.insert_mut(switch, first);
             continue;
         }

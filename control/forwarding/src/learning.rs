@@ -2,7 +2,7 @@
 
 use crate::access::{AccessList, Verdict, access_lists};
 use crate::frame::{Parsed, is_attachment, is_station};
-use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some};
+use crate::outgoing::{FORWARDING, delete_leaving, is_up, release, send, some, was_up};
 use crate::shards::{First, Seek};
 use crate::stations::{Learned, Seen, Station, Stations, Table};
 use crate::together::AT_ONCE;
@@ -288,7 +288,7 @@ fn learn(
 const AWAY: usize = 256;
 
 /// Forgets the stations of ports that are down. A switch that is away keeps its own, since it most likely comes again as it was;
-/// where too many are away, all of them but the last lose theirs.
+/// where too many are away, all of them but the one that goes lose theirs.
 fn forget(
     events: Arc<SwitchEvents>,
     switches: Arc<Switches>,
@@ -299,7 +299,8 @@ fn forget(
     for (switch, event) in &events.list {
         changed |= match event {
             SwitchEvent::Connected => {
-                let down = |port: &Port| !is_up(&switches, *switch, *port) && *port != Port::LOCAL;
+                // It may have gone once more since.
+                let down = |port: &Port| !was_up(&switches, *switch, *port) && *port != Port::LOCAL;
                 let ports: Vec<Port> = all.ports(*switch).filter(down).collect();
                 ports.into_iter().filter(|port| all.forget_port(*switch, *port)).count() > 0
             }
@@ -309,7 +310,7 @@ fn forget(
                 let lost = away.iter().filter(|of| away.len() > AWAY && **of != *switch);
                 lost.filter(|of| all.forget_switch(**of)).count() > 0
             }
-            SwitchEvent::Port(port) if !is_up(&switches, *switch, *port) => all.forget_port(*switch, *port),
+            SwitchEvent::Port(port) if !was_up(&switches, *switch, *port) => all.forget_port(*switch, *port),
             _ => false,
         };
     }

@@ -78,8 +78,11 @@ inline int fall_back(struct __sk_buff *skb, const struct tenant *tenant)
 	const __u32 destination = ETHERNET + __builtin_offsetof(struct ipv6_header, destination);
 	struct bpf_redir_neigh next ON_STACK = { .nh_family = AF_INET6 };
 	const struct way_out *way = at(ways_out, tenant->way_out);
+	__be16 ether_type;
 
-	if (!way)
+	/* What a relay says of a packet that came in a header of the other family is still taken for that, and has no way. */
+	if (!way || bpf_skb_load_bytes(skb, __builtin_offsetof(struct ethernet_header, ether_type), &ether_type, 2) ||
+	    ether_type != skb->protocol)
 		return drop(DROP_UNKNOWN_IDENTIFIER);
 	if (skb->protocol == bpf_htons(ETH_P_IP) && way->interfaces[0])
 		return bpf_redirect_neigh(way->interfaces[0], 0, 0, 0);

@@ -38,26 +38,34 @@ fn hash_tables(program: &ProgramInfo) -> Vec<String> {
     const OF_TABLE: u8 = 1;
     const CALL: u8 = 0x85;
     const OF_FUNCTION: u8 = 1;
-    let instructions: Vec<(u8, u8, i32)> = program
+    let instructions: Vec<(u8, u8, i16, i32)> = program
         .xlated_prog_insns
         .chunks_exact(8)
         .map(|bytes| {
             let number = i32::from_ne_bytes(bytes[4..].try_into().expect("four bytes"));
-            (bytes[0], bytes[1] >> 4, number)
+            // Of a call below it is how far that is away.
+            let offset = i16::from_ne_bytes([bytes[2], bytes[3]]);
+            (bytes[0], bytes[1] >> 4, offset, number)
         })
         .collect();
     assert!(instructions.len() > 100, "the kernel does not say what the program is");
-    let functions = instructions
-        .iter()
-        .enumerate()
-        .filter(|(_, (code, source, _))| (*code, *source) == (CALL, OF_FUNCTION));
-    let own = functions.filter_map(|(at, (.., away))| (at + 1).checked_add_signed(*away as isize)).min();
+    let functions = instructions.iter().enumerate();
+    let functions = functions.filter(|(_, (code, source, ..))| (*code, *source) == (CALL, OF_FUNCTION));
+    let own =
+        functions.filter_map(|(at, (_, _, away, _))| (at + 1).checked_add_signed(isize::from(*away))).min();
+    let own = own.unwrap_or(instructions.len());
+    // A function ends with an exit, or goes back.
+    let ends = |code: u8| [0x95, 0x05, 0x06].contains(&code);
+    assert!(
+        own > 100 && ends(instructions[own - 1].0),
+        "no function begins at {own} of {}",
+        instructions.len()
+    );
     let tables: Vec<_> = MapInfoIter::default().filter(|table| program.map_ids.contains(&table.id)).collect();
-    let named =
-        instructions[..own.unwrap_or(instructions.len())].iter().filter_map(|(code, source, number)| {
-            let is_table = (*code, *source) == (LOAD, OF_TABLE);
-            tables.iter().find(|table| is_table && table.id == *number as u32)
-        });
+    let named = instructions[..own].iter().filter_map(|(code, source, _, number)| {
+        let is_table = (*code, *source) == (LOAD, OF_TABLE);
+        tables.iter().find(|table| is_table && table.id == *number as u32)
+    });
     let is_hash = |kind| {
         matches!(kind, MapType::Hash | MapType::LruHash | MapType::PercpuHash | MapType::LruPercpuHash)
     };

@@ -296,8 +296,8 @@ impl<'a> Worker<'a> {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Choice: four batches as large as they are now for each worker, so that none is ever short of one, and what was read is
-    /// still in a cache when it is processed.
+    /// Choice: four batches for each worker, as large as the reader's are now, so that none is short of one where batches are alike,
+    /// and what was read is still in a cache when it is processed.
     fn most_queued(&self) -> usize {
         self.batch.threshold().saturating_mul(4 * self.shared.config.workers)
     }

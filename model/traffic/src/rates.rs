@@ -22,7 +22,8 @@ pub enum Rates {
 }
 
 impl Rates {
-    /// The rates of `count` flows, which together are `total`, except that none is less than one bit per second.
+    /// The rates of `count` flows, which together are `total`. None is less than one bit per second: the largest gives what others
+    /// have too much by that, if it has so much.
     pub fn share(&self, total: Bandwidth, count: usize, random: &mut SplitMix64) -> Vec<Bandwidth> {
         let weights: Vec<u64> = match self {
             Self::Same => vec![1; count],
@@ -37,13 +38,18 @@ impl Rates {
         let total = u128::from(total.bits_per_second());
         // Each flow gets what its weight brings the running total to, so that rounding never adds up.
         let (mut before, mut given) = (0u128, 0u128);
-        let mut rates = Vec::with_capacity(count);
+        let (mut rates, mut lifted) = (Vec::with_capacity(count), 0u64);
         for weight in weights {
             before += u128::from(weight);
             let reached = total * before / sum;
-            rates.push(Bandwidth::from_bits_per_second(((reached - given) as u64).max(1)));
+            let rate = (reached - given) as u64;
+            lifted += u64::from(rate == 0);
+            rates.push(rate.max(1));
             given = reached;
         }
-        rates
+        if let Some(largest) = rates.iter_mut().max().filter(|largest| **largest > lifted) {
+            *largest -= lifted;
+        }
+        rates.into_iter().map(Bandwidth::from_bits_per_second).collect()
     }
 }

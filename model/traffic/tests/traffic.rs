@@ -115,6 +115,16 @@ fn traffic_is_written_and_read() {
     assert_eq!((short.rates, short.flows, short.size.bytes()), (Rates::Same, None, 1024));
 }
 
+/// One of many flows has so small a share that it is less than a bit a second.
+#[test]
+fn a_share_that_rounds_to_nothing_is_taken_from_the_largest() {
+    let mut spec = TrafficSpec::new(Pattern::AllToAll, Bandwidth::from_bits_per_second(TOTAL));
+    spec.rates = Rates::Random;
+    let flows = spec.flows(31, 16_202_311_028_538_002_242).unwrap();
+    assert!(flows.iter().any(|flow| flow.rate.bits_per_second() == 1));
+    assert_eq!(sum(&flows), TOTAL);
+}
+
 proptest! {
     #[test]
     fn no_text_makes_a_pattern_panic(text in ".{0,40}") {

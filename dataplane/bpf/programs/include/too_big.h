@@ -46,9 +46,9 @@ inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const st
 	struct too_big_header message = {};
 	__u32 bytes = parcel->outer + MESSAGE_BYTES;
 
-	/* Only of ovstack it is known whose it is; and nothing is said about what is said. Of a superpacket the kernel would
-	 * cut the message, too; who is not answered sends a single segment next. */
-	if (!parcel->placed || parcel->payload == PAYLOAD_CONTROL || skb->gso_size || !may_answer())
+	/* Nothing is said about what is said. Of a superpacket the kernel would cut the message, too; who is not answered sends a
+	 * single segment next. */
+	if (parcel->payload == PAYLOAD_CONTROL || skb->gso_size || !may_answer())
 		return false;
 	message.kind = MESSAGE_TOO_BIG;
 	message.room = bpf_htonl(parcel->room);

@@ -39,8 +39,8 @@ impl Agent {
     /// Writes what is inherited of a device's identifiers and stands nowhere yet, and what was counted of those that do. What finds
     /// no room is learned again, or not.
     pub(super) fn inherit(&mut self, device: &DeviceConfig, tenant: u32) {
-        // What programs go on to learn comes once more.
-        let counts = !self.devices.contains_key(&device.name);
+        // What they go on to learn and count comes once more, when others are in their place: then it is counted here.
+        let is_last = self.devices.contains_key(&device.name);
         let application = device.application;
         let is_fed = self.config.evpn.contains_key(&application);
         for (key, entry) in self.inherited.0.remove(&(application, device.vni)).unwrap_or_default() {
@@ -56,10 +56,11 @@ impl Agent {
                 }
             }
             let key = FibKey { tenant, ..key };
-            let FibEntry { packets, bytes, .. } = entry;
             let written = match self.tables.fib.get(&key) {
-                Ok(None) => self.tables.set_entry(&key, &FibEntry { path, ..entry }),
-                Ok(Some(said)) if counts && said.node == entry.node => {
+                Ok(None) if is_last => self.tables.set_entry(&key, &FibEntry { path, ..entry }),
+                Ok(None) => self.tables.set_entry(&key, &FibEntry { path, packets: 0, bytes: 0, ..entry }),
+                Ok(Some(said)) if is_last && said.node == entry.node => {
+                    let (packets, bytes) = (said.packets + entry.packets, said.bytes + entry.bytes);
                     self.tables.set_entry(&key, &FibEntry { packets, bytes, ..said })
                 }
                 _ => Ok(()),
@@ -72,7 +73,7 @@ impl Agent {
     }
 
     /// Goes on with the counters of the programs before, and with what relays said fits, where a path still leads to the same next
-    /// hop. What they count until others are in their place is lost.
+    /// hop. Others are in their place by now; what those count in the moment in which an entry is written may be lost.
     pub(super) fn inherit_counts(&self) -> Result<(), Error> {
         let layout = self.places.layout();
         let Ok(former) = Counters::pinned(&layout) else { return Ok(()) };

@@ -359,6 +359,16 @@ impl AsFd for Underlay {
     }
 }
 
+/// Has the kernel treat a neighbour as any other. It was perhaps known for other reasons: so it is not deleted.
+fn let_go(netlink: &Netlink, neighbour: Neighbour) {
+    let mut message = neighbour_message(neighbour);
+    message.header.state = NeighbourState::Stale;
+    // One whose address was never found cannot be stale.
+    if netlink.request(RouteNetlinkMessage::NewNeighbour(message.clone()), NLM_F_REPLACE).is_err() {
+        let _ = netlink.request(RouteNetlinkMessage::DelNeighbour(message), 0);
+    }
+}
+
 /// The same of those that an agent kept which is gone, but for what somebody wrote for good meanwhile.
 pub(super) fn let_go_of(netlink: &Netlink, kept: impl IntoIterator<Item = Neighbour>) -> io::Result<()> {
     let kept: BTreeSet<Neighbour> = kept.into_iter().collect();
@@ -376,16 +386,6 @@ pub(super) fn let_go_of(netlink: &Netlink, kept: impl IntoIterator<Item = Neighb
     }
     kept.difference(&fixed).for_each(|neighbour| let_go(netlink, *neighbour));
     Ok(())
-}
-
-/// Has the kernel treat a neighbour as any other. It was perhaps known for other reasons: so it is not deleted.
-fn let_go(netlink: &Netlink, neighbour: Neighbour) {
-    let mut message = neighbour_message(neighbour);
-    message.header.state = NeighbourState::Stale;
-    // One whose address was never found cannot be stale.
-    if netlink.request(RouteNetlinkMessage::NewNeighbour(message.clone()), NLM_F_REPLACE).is_err() {
-        let _ = netlink.request(RouteNetlinkMessage::DelNeighbour(message), 0);
-    }
 }
 
 fn link_of(message: LinkMessage) -> Link {

@@ -46,9 +46,7 @@ impl Walk {
         }
         Ok(())
     }
-}
 
-impl Walk {
     /// What the host of a packet is told whose header names no nodes: it leaves by the tenant's device, as if a host behind it had said
     /// so.
     pub(super) fn answer_host(&self, parcel: &Parcel, room: u32) -> Option<Sent> {
@@ -60,9 +58,9 @@ impl Walk {
 }
 
 impl Parcel {
-    /// The message that a packet is too big, to the node it is from. None where that is not known, or nobody is told.
+    /// The message that a packet is too big, to the node it is from. None where nobody is told.
     pub(super) fn answer(&self, room: u32, application: &Application) -> Option<Self> {
-        if !self.placed || self.payload == Payload::Control {
+        if self.payload == Payload::Control {
             return None;
         }
         let message = too_big::Repr { room, destination: self.overlay.destination };
