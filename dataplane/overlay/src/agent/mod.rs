@@ -14,6 +14,7 @@ mod feeds;
 mod inherited;
 mod journal;
 mod members;
+mod neighbours;
 mod places;
 mod recording;
 mod report;
@@ -327,7 +328,7 @@ impl Agent {
         }
         let path = self.places.neighbours();
         let kept: Vec<(u32, IpAddr)> =
-            self.underlay.kept().iter().map(|kept| (kept.interface, kept.address)).collect();
+            self.underlay.neighbours.kept().iter().map(|kept| (kept.interface, kept.address)).collect();
         let text = serde_json::to_vec(&kept).map_err(io::Error::from).map_err(at(&path))?;
         fs::write(&path, text).map_err(at(&path))
     }

@@ -5,12 +5,13 @@ use super::feeds::Feeds;
 use super::inherited::Inherited;
 use super::journal::{Journal, Line};
 use super::members::Members;
+use super::neighbours;
 use super::places::{
     Places, forget_names, forget_relays, lock, look_for_bpffs, make_folder, namespace, refuse_others,
 };
 use super::recording::Recording;
 use super::tables::Tables;
-use super::underlay::{self, Underlay};
+use super::underlay::Underlay;
 use super::{Agent, AgentError, devices, now, segmenter};
 use crate::compile::{Compiler, Neighbour, Room, Slots};
 use crate::needs;
@@ -258,7 +259,7 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
         .unwrap_or_default();
     if is_here {
         let kept = kept.into_iter().map(|(interface, address)| Neighbour { interface, address });
-        underlay::let_go_of(&netlink, kept).map_err(doing("neighbours"))?;
+        neighbours::let_go_of(&netlink, kept).map_err(doing("neighbours"))?;
     }
     if places.run.exists() {
         fs::remove_dir_all(&places.run).map_err(at(&places.run))?;

@@ -1,13 +1,10 @@
-//! The underlay as the kernel tells it: routes, neighbours, links.
+//! The underlay as the kernel tells it: links, routes, and where both lead.
 
+use super::neighbours::{self, Neighbours};
 use super::routes::Routes;
 use crate::{Neighbour, Rerouted};
 use ipnet::IpNet;
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
-use netlink_packet_route::neighbour::{
-    NeighbourAddress, NeighbourAttribute, NeighbourExtFlags, NeighbourFlags, NeighbourMessage, NeighbourState,
-};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType, RouteVia,
 };
@@ -15,7 +12,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use plait_dataplane_netlink::{Heard, Netlink, Watch};
 use plait_dataplane_reference::tables::Adjacency;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -62,11 +59,7 @@ pub(super) struct Underlay {
     pub netlink: Netlink,
     watch: Watch,
     pub links: BTreeMap<u32, Link>,
-    known: HashMap<Neighbour, [u8; 6]>,
-    /// Neighbours that the kernel was asked to keep.
-    kept: BTreeSet<Neighbour>,
-    /// Those whose hardware address somebody wrote for good (`nud permanent`): nobody looks for them, and they stay as they are.
-    fixed: BTreeSet<Neighbour>,
+    pub neighbours: Neighbours,
     routes: Routes,
     /// All that the main table has, once it was asked for.
     table: RefCell<Option<Vec<Way>>>,
@@ -88,9 +81,7 @@ impl Underlay {
             watch: Watch::new()?,
             netlink: Netlink::open()?,
             links: BTreeMap::new(),
-            known: HashMap::new(),
-            kept: BTreeSet::new(),
-            fixed: BTreeSet::new(),
+            neighbours: Neighbours::default(),
             routes: Routes::default(),
             table: RefCell::default(),
         };
@@ -102,19 +93,13 @@ impl Underlay {
     fn look(&mut self, changes: &mut Changes) -> io::Result<()> {
         let links = self.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
         self.links.clear();
-        let before = std::mem::take(&mut self.known);
-        self.fixed.clear();
+        changes.neighbours.extend(self.neighbours.forget());
         changes.fixed = true;
-        changes.neighbours.extend(before.into_keys());
         for message in links {
             self.hear(message, changes);
         }
-        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-            let mut ask = NeighbourMessage::default();
-            ask.header.family = family;
-            for message in self.netlink.dump(RouteNetlinkMessage::GetNeighbour(ask))? {
-                self.hear(message, changes);
-            }
+        for message in neighbours::dump(&self.netlink)? {
+            self.hear(message, changes);
         }
         changes.links = true;
         Ok(())
@@ -157,7 +142,7 @@ impl Underlay {
                     let is_sized = before.is_some_and(|before| before.is_but_another_size(&heard));
                     changes.links |= !is_sized;
                     changes.sizes |= is_sized;
-                    changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
+                    changes.neighbours.extend(self.neighbours.on(index));
                 }
             }
             // A bridge says so of a port that leaves it, in its own family; that device is still there.
@@ -165,33 +150,17 @@ impl Underlay {
                 let index = link.header.index;
                 self.links.remove(&index);
                 changes.links = true;
-                changes.neighbours.extend(self.known.keys().filter(|known| known.interface == index));
+                changes.neighbours.extend(self.neighbours.on(index));
             }
             RouteNetlinkMessage::NewNeighbour(message) => {
-                let is_fixed = message.header.state == NeighbourState::Permanent;
-                if let Some((neighbour, address)) = neighbour_of(message) {
-                    if is_fixed {
-                        // The kernel is asked to keep it no more, by whoever wrote it.
-                        self.kept.remove(&neighbour);
-                        changes.fixed |= self.fixed.insert(neighbour);
-                    } else {
-                        changes.fixed |= self.fixed.remove(&neighbour);
-                    }
-                    match address {
-                        Some(address) => self.known.insert(neighbour, address),
-                        None => self.known.remove(&neighbour),
-                    };
-                    changes.neighbours.insert(neighbour);
-                }
+                let (neighbour, is_otherwise_fixed) = self.neighbours.hear(message);
+                changes.neighbours.extend(neighbour);
+                changes.fixed |= is_otherwise_fixed;
             }
             RouteNetlinkMessage::DelNeighbour(message) => {
-                if let Some((neighbour, _)) = neighbour_of(message) {
-                    self.known.remove(&neighbour);
-                    changes.fixed |= self.fixed.remove(&neighbour);
-                    // Somebody flushed them: what is kept is asked for again.
-                    self.kept.remove(&neighbour);
-                    changes.neighbours.insert(neighbour);
-                }
+                let (neighbour, was_fixed) = self.neighbours.lose(message);
+                changes.neighbours.extend(neighbour);
+                changes.fixed |= was_fixed;
             }
             RouteNetlinkMessage::NewRoute(route) | RouteNetlinkMessage::DelRoute(route) => {
                 match destination_of(&route) {
@@ -207,49 +176,16 @@ impl Underlay {
         }
     }
 
-    /// A neighbour's hardware address, as the kernel knows it.
-    pub fn hardware_address(&self, neighbour: Neighbour) -> Option<[u8; 6]> {
-        self.known.get(&neighbour).copied()
-    }
-
     /// Where packets by a neighbour go, as far as it is known and up.
     pub fn adjacency(&self, neighbour: Neighbour) -> Option<Adjacency> {
         let link = self.links.get(&neighbour.interface).filter(|link| link.is_up)?;
-        let destination = *self.known.get(&neighbour)?;
+        let destination = self.neighbours.hardware_address(neighbour)?;
         Some(Adjacency { interface: neighbour.interface, mtu: link.mtu, destination, source: link.address })
     }
 
-    /// Has the kernel look for these neighbours, and look again before what it knows is old; of others no more. It is not asked for
-    /// those that somebody wrote for good, since it would forget that. Whether they are others than before.
+    /// Has the kernel look for these neighbours ([`Neighbours::keep`]). Whether they are others than before.
     pub fn keep(&mut self, wanted: &BTreeSet<Neighbour>) -> bool {
-        let wanted: BTreeSet<Neighbour> = wanted.difference(&self.fixed).copied().collect();
-        if wanted == self.kept {
-            return false;
-        }
-        for neighbour in wanted.difference(&self.kept) {
-            let mut message = neighbour_message(*neighbour);
-            message.attributes.push(NeighbourAttribute::ExtFlags(NeighbourExtFlags::Managed));
-            let managed = RouteNetlinkMessage::NewNeighbour(message.clone());
-            if self.netlink.request(managed, NLM_F_CREATE | NLM_F_REPLACE).is_err() {
-                // A kernel before 5.16 keeps none by itself, but it looks for it once.
-                message.attributes.pop();
-                message.header.flags = NeighbourFlags::Use;
-                let once = RouteNetlinkMessage::NewNeighbour(message);
-                if let Err(error) = self.netlink.request(once, NLM_F_CREATE | NLM_F_REPLACE) {
-                    tracing::warn!(neighbour = %neighbour.address, %error, "the kernel does not look for a neighbour");
-                }
-            }
-        }
-        for neighbour in self.kept.difference(&wanted) {
-            let_go(&self.netlink, *neighbour);
-        }
-        self.kept = wanted;
-        true
-    }
-
-    /// Those that the kernel was asked to keep.
-    pub fn kept(&self) -> &BTreeSet<Neighbour> {
-        &self.kept
+        self.neighbours.keep(&self.netlink, wanted)
     }
 }
 
@@ -359,35 +295,6 @@ impl AsFd for Underlay {
     }
 }
 
-/// Has the kernel treat a neighbour as any other. It was perhaps known for other reasons: so it is not deleted.
-fn let_go(netlink: &Netlink, neighbour: Neighbour) {
-    let mut message = neighbour_message(neighbour);
-    message.header.state = NeighbourState::Stale;
-    // One whose address was never found cannot be stale.
-    if netlink.request(RouteNetlinkMessage::NewNeighbour(message.clone()), NLM_F_REPLACE).is_err() {
-        let _ = netlink.request(RouteNetlinkMessage::DelNeighbour(message), 0);
-    }
-}
-
-/// The same of those that an agent kept which is gone, but for what somebody wrote for good meanwhile.
-pub(super) fn let_go_of(netlink: &Netlink, kept: impl IntoIterator<Item = Neighbour>) -> io::Result<()> {
-    let kept: BTreeSet<Neighbour> = kept.into_iter().collect();
-    let mut fixed = BTreeSet::new();
-    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-        let mut ask = NeighbourMessage::default();
-        ask.header.family = family;
-        for message in netlink.dump(RouteNetlinkMessage::GetNeighbour(ask))? {
-            if let RouteNetlinkMessage::NewNeighbour(message) = message
-                && message.header.state == NeighbourState::Permanent
-            {
-                fixed.extend(neighbour_of(message).map(|(neighbour, _)| neighbour));
-            }
-        }
-    }
-    kept.difference(&fixed).for_each(|neighbour| let_go(netlink, *neighbour));
-    Ok(())
-}
-
 fn link_of(message: LinkMessage) -> Link {
     let is_ethernet = message.header.link_layer_type == LinkLayerType::Ether;
     let mut link = Link {
@@ -432,49 +339,6 @@ fn destination_of(route: &RouteMessage) -> Option<IpNet> {
         Some(address) => IpNet::new(address, length).ok(),
         None => IpNet::new(any, length).ok().filter(|_| length == 0),
     }
-}
-
-/// A neighbour, and its hardware address as far as that can be used.
-fn neighbour_of(message: NeighbourMessage) -> Option<(Neighbour, Option<[u8; 6]>)> {
-    let (mut address, mut hardware) = (None, None);
-    for attribute in message.attributes {
-        match attribute {
-            NeighbourAttribute::Destination(NeighbourAddress::Inet(inet)) => address = Some(IpAddr::V4(inet)),
-            NeighbourAttribute::Destination(NeighbourAddress::Inet6(inet6)) => {
-                address = Some(IpAddr::V6(inet6))
-            }
-            NeighbourAttribute::LinkLayerAddress(bytes) => hardware = bytes.try_into().ok(),
-            _ => {}
-        }
-    }
-    let is_usable = matches!(
-        message.header.state,
-        NeighbourState::Reachable
-            | NeighbourState::Stale
-            | NeighbourState::Delay
-            | NeighbourState::Probe
-            | NeighbourState::Permanent
-            | NeighbourState::Noarp
-    );
-    let neighbour = Neighbour { interface: message.header.ifindex, address: address? };
-    Some((neighbour, hardware.filter(|_| is_usable)))
-}
-
-fn neighbour_message(neighbour: Neighbour) -> NeighbourMessage {
-    let mut message = NeighbourMessage::default();
-    message.header.ifindex = neighbour.interface;
-    let address = match neighbour.address {
-        IpAddr::V4(address) => {
-            message.header.family = AddressFamily::Inet;
-            NeighbourAddress::Inet(address)
-        }
-        IpAddr::V6(address) => {
-            message.header.family = AddressFamily::Inet6;
-            NeighbourAddress::Inet6(address)
-        }
-    };
-    message.attributes.push(NeighbourAttribute::Destination(address));
-    message
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Agent {
             (Identifier::Network(network), Carries::Ethernet) if is_host(network) => {
                 let to = network.addr();
                 let neighbour = Neighbour { interface: live.interface, address: to };
-                let known = self.underlay.hardware_address(neighbour);
+                let known = self.underlay.neighbours.hardware_address(neighbour);
                 let station = known.ok_or_else(|| AgentError::TraceNeighbour(request.device.clone(), to))?;
                 let identifier = Identifier::Station(station);
                 Ok(Aim { identifier, station, packet: Some((from.address(to), to)) })
