@@ -13,6 +13,7 @@ use plait_control_openflow::{
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::Mac;
+use rpds::RedBlackTreeMapSync;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,7 +142,7 @@ fn probe_all(
 fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
     let is_away = |switch: &u64| !switches.known.get(switch).is_some_and(|info| info.connected);
     let all: BTreeSet<u64> = probing.since.keys().map(|(switch, _)| *switch).collect();
-    let before = std::mem::replace(&mut probing.away, rpds::RedBlackTreeMapSync::new_sync());
+    let before = std::mem::replace(&mut probing.away, RedBlackTreeMapSync::new_sync());
     for switch in all.into_iter().filter(is_away) {
         let first = before.get(&switch).copied().unwrap_or(probing.round);
         // With its links, which were heard in the round before the last: a port without its link would be one for hosts.

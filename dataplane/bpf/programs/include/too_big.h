@@ -74,7 +74,7 @@ inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const st
 }
 
 /* The same of a packet whose header names no nodes: it becomes what its host is to be told, which leaves by the tenant's device as
- * if a host behind it had said so, and is found the way of by its own identifier. A function of its own, as others are. */
+ * if a host behind it had said so, and finds its way by its own identifier. A function of its own, as others are. */
 __attribute__((noinline)) int answer_host(struct __sk_buff *skb, const struct parcel *parcel)
 {
 	struct ethernet_header frame ON_STACK = {};
