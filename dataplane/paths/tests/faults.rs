@@ -200,7 +200,7 @@ fn datagrams_that_are_sent_at_once_come_out_of_every_stack_one_by_one() {
         for relays in [&[1][..], &[1, 2]] {
             set(&mut paths, &row, &[relays]);
             let far = row.far();
-            let socket = row.within(row.last(), || UdpSocket::bind((far, 7000)).unwrap());
+            let socket = row.within(row.last(), || bound(|| UdpSocket::bind((far, 7000))));
             socket.set_read_timeout(Some(PATIENCE)).unwrap();
             row.python(0, AT_ONCE);
             let mut buffer = [0; 2000];
