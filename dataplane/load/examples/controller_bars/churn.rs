@@ -73,7 +73,7 @@ impl End for Brief {
     }
 }
 
-/// Has so many packets decided about.
+/// Has so many packets decided about, and says when a quarter of them has been.
 pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn std::error::Error>> {
     let mut runtime = Runtime::new(Default::default());
     let set = match app {
@@ -93,6 +93,9 @@ pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn
         let workers = controller.statistics();
         let done = workers.iter().map(|worker| worker.requests).sum::<u64>();
         let quarter = (done * 4 / requests).min(3) as usize;
+        if quarters[quarter].is_empty() && quarter > 0 {
+            println!("# churn: {quarter} quarters in {:.0} s", began.elapsed().as_secs_f64());
+        }
         quarters[quarter].push(resident());
         if done >= requests {
             let [_, early, _, late] = quarters.map(median);
