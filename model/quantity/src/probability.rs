@@ -26,8 +26,14 @@ impl Probability {
     /// Whether a draw from the whole range of `u64` falls inside: true for a share of [`value`](Self::value) of draws.
     #[inline]
     pub fn hits(self, draw: u64) -> bool {
+        self.bound().is_none_or(|bound| draw < bound)
+    }
+
+    /// The least draw that does not [hit](Self::hits); none where all do.
+    #[inline]
+    pub fn bound(self) -> Option<u64> {
         // 2^64 is exact in binary floating point, so 0 never hits and 1 always does: a share of 1 is no 64-bit number.
-        self.0 >= 1.0 || draw < (self.0 * 18_446_744_073_709_551_616.0) as u64
+        (self.0 < 1.0).then_some((self.0 * 18_446_744_073_709_551_616.0) as u64)
     }
 }
 

@@ -38,6 +38,11 @@ impl Fates {
         Self { starts, chain_is_bad: false }
     }
 
+    /// Where the sequence of a stream starts.
+    pub fn start(&self, stream: Stream) -> u64 {
+        self.starts[stream as usize]
+    }
+
     #[inline]
     pub fn draw(&self, stream: Stream, number: u64) -> u64 {
         draw_from(self.starts[stream as usize], number)

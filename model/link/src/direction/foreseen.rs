@@ -27,7 +27,7 @@ pub(super) struct Foreseen<P> {
     clock: u64,
     /// The wire as it will be once all of them have left.
     wire: Serialiser,
-    /// The wire when the last packet left: until when it was busy, and the fraction.
+    /// The wire when the last packet left: until when it was busy, rounded up, and the fraction before that.
     left: (u64, u64),
     /// There once the limit was near.
     crowd: Option<Box<Crowd<P>>>,
@@ -50,7 +50,7 @@ struct Crowd<P> {
 impl<P> Foreseen<P> {
     /// One with nothing on the wire or before it, on which nothing is released before `latest`.
     pub fn new(wire: Serialiser, latest: u64) -> Self {
-        let left = wire.state();
+        let left = (wire.end(), wire.state().1);
         Self { entries: VecDeque::new(), held: 0, latest, clock: 0, wire, left, crowd: None }
     }
 
@@ -90,6 +90,12 @@ impl<P> Foreseen<P> {
         }
     }
 
+    /// The next packet to leave.
+    #[inline]
+    pub fn front(&self) -> Option<&P> {
+        self.entries.front().map(|(_, parcel)| &***parcel)
+    }
+
     /// When something happens next.
     pub fn next_event(&self) -> Option<u64> {
         let finish = self.next_departure();
@@ -118,7 +124,7 @@ impl<P> Foreseen<P> {
         if let Some(crowd) = &mut self.crowd {
             crowd.depart(size);
         }
-        self.left = entry.wire();
+        self.left = (entry.finish, entry.fraction);
         common.count_departure(entry.segments, u64::from(entry.charge));
         Some(entry.depart(&common.fates))
     }
@@ -131,8 +137,9 @@ impl<P> Foreseen<P> {
 
     /// The same packets with nothing foreseen.
     pub fn into_stepwise(mut self, rate: &Rate) -> Stepwise<P> {
-        self.wire.restore(self.left);
-        let mut steps = Stepwise::new(self.wire, self.left.0 + u64::from(self.left.1 > 0));
+        let (finish, fraction) = self.left;
+        self.wire.restore((finish.saturating_sub(u64::from(fraction > 0)), fraction));
+        let mut steps = Stepwise::new(self.wire, finish);
         let Crowd { doomed, departed, .. } = self.crowd.map_or_else(Crowd::new, |crowd| *crowd);
         let mut doomed = doomed.into_iter().peekable();
         for (number, (_, entry)) in (departed..).zip(self.entries) {

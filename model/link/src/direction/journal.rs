@@ -29,16 +29,30 @@ pub(super) struct Fate {
     pub delay: u64,
 }
 
+impl Fate {
+    /// A number that says it.
+    #[inline]
+    pub fn digest(self) -> u64 {
+        let flags = u64::from(self.lost) | u64::from(self.doubled) << 1 | u64::from(self.hurried) << 2;
+        let corrupt = self.corrupt.map_or(0, |bit| mix(bit.wrapping_add(1)));
+        mix(self.delay.wrapping_add(flags << 61)) ^ corrupt
+    }
+}
+
 impl Journal {
     #[inline]
     pub(super) fn note(&mut self, number: u64, fate: Fate) {
+        self.note_digest(number, fate.digest());
+    }
+
+    /// The same of a fate that many packets have.
+    #[inline]
+    pub(super) fn note_digest(&mut self, number: u64, digest: u64) {
         // Trains are not decided about, and housekeeping counts apart.
         if self.ended || number != self.packets {
             return;
         }
-        let flags = u64::from(fate.lost) | u64::from(fate.doubled) << 1 | u64::from(fate.hurried) << 2;
-        let corrupt = fate.corrupt.map_or(0, |bit| mix(bit.wrapping_add(1)));
-        self.sum = mix(self.sum ^ mix(fate.delay.wrapping_add(flags << 61)) ^ corrupt);
+        self.sum = mix(self.sum ^ digest);
         self.packets += 1;
         if self.packets.is_power_of_two() {
             self.digests.push(self.sum);

@@ -112,12 +112,6 @@ impl<P> Parcel<P> {
         Departure { at: self.finish, arrived: self.arrived, payload: self, corrupt, mark }
     }
 
-    /// The wire when it has left: until when it was busy, and the fraction.
-    #[inline]
-    pub(super) fn wire(&self) -> (u64, u64) {
-        (self.finish.saturating_sub(u64::from(self.fraction > 0)), self.fraction)
-    }
-
     pub(super) fn set_damaged(&mut self, is_damaged: bool) {
         self.flags = self.flags & !DAMAGED | if is_damaged { DAMAGED } else { 0 };
     }

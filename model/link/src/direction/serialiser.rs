@@ -92,7 +92,7 @@ impl Serialiser {
 
     /// When the wire is free, rounded up.
     #[inline]
-    fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.busy_until.saturating_add(u64::from(self.fraction > 0))
     }
 

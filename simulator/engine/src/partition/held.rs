@@ -46,7 +46,6 @@ impl Partition {
     }
 
     pub(super) fn held_event(&mut self, fabric: &Fabric, now: u64) {
-        self.queue.pop();
         self.let_go(fabric, now);
     }
 

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 impl Partition {
     pub(super) fn host_event(&mut self, fabric: &Fabric, now: u64, number: u32) {
-        self.queue.pop();
         let place = number & event::PLACE;
         let local = fabric.hosts[place as usize].local as usize;
         let state = &mut self.hosts[local];

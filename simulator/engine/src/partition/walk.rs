@@ -121,7 +121,7 @@ impl Partition {
     }
 
     /// A packet leaves its node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave(
         &mut self,
         fabric: &Fabric,

@@ -64,9 +64,9 @@ fn window(fabric: &Fabric, partitions: &[Partition]) -> u64 {
 /// One event after the other, by one thread.
 fn in_turn(fabric: &Fabric, partitions: &mut [Partition], end: u64) {
     let first =
-        |partition: &Partition| partition.queue.first().map(|(at, number)| (at, number, partition.index));
-    while let Some((at, number, index)) = partitions.iter().filter_map(first).min()
-        && at < end
+        |partition: &mut Partition| partition.queue.first().map(|(at, number)| (at, number, partition.index));
+    while let Some((.., index)) = partitions.iter_mut().filter_map(first).min()
+        && let Some((at, number)) = partitions[index as usize].queue.take_before(end)
     {
         partitions[index as usize].step(fabric, at, number);
         for to in 0..partitions.len() {
