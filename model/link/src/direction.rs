@@ -435,3 +435,52 @@ impl Limit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Chance, Direction};
+    use crate::{Conditions, ConditionsSpec, PacketInfo};
+    use std::sync::Arc;
+
+    fn conditions(loss: &str) -> Arc<Conditions> {
+        let settings = [("loss", loss), ("delay", "1ms"), ("rate", "10Mbit"), ("queue", "20p")];
+        let spec = ConditionsSpec::from_settings(&settings).expect("settings are right");
+        Arc::new(spec.build(&|_| Err("no traces".to_owned())).expect("conditions are possible"))
+    }
+
+    /// Loss that is drawn alone takes the packets, and notes the fates, that all draws do.
+    #[test]
+    fn loss_that_is_drawn_alone_is_loss_among_all_draws() {
+        for loss in ["0%", "0.01%", "20%", "100%"] {
+            let all = |mut direction: Direction<u32>| {
+                direction.common.chance = match direction.common.chance {
+                    Chance::Nothing => Chance::Nothing,
+                    Chance::Loss { .. } | Chance::All => Chance::All,
+                };
+                direction
+            };
+            let mut alone = Direction::new(conditions(loss), 3, 0);
+            let mut among = all(Direction::new(conditions(loss), 3, 0));
+            for number in 0..3000u32 {
+                if number == 2000 {
+                    alone.set(conditions("3%"), u64::from(number) * 500_000);
+                    among.set(conditions("3%"), u64::from(number) * 500_000);
+                    among = all(among);
+                }
+                let now = u64::from(number) * 500_000;
+                let housekeeping = number % 7 == 0;
+                let segments = if number > 1000 && number % 5 == 0 { 3 } else { 1 };
+                let info = PacketInfo { housekeeping, segments, ..PacketInfo::frame(600) };
+                alone.arrive(now, info, number);
+                among.arrive(now, info, number);
+                while let Some(left) = alone.depart(now) {
+                    assert_eq!(Some(left), among.depart(now), "{loss}");
+                }
+                assert_eq!(None, among.depart(now), "{loss}");
+                assert_eq!(alone.counters(), among.counters(), "{loss}");
+                assert_eq!(alone.journal(), among.journal(), "{loss}");
+            }
+            assert!(loss == "0%" || alone.counters().lost > 0 || loss == "0.01%");
+        }
+    }
+}
