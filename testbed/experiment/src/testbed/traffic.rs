@@ -13,8 +13,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Choice: what programs have to start on one node, so that all sinks listen when the first source sends.
-const LEAD: Duration = Duration::from_millis(300);
+/// Choice: what programs have to start on one node, so that all sinks listen when the first source sends. On a machine that is at
+/// work a third of a second was too little now and then, and the first datagrams of all flows to a node were lost.
+const LEAD: Duration = Duration::from_secs(1);
 /// The same for each node more: one after the other is started.
 const LEAD_PER_NODE: Duration = Duration::from_millis(15);
 /// Choice: how long sinks listen after the last source's end, which is more than links delay.
