@@ -76,14 +76,14 @@ struct Common {
     fates: Fates,
 }
 
-/// What is drawn of a packet. Choice: loss alone stands apart, since it is what most links of large networks have, and takes a
-/// third of what all draws take.
+/// What is drawn of a packet. Choice: loss alone stands apart, since it is what most links of large networks have, and the
+/// questions whether anything else is asked for cost more than its draw.
 #[derive(Debug, Clone, Copy)]
 enum Chance {
     Nothing,
     /// Whether it is lost, independently of others.
     Loss {
-        /// Where the draws start.
+        /// Where the draws start, beside what else each packet needs.
         start: u64,
         /// When the draw is below this.
         below: u64,

@@ -1,8 +1,7 @@
 //! What happens next.
 
-mod heap;
-
-use heap::Heap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Instants with what wakes then, earliest first and, of those at one instant, the lowest number first: the order is
 /// a property of the events, never of who put them in when.
@@ -19,13 +18,13 @@ pub(crate) struct EventQueue {
     /// The events of today that are left, the latest first. The next day begins when somebody asks for an event of it.
     today: Vec<Entry>,
     /// Events that came for today since it began, and for days before it.
-    late: Heap,
+    late: BinaryHeap<Reverse<u128>>,
     /// Events of the days behind today, a day's at the place of its number within the year. A power of two of them.
     days: Vec<Vec<Entry>>,
     /// A bit for each of them that has events.
     used: Vec<u64>,
     /// Events behind this year.
-    far: Heap,
+    far: BinaryHeap<Reverse<u128>>,
     /// Which day today is: its instants over the length of a day.
     day: u64,
     /// A day has two to the power of this many nanoseconds.
@@ -80,10 +79,10 @@ impl Default for EventQueue {
     fn default() -> Self {
         Self {
             today: Vec::new(),
-            late: Heap::default(),
+            late: BinaryHeap::new(),
             days: vec![Vec::new(); LEAST_DAYS],
             used: vec![0; LEAST_DAYS / 64],
-            far: Heap::default(),
+            far: BinaryHeap::new(),
             day: 0,
             length: 10,
             behind: 0,
@@ -97,7 +96,7 @@ impl EventQueue {
     pub fn first(&mut self) -> Option<(u64, u32)> {
         self.wake();
         let today = self.today.last().map(|entry| self.key(self.day, *entry));
-        let late = self.late.first();
+        let late = self.late.peek().map(|Reverse(key)| *key);
         let key = today.map_or(late, |today| Some(late.map_or(today, |late| late.min(today))))?;
         Some((at(key), key as u32))
     }
@@ -129,7 +128,7 @@ impl EventQueue {
     #[cold]
     fn take_late(&mut self, end: u64) -> Option<(u64, u32)> {
         let first = self.first().filter(|(at, _)| *at < end)?;
-        if self.late.first() == Some(key(first.0, first.1)) {
+        if self.late.peek() == Some(&Reverse(key(first.0, first.1))) {
             self.late.pop();
         } else {
             self.today.pop();
@@ -157,10 +156,10 @@ impl EventQueue {
         let day = at >> self.length;
         if day > self.day {
             self.behind += 1;
-            return self.far.push(key(at, number));
+            return self.far.push(Reverse(key(at, number)));
         }
         self.seen.events += 1;
-        self.late.push(key(at, number));
+        self.late.push(Reverse(key(at, number)));
         // The next event was far, and others come before it.
         if day < self.day && self.late.len() > 64 + (self.behind + self.today.len()) / 8 {
             self.rebuild(self.length, self.days.len());
@@ -215,9 +214,9 @@ impl EventQueue {
                 }
             }
             // All is far.
-            None => self.day = self.far.first().map_or(0, at) >> self.length,
+            None => self.day = self.far.peek().map_or(0, |Reverse(key)| at(*key)) >> self.length,
         }
-        while let Some(key) = self.far.first()
+        while let Some(&Reverse(key)) = self.far.peek()
             && (at(key) >> self.length) - self.day < self.days.len() as u64
         {
             self.far.pop();
@@ -281,7 +280,7 @@ impl EventQueue {
 
     /// Makes another calendar.
     fn rebuild(&mut self, length: u32, days: usize) {
-        let mut all: Vec<u128> = self.late.drain().chain(self.far.drain()).collect();
+        let mut all: Vec<u128> = self.late.drain().chain(self.far.drain()).map(|Reverse(key)| key).collect();
         let today = std::mem::take(&mut self.today);
         all.extend(today.into_iter().map(|entry| self.key(self.day, entry)));
         let mask = self.days.len() as u64 - 1;

@@ -73,7 +73,7 @@ impl End for Brief {
     }
 }
 
-/// Has so many packets decided about, and says when a quarter of them has been.
+/// Has so many packets decided about, and says when each quarter of them has been.
 pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn std::error::Error>> {
     let mut runtime = Runtime::new(Default::default());
     let set = match app {
@@ -94,7 +94,7 @@ pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn
         let done = workers.iter().map(|worker| worker.requests).sum::<u64>();
         let quarter = (done * 4 / requests).min(3) as usize;
         if quarters[quarter].is_empty() && quarter > 0 {
-            println!("# churn: {quarter} quarters in {:.0} s", began.elapsed().as_secs_f64());
+            println!("# churn: {quarter} of 4 parts done in {:.0} s", began.elapsed().as_secs_f64());
         }
         quarters[quarter].push(resident());
         if done >= requests {

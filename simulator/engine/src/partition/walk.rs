@@ -120,7 +120,7 @@ impl Partition {
         self.leave(fabric, now, hop.out, packet);
     }
 
-    /// A packet leaves its node.
+    /// A packet leaves its node. A part of whoever calls it: a hop has no call to spare.
     #[inline(always)]
     pub(super) fn leave(
         &mut self,
