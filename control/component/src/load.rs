@@ -8,7 +8,7 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, Linker, types};
 use wasmtime::{Config, Engine};
 
-/// What one run of a component may use.
+/// What one run of a component may use, where its manifest does not say less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Instructions of WebAssembly, about.
@@ -85,7 +85,7 @@ impl Loader {
     /// kilobytes.
     ///
     /// Checked are that it imports nothing, that it exports `run` alone, and that this reads and writes exactly what
-    /// the manifest says.
+    /// the manifest says. That a run may use less is the manifest's to say, too.
     pub fn load(
         &self,
         manifest: &Manifest,
@@ -110,7 +110,12 @@ impl Loader {
         manifest.check(&signature)?;
         let entry = component.get_export_index(None, "run").ok_or(LoadFault::NoRun)?;
         let instance = Linker::new(&self.engine).instantiate_pre(&component).map_err(malformed)?;
-        Ok(Arc::new(Application::new(instance, entry, signature, self.limits)))
+        let memory = manifest.memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let limits = Limits {
+            fuel: manifest.fuel.map_or(self.limits.fuel, |fuel| fuel.min(self.limits.fuel)),
+            memory: memory.map_or(self.limits.memory, |memory| memory.min(self.limits.memory)),
+        };
+        Ok(Arc::new(Application::new(instance, entry, signature, limits)))
     }
 }
 

@@ -154,8 +154,11 @@ impl View for Settings {
 
 /// What a component that misbehaves in a way is reported with, and what it wrote.
 fn misbehave(way: &str) -> (Vec<Report>, Option<Value>) {
-    let limits = Limits { fuel: 20_000_000, memory: 4 << 20 };
     let manifest = Manifest::new("misbehaving").reads("settings@1").writes("bytes@1");
+    misbehave_within(Limits { fuel: 20_000_000, memory: 4 << 20 }, manifest, way)
+}
+
+fn misbehave_within(limits: Limits, manifest: Manifest, way: &str) -> (Vec<Report>, Option<Value>) {
     let application = Loader::new(limits).unwrap().load(&manifest, &own("misbehaving", &[way])).unwrap();
     let mut runtime = Runtime::new(Config::default());
     runtime.grant(&name("person"), &name("settings"));
@@ -201,6 +204,31 @@ fn a_component_that_misbehaves_is_contained_and_reported() {
         }
         assert_eq!(bytes, None, "{way}: nothing of it is seen");
     }
+}
+
+/// A run may use what its loader says, or its manifest, if that is less.
+#[test]
+fn a_manifest_says_that_a_run_may_use_less() {
+    let manifest = || Manifest::new("misbehaving").reads("settings@1").writes("bytes@1");
+    let said =
+        |limits: Limits, manifest: Manifest, way: &str| match &misbehave_within(limits, manifest, way).0[0] {
+            Report::Failed { failure, .. } => failure.to_string(),
+            other => format!("{other:?}"),
+        };
+    let loader = Limits { fuel: 20_000_000, memory: 4 << 20 };
+    let less = Manifest { fuel: Some(1_000_000), ..manifest() };
+    assert!(said(loader, less, "SPINS").contains(" 1000000 units of fuel"));
+    assert!(said(loader, manifest(), "SPINS").contains(" 20000000 units of fuel"));
+    let less = Manifest { memory: Some(2 << 20), ..manifest() };
+    assert!(said(loader, less, "HOARDS").contains(" 2097152 bytes of memory"));
+    assert!(said(loader, manifest(), "HOARDS").contains(" 4194304 bytes of memory"));
+    // More than its loader gives it does not get.
+    let more = Manifest { fuel: Some(u64::MAX), memory: Some(u64::MAX), ..manifest() };
+    assert!(said(loader, more.clone(), "SPINS").contains(" 20000000 units of fuel"));
+    assert!(said(loader, more.clone(), "HOARDS").contains(" 4194304 bytes of memory"));
+    assert!(said(loader, more, "REMEMBERS").contains("Committed"));
+    let read: Manifest = serde_json::from_str(r#"{"name": "x", "fuel": 5, "memory": 65536}"#).unwrap();
+    assert_eq!((read.fuel, read.memory), (Some(5), Some(65536)));
 }
 
 #[test]

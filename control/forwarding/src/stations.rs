@@ -15,7 +15,15 @@ pub struct Stations {
     tables: Shards<Option<Arc<Table>>>,
     /// That of switch 0, which is no number of the others.
     zero: Option<Arc<Table>>,
+    /// How many stations of all switches are known.
+    all: usize,
 }
+
+/// Stations of all switches that are known at most, but for [`FEW`] of each. Choice: four million take as much as a gigabyte; a
+/// thousand switches that each see four thousand stations have as many.
+const MOST: usize = 1 << 22;
+/// Stations that a switch may have though there is no room for more.
+const FEW: usize = 64;
 
 /// The stations of one switch.
 #[derive(Debug, Clone, Default)]
@@ -77,8 +85,21 @@ impl Stations {
     /// behind, if that was another one; nothing changes if it is known to be there.
     ///
     /// Choice: where there is no room, the port with the most stations loses the one that it learned first. So a flood
-    /// of addresses costs the stations of the port that it comes by, and no other port's.
+    /// of addresses costs the stations of the port that it comes by, and no other port's; and where all switches together know
+    /// as many as may be, no other switch's.
     pub fn learn(&mut self, switch: u64, station: Mac, port: Port, most: usize) -> Option<Port> {
+        self.learn_within(switch, station, port, most, MOST)
+    }
+
+    /// The same, with at most so many of all switches.
+    fn learn_within(
+        &mut self,
+        switch: u64,
+        station: Mac,
+        port: Port,
+        most: usize,
+        of_all: usize,
+    ) -> Option<Port> {
         if !is_station(station) {
             return None;
         }
@@ -86,7 +107,9 @@ impl Stations {
         if self.of(switch).is_none() {
             self.put(switch, Arc::default());
         }
+        let all = self.all;
         let table = self.table(switch)?;
+        let others = all - table.stations.count();
         let before = table.stations.get(key).copied();
         if before.is_some_and(|known| known.port == port) {
             return None;
@@ -94,21 +117,23 @@ impl Stations {
         if let Some(known) = before {
             table.remove(key, known);
         }
-        while table.stations.count() >= most.max(1) {
-            let crowded = table.behind.iter().max_by_key(|(_, stations)| stations.size());
-            let first = crowded.and_then(|(port, stations)| Some((*port, stations.first()?)));
-            let Some((port, (learned, key))) = first else { break };
-            let (learned, key) = (*learned, *key);
-            table.remove(key, Station { port, learned });
+        let count = table.stations.count();
+        // Where all are full together, it goes on with as many as it had.
+        if before.is_none() && (FEW..most).contains(&count) && others + count >= of_all {
+            table.lose();
         }
+        while table.stations.count() >= most.max(1) && table.lose() {}
         let learned = table.number();
         table.put(key, Station { port, learned });
+        let count = table.stations.count();
+        self.all = others + count;
         before.map(|known| known.port)
     }
 
     /// Forgets all of a switch. Says whether there was anything.
     pub fn forget_switch(&mut self, switch: u64) -> bool {
         let was = self.of(switch).is_some();
+        self.all -= self.count(switch);
         if switch == 0 {
             self.zero = None;
         } else {
@@ -124,6 +149,7 @@ impl Stations {
         for key in stations.values() {
             table.stations.remove(*key);
         }
+        self.all -= stations.size();
         table.behind.remove_mut(&port);
         self.put(switch, Arc::new(table));
         true
@@ -154,6 +180,16 @@ impl Table {
     #[inline]
     pub(crate) fn seek(&self, station: Mac) -> Seek<'_, Station> {
         self.stations.seek(number(station))
+    }
+
+    /// The port with the most stations loses the one that it learned first. Whether there was any.
+    fn lose(&mut self) -> bool {
+        let crowded = self.behind.iter().max_by_key(|(_, stations)| stations.size());
+        let first = crowded.and_then(|(port, stations)| Some((*port, stations.first()?)));
+        let Some((port, (learned, key))) = first else { return false };
+        let (learned, key) = (*learned, *key);
+        self.remove(key, Station { port, learned });
+        true
     }
 
     /// The place of a station that is learned now. When there are no more numbers, places are numbered from 0 again.
@@ -227,7 +263,7 @@ impl Wit for Stations {
         let mut all = Self::default();
         for (switch, stations) in Plain::from_value(value)? {
             for (station, port) in stations {
-                all.learn(switch, Mac(station), port, usize::MAX);
+                all.learn_within(switch, Mac(station), port, usize::MAX, usize::MAX);
             }
         }
         Ok(all)
@@ -283,6 +319,38 @@ mod tests {
             assert!(all.forget_switch(switch) && !all.forget_switch(switch));
             assert_eq!((all.count(switch), before.count(switch)), (0, 1));
         }
+    }
+
+    /// Switches that know as many together as may be: who learns more forgets its own, but each may have some.
+    #[test]
+    fn all_switches_together_know_no_more_than_may_be() {
+        const ALL: usize = 1000;
+        let mut all = Stations::default();
+        let learn = |all: &mut Stations, switch: u64, count: u16| {
+            for station in 0..count {
+                let [high, low] = station.to_be_bytes();
+                let port = Port(u32::from(station % 3));
+                all.learn_within(switch, Mac([2, 0, 0, 0, high, low]), port, 600, ALL);
+            }
+        };
+        for switch in 0..4 {
+            learn(&mut all, switch, 700);
+        }
+        let counts = |all: &Stations| [0, 1, 2, 3].map(|switch| all.count(switch));
+        assert_eq!(counts(&all), [600, 400, FEW, FEW]);
+        // They are a few more than may be now; those who learn go on with as many as they had.
+        for switch in 0..4 {
+            all.learn_within(switch, Mac([2, 9, 9, 9, 9, 9]), Port(7), 600, ALL);
+            assert!(all.of(switch).unwrap().port(Mac([2, 9, 9, 9, 9, 9])).is_some());
+            all.learn_within(switch, Mac([2, 9, 9, 9, 9, 9]), Port(8), 600, ALL);
+        }
+        assert_eq!(counts(&all), [600, 400, FEW, FEW]);
+        // What one forgets is room for another.
+        assert!(all.forget_port(0, Port(1)) && all.forget_switch(1));
+        learn(&mut all, 3, 700);
+        let left = counts(&all);
+        assert_eq!(left, [400, 0, FEW, ALL - 400 - FEW]);
+        assert_eq!(all.all, left.iter().sum::<usize>());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::connection::{Config, Event, Reason};
 use crate::role::Asked;
 use crate::{
     Action, Candidacy, Command, Connection, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent, Port,
-    PortInfo, Role, SwitchEvent, SwitchInfo, Version,
+    PortInfo, Ports, Role, SwitchEvent, SwitchInfo, Version,
 };
 use plait_model_wire::openflow::{Message, TooLong, v10, v13};
 use std::collections::VecDeque;
@@ -99,6 +99,17 @@ impl Session {
     /// Where it connects from.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// How many ports of it are known.
+    pub fn ports(&self) -> usize {
+        self.info.ports.len()
+    }
+
+    /// Ends it, since all switches together have more ports than may be known, and forgets its own.
+    pub fn refuse_ports(&mut self) {
+        self.connection.end(Reason::Ports);
+        self.info.ports = Ports::default();
     }
 
     /// What this controller is to it, as far as is known.
@@ -272,7 +283,6 @@ impl Session {
 
     fn known(&mut self) {
         self.stage = Stage::Known;
-        self.info.ports.sort_by_key(|port| port.number);
         self.news.push_back(News::Connected(self.info.clone()));
         self.news.extend(std::mem::take(&mut self.early).into_iter().map(News::Role));
     }
@@ -341,21 +351,19 @@ impl Session {
     fn changed(&mut self, gone: bool, port: PortInfo) {
         let number = port.number;
         if gone {
-            self.info.ports.retain(|known| known.number != number);
+            self.info.ports.remove(number);
         } else {
             self.port(port);
         }
         if self.stage == Stage::Known {
-            self.info.ports.sort_by_key(|port| port.number);
             self.news.push_back(News::Changed(self.info.clone(), Some(number)));
         }
     }
 
     fn port(&mut self, port: PortInfo) {
-        match self.info.ports.iter().position(|known| known.number == port.number) {
-            Some(place) => self.info.ports[place] = port,
-            None if self.info.ports.len() < MOST_PORTS => self.info.ports.push(port),
-            None => self.connection.close(),
+        match self.info.ports.len() < MOST_PORTS || self.info.ports.get(port.number).is_some() {
+            true => self.info.ports.insert(port),
+            false => self.connection.end(Reason::Ports),
         }
     }
 

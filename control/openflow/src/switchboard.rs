@@ -1,12 +1,14 @@
 //! The driver between switches and the control runtime: news of sessions becomes views, commands find their switch.
 
+use crate::gone::Gone;
 use crate::{Command, Commands, News, PacketIns, Probes, SwitchEvent, SwitchEvents, Switches};
 use plait_control_runtime::{Content, Driver, Name, Port, Signature, Snapshot, View, ViewId};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Switches that are remembered, those that are gone among them.
 const MOST: usize = 1 << 16;
+/// Ports of switches that are gone. Choice: one for each of them, or sixteen of those that have as many as may be.
+const MOST_PORTS: usize = 1 << 16;
 
 /// What is known of all switches.
 ///
@@ -14,8 +16,7 @@ const MOST: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct Switchboard {
     switches: Switches,
-    /// Those that are gone, longest first.
-    gone: VecDeque<u64>,
+    gone: Gone,
 }
 
 impl Switchboard {
@@ -52,7 +53,6 @@ impl Driver for Switchboard {
             // Applications hear of a role by what they may do: a switch is connected anew when it takes commands again.
             News::Role(_) => (None, None),
             News::Ended(reason) => {
-                self.gone.push_back(datapath);
                 let last = self.switches.known.get(&datapath).map(|info| (**info).clone());
                 let info = last.map(|info| crate::SwitchInfo { connected: false, ..info });
                 (info, Some(SwitchEvent::Gone(reason.to_string())))
@@ -60,12 +60,13 @@ impl Driver for Switchboard {
         };
         let mut changes = Vec::new();
         if let Some(info) = info {
-            if info.connected {
-                self.gone.retain(|gone| *gone != datapath);
+            match info.connected {
+                true => self.gone.remove(datapath),
+                false => self.gone.add(datapath, info.ports.len()),
             }
             self.switches.known.insert_mut(datapath, Arc::new(info));
-            while self.switches.known.size() > MOST
-                && let Some(forgotten) = self.gone.pop_front()
+            while (self.switches.known.size() > MOST || self.gone.ports() > MOST_PORTS)
+                && let Some(forgotten) = self.gone.pop()
             {
                 self.switches.known.remove_mut(&forgotten);
             }
@@ -83,5 +84,53 @@ impl Driver for Switchboard {
         }
         // The runtime has checked the schema of what was written.
         now.read::<Commands>().map_or_else(|_| Vec::new(), |commands| commands.words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Reason;
+    use crate::{PortInfo, SwitchInfo};
+
+    fn info(ports: u32) -> SwitchInfo {
+        let port = |number| PortInfo {
+            number: crate::Port(number),
+            name: String::new(),
+            address: [2; 6],
+            up: true,
+            speed: None,
+        };
+        SwitchInfo { connected: true, ports: (1..=ports).map(port).collect(), ..SwitchInfo::default() }
+    }
+
+    /// Somebody is there as a new switch again and again: what is remembered is bounded, and those that are there stay.
+    #[test]
+    fn of_those_that_are_gone_no_more_is_remembered_than_may_be() {
+        let (mut board, past) = (Switchboard::default(), Snapshot::default());
+        board.observe((1, News::Connected(info(4096))), &past);
+        for datapath in 100..200 {
+            board.observe((datapath, News::Connected(info(4096))), &past);
+            board.observe((datapath, News::Ended(Reason::Gone)), &past);
+        }
+        let known = |board: &Switchboard| {
+            let mut known: Vec<u64> = board.switches.known.keys().copied().collect();
+            known.sort_unstable();
+            known
+        };
+        // Sixteen of them have as many ports as may be.
+        assert_eq!(known(&board), [1].into_iter().chain(184..200).collect::<Vec<_>>());
+        // One that is there again counts no more.
+        board.observe((184, News::Connected(info(4096))), &past);
+        board.observe((200, News::Connected(info(4096))), &past);
+        board.observe((200, News::Ended(Reason::Gone)), &past);
+        assert_eq!(known(&board), [1].into_iter().chain(184..=200).collect::<Vec<_>>());
+        // Of those without ports as many as there is room for.
+        for datapath in 1000..1000 + 2 * MOST as u64 {
+            board.observe((datapath, News::Connected(info(0))), &past);
+            board.observe((datapath, News::Ended(Reason::Gone)), &past);
+        }
+        assert_eq!(board.switches.known.size(), MOST);
+        assert!(board.switches.known.contains_key(&1) && board.switches.known.contains_key(&184));
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of switches: the state `switches`, and the stream of what happens to them.
 
-use crate::Port;
+use crate::{Port, Ports};
 use plait_control_runtime::{Kind, View, wit};
 use rpds::HashTrieMapSync;
 use std::sync::Arc;
@@ -48,14 +48,14 @@ pub struct SwitchInfo {
     /// What runs on it.
     pub software: String,
     /// Its ports, by number.
-    pub ports: Vec<PortInfo>,
+    pub ports: Ports,
 }
 wit!(struct SwitchInfo { version, connected, address, buffers, tables, maker, hardware, software, ports });
 
 impl SwitchInfo {
     /// A port by its number.
     pub fn port(&self, number: Port) -> Option<&PortInfo> {
-        self.ports.iter().find(|port| port.number == number)
+        self.ports.get(number)
     }
 }
 

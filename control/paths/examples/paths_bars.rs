@@ -72,8 +72,9 @@ fn main() {
                 })
                 .collect();
             let mean = searched / links.len();
+            let slowest = times.iter().copied().fold(0.0, f64::max);
             println!(
-                "# of {} failures one by one: {mean} destinations searched anew on average",
+                "# of {} failures one by one: {mean} destinations searched anew on average; the slowest took {slowest:.2} ms",
                 links.len()
             );
             bar(&format!("{name}-failure-{switches}"), median(&mut times), "ms", whole / 10.0);

@@ -20,6 +20,12 @@ pub struct Manifest {
     /// written as for one.
     #[serde(default)]
     pub parallel: bool,
+    /// Instructions that one run may take, about, if it is a component: fewer than its loader says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<u64>,
+    /// Bytes of memory that one run may have, if it is a component: fewer than its loader says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 /// A view in a manifest.
@@ -91,7 +97,7 @@ impl Manifest {
     /// If `name` is no [`Name`].
     pub fn new(name: &str) -> Self {
         let name = name.parse().unwrap_or_else(|fault| panic!("{fault}"));
-        Self { name, inputs: Vec::new(), outputs: Vec::new(), parallel: false }
+        Self { name, inputs: Vec::new(), outputs: Vec::new(), parallel: false, fuel: None, memory: None }
     }
 
     /// Reads a view, written `links@1`; with `?` at its end it need not be there yet, with `~` before it is a stream.

@@ -52,6 +52,9 @@ pub struct Config {
     /// encrypted already, 64 KiB of a connection at most, does not count. Choice: 1 GiB, which a few thousand switches that are
     /// merely slow never reach.
     pub most_unread: usize,
+    /// Ports that may be known of all connected switches together. With more, a switch that tells of one is ended if it has more than
+    /// its share, as with [`most_unread`](Self::most_unread). Choice: a million, 64 of each connection.
+    pub most_ports: usize,
     /// What it is to its switches beside other controllers; equal, which is asked of nobody.
     pub role: Role,
     /// The number of its election as master, if not that of a new one.
@@ -106,6 +109,7 @@ impl Default for Config {
             repartition: Duration::from_secs(1),
             most_connections: 16_384,
             most_unread: 1 << 30,
+            most_ports: 1 << 20,
             role: Role::Equal,
             generation: None,
             connection: connection::Config::default(),

@@ -28,6 +28,7 @@ mod outbox;
 mod poller;
 mod queue;
 mod recorder;
+mod room;
 mod security;
 mod shared;
 mod spin;

@@ -36,6 +36,8 @@ pub struct Link {
     pub ending: Option<Duration>,
     /// Bytes that wait for it to read them, as they are counted among those of all.
     pub unread: usize,
+    /// Ports that are known of it, likewise.
+    pub ports: usize,
 }
 
 /// How a read or a write went.

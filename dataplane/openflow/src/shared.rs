@@ -4,6 +4,7 @@ use crate::brain::Brain;
 use crate::link::{Link, Slot};
 use crate::poller::Poller;
 use crate::queue::Queue;
+use crate::room::Room;
 use crate::standing::Standing;
 use crate::statistics::Counters;
 use crate::stream::{End, Stream};
@@ -13,7 +14,7 @@ use plait_model_wire::openflow::Message;
 use std::collections::HashMap;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::Thread;
@@ -48,7 +49,9 @@ pub struct Shared {
     free: Mutex<Vec<u32>>,
     measured: Mutex<Measured>,
     /// Bytes that wait for switches to read them.
-    unread: AtomicUsize,
+    unread: Room,
+    /// Ports that are known of switches that are connected.
+    ports: Room,
     /// Connections that were refused for want of room.
     pub refused: AtomicU64,
 }
@@ -75,7 +78,8 @@ impl Shared {
             routes: RwLock::default(),
             free: Mutex::new((0..slots.len() as u32).rev().collect()),
             measured: Mutex::new(Measured { at: Duration::ZERO, requests: vec![0; slots.len()] }),
-            unread: AtomicUsize::new(0),
+            unread: Room::new(config.most_unread, config.most_connections),
+            ports: Room::new(config.most_ports, config.most_connections),
             refused: AtomicU64::new(0),
             config,
             brain,
@@ -150,7 +154,7 @@ impl Shared {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;
         };
-        let mut link = Link { stream, session, ending: None, unread: 0 };
+        let mut link = Link { stream, session, ending: None, unread: 0, ports: 0 };
         link.flush();
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
         self.set_ready(slot, true);
@@ -171,35 +175,33 @@ impl Shared {
         true
     }
 
-    /// Counts what waits for a switch to read it. Where more waits for all of them than may, this one is ended if it is more than a
-    /// connection's share.
+    /// Counts what waits for a switch to read it, and ends it where that is too much.
     pub fn weigh(&self, link: &mut Link) {
-        let waits = link.session.connection.waiting();
-        let before = std::mem::replace(&mut link.unread, waits);
-        if waits <= before {
-            if waits < before {
-                self.unread.fetch_sub(before - waits, Ordering::Relaxed);
-            }
-            return;
-        }
-        let more = waits - before;
-        let all = self.unread.fetch_add(more, Ordering::Relaxed) + more;
-        let most = self.config.most_unread;
-        if all > most && waits > most / self.slots.len().max(1) {
+        if self.unread.weigh(&mut link.unread, link.session.connection.waiting()) {
             link.session.connection.give_up();
-            link.unread = 0;
-            self.unread.fetch_sub(waits, Ordering::Relaxed);
+            self.unread.leave(&mut link.unread);
         }
     }
 
-    /// Nothing waits any more for one that was taken out.
-    pub fn forget(&self, link: &Link) {
-        self.unread.fetch_sub(link.unread, Ordering::Relaxed);
+    /// Counts the ports that are known of a switch, and ends it where these are too many. Whether it was ended.
+    pub fn count_ports(&self, link: &mut Link) -> bool {
+        let is_crowded = link.ending.is_none() && self.ports.weigh(&mut link.ports, link.session.ports());
+        if is_crowded {
+            link.session.refuse_ports();
+            self.ports.leave(&mut link.ports);
+        }
+        is_crowded
+    }
+
+    /// Nothing is kept any more of one that was taken out.
+    pub fn forget(&self, link: &mut Link) {
+        self.unread.leave(&mut link.unread);
+        self.ports.leave(&mut link.ports);
     }
 
     /// Bytes that wait for switches to read them, as they were counted last.
     pub fn unread(&self) -> usize {
-        self.unread.load(Ordering::Relaxed)
+        self.unread.held()
     }
 
     /// Nobody is in a slot any more: its link was taken out.

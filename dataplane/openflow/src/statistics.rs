@@ -68,6 +68,9 @@ counters! {
     undone,
     /// Messages that could not be read.
     malformed,
+    /// Errors that switches answered with, a flow for which a table has no room among them, and messages of theirs that cannot be
+    /// read.
+    rejected,
     /// With a bound on latency: batches whose oldest request may have waited longer than that.
     late,
     /// With a bound on latency: nanoseconds from when the oldest request of each batch can have come, until it was answered.

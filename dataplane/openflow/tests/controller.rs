@@ -373,6 +373,21 @@ fn bytes_that_are_no_openflow_end_their_connection_alone() {
 }
 
 #[test]
+fn what_a_switch_refuses_is_counted() {
+    let controller = start(Config::default());
+    let mut client = Client::connect(&controller, Version::V13, 1);
+    until("it is known", || controller.switches().len() == 1);
+    let rejected = || controller.statistics().iter().map(|worker| worker.rejected).sum::<u64>();
+    assert_eq!(rejected(), 0);
+    let error = v13::Error { reason: v13::Reason::FLOW_MOD_TABLE_FULL, data: Vec::new() };
+    for xid in [70, 71] {
+        client.send(Message::V13(v13::Message { xid, body: v13::Body::Error(error.clone()) }));
+    }
+    until("both are counted", || rejected() == 2);
+    assert!(controller.switches()[&1].connected);
+}
+
+#[test]
 fn more_connections_than_there_is_room_for_are_refused_and_counted() {
     let controller = start(Config::default());
     let streams: Vec<TcpStream> =

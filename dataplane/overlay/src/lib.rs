@@ -10,6 +10,7 @@
 //!   (`dataplane/reference` declares them; eBPF programs and the reference walk read them), a change at a time.
 //! - [`agent`] holds the configuration, the underlay as the kernel tells it, the devices and the programs.
 //! - [`needs`] tries what all of this wants of a host.
+//! - [`madcap`] is the overlay FIB's author's way of saying things to an agent.
 //! - [`trace`] is a flow's way, hop by hop.
 //! - [`protocol`] is what the socket speaks, and [`Client`] speaks it.
 //!
@@ -22,6 +23,7 @@ mod client;
 mod compile;
 mod config;
 mod identifier;
+pub mod madcap;
 pub mod needs;
 pub mod protocol;
 pub mod trace;

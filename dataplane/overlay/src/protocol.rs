@@ -168,7 +168,7 @@ pub enum Change {
         /// How many.
         entries: usize,
     },
-    /// Where an identifier is, as somebody said, or a station that was forgotten. What the data plane learns is told by nobody.
+    /// Where an identifier is: as somebody said, or a station that was learned, moved or forgotten, soon after.
     Identifier {
         /// The device.
         device: String,

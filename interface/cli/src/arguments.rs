@@ -28,7 +28,7 @@ pub use link::{LinkCommand, Way};
 pub use load::{LoadArguments, Shape, VersionArgument};
 pub use overlay::{
     AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand,
-    OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,
+    OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand, StatsArguments,
 };
 pub use pack::{PackArguments, UnpackArguments};
 pub use paths::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};

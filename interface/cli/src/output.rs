@@ -1,5 +1,6 @@
 //! How everything is said: to people on a terminal, to pipes, or as JSON.
 
+use plait_model_quantity::TimeSpan;
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -34,6 +35,18 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// The time from one look to the next that `--every` asks for.
+///
+/// # Errors
+/// One that is shorter than ten milliseconds: an agent has more to do.
+pub fn every(time: TimeSpan) -> Result<Duration, Failure> {
+    let every = Duration::from(time);
+    if every < Duration::from_millis(10) {
+        return Err(Failure::usage("`--every` is 10ms or more"));
+    }
+    Ok(every)
+}
+
 /// Where a command's words go.
 pub struct Output {
     json: bool,
@@ -57,6 +70,21 @@ impl Output {
             // A reader that has seen enough is no failure.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => Ok(written?),
+        }
+    }
+
+    /// One look of many at what changes: a line of JSON, or text, which on a terminal takes the place of that before. Whether
+    /// anybody still reads.
+    pub fn look(&self, value: &Value, text: impl FnOnce() -> String) -> Result<bool, Failure> {
+        let text = match (self.json, io::stdout().is_terminal()) {
+            (true, _) => format!("{value}\n"),
+            (false, true) => format!("\x1b[H\x1b[J{}", text()),
+            (false, false) => format!("{}\n", text()),
+        };
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            written => Ok(written.map(|()| true)?),
         }
     }
 

@@ -66,7 +66,7 @@ pub async fn list(State(api): State<Api>) -> Json<Value> {
         let dags: Vec<String> = runs.map(|dag| dag.name.to_string()).collect();
         json!({
             "name": manifest.name.to_string(), "reads": words(&manifest.inputs), "writes": words(&manifest.outputs),
-            "parallel": manifest.parallel, "dags": dags,
+            "parallel": manifest.parallel, "fuel": manifest.fuel, "memory": manifest.memory, "dags": dags,
         })
     };
     Json(manifests.iter().map(of).collect())

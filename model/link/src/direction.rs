@@ -21,7 +21,7 @@ use fate::{Fates, HOUSEKEEPING};
 use foreseen::Foreseen;
 use journal::Fate;
 pub use journal::Journal;
-pub use packet::{Departure, PacketInfo, Parcel};
+pub use packet::{Departure, Handover, PacketInfo, Parcel};
 use serialiser::Serialiser;
 use stepwise::Stepwise;
 
@@ -46,10 +46,10 @@ use stepwise::Stepwise;
 /// # Ok::<(), plait_model_link::ConditionsError>(())
 /// ```
 ///
-/// Its fields stand in the order in which packets need them, from the beginning of a cache line on: a simulation has more
-/// directions than fit into a processor's near memory.
+/// Its fields stand in the order in which packets need them: a simulation has more directions than fit into a processor's near
+/// memory.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Direction<P> {
     way: Way<P>,
     common: Common,
@@ -245,10 +245,23 @@ impl<P: Clone> Direction<P> {
 
     /// The same for one that goes on to another link.
     #[inline]
-    pub fn hand_over(&mut self, now: u64) -> Option<Departure<Box<Parcel<P>>>> {
+    pub fn hand_over(&mut self, now: u64) -> Option<Handover<P>> {
         match &mut self.way {
             Way::Foreseen(way) => way.depart(&mut self.common, now),
             Way::Stepwise(way) => way.depart(&mut self.common, now),
+        }
+    }
+
+    /// The next packet whose last bit has left by `now`, to go on to another link, and when the one behind it departs:
+    /// [`hand_over`](Self::hand_over) and [`next_departure`](Self::next_departure).
+    #[inline]
+    pub fn take(&mut self, now: u64) -> (Option<Handover<P>>, Option<u64>) {
+        match &mut self.way {
+            Way::Foreseen(way) => (way.depart(&mut self.common, now), way.next_departure()),
+            Way::Stepwise(way) => {
+                let departure = way.depart(&mut self.common, now);
+                (departure, way.next_departure(&self.common.conditions.rate))
+            }
         }
     }
 

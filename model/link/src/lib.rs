@@ -28,7 +28,7 @@ pub use conditions::{
     Red,
 };
 pub use delays::Delays;
-pub use direction::{Counters, Departure, Direction, Journal, PacketInfo, Parcel};
+pub use direction::{Counters, Departure, Direction, Handover, Journal, PacketInfo, Parcel};
 pub use draw::{Stream, direction_seed, draw};
 pub use preset::{Preset, preset, preset_names};
 pub use spec::{

@@ -5,7 +5,8 @@ mod switches;
 
 use crate::address::{AddressBook, NOBODY};
 use crate::fabric::{
-    DirectionNumber, Fabric, Hop, Kind, Link, LinkIndex, NO_STATION, Node, NodeIndex, ON_LINK, Place, Way,
+    DirectionNumber, Fabric, Hop, Kind, Link, LinkIndex, NO_STATION, Node, NodeIndex, ON_LINK, Place, Target,
+    Way,
 };
 use crate::hash::switch_seed;
 use crate::routes::{Routes, compile};
@@ -308,9 +309,13 @@ impl Builder {
             ends: link.ends,
             largest: largest(link),
         });
-        let behind = |(_, address): (_, IpAddr)| self.interfaces.get(&address).copied().unwrap_or(NO_STATION);
+        let targets = self.addresses.all().zip(tables.classes).map(|((index, address), class)| Target {
+            owner: self.addresses.owner(index),
+            class,
+            station: self.interfaces.get(&address).copied().unwrap_or(NO_STATION),
+        });
         let fabric = Fabric {
-            stations: self.addresses.all().map(behind).collect(),
+            targets: targets.collect(),
             seed: self.seed,
             links: links.collect(),
             nodes,
@@ -319,7 +324,6 @@ impl Builder {
             groups: tables.groups,
             hops: tables.hops,
             addresses: self.addresses,
-            classes: tables.classes,
             stacks: Vec::new(),
             flows: Vec::new(),
             listeners: HashMap::new(),

@@ -47,10 +47,8 @@ pub(crate) struct Fabric {
     pub hops: Vec<Hop>,
     pub links: Vec<Link>,
     pub addresses: AddressBook,
-    /// The interface that each address is behind, by the direction out of it.
-    pub stations: Vec<u32>,
-    /// The class of each address: two addresses that every table treats alike have the same.
-    pub classes: Vec<u32>,
+    /// What every packet's walk asks of each address.
+    pub targets: Vec<Target>,
     pub stacks: Vec<Stack>,
     pub flows: Vec<FlowPlace>,
     /// Where each application is, by node and UDP port.
@@ -102,6 +100,17 @@ pub(crate) struct Way {
     pub kind: Kind,
 }
 
+/// What a packet's walk asks of an address that it is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    /// Who has it: [`NOBODY`](crate::address::NOBODY), or a node.
+    pub owner: u32,
+    /// Two addresses that every table treats alike have the same.
+    pub class: u32,
+    /// The interface that it is behind, by the direction out of it.
+    pub station: u32,
+}
+
 /// Equally good next hops: a span of [`Fabric::hops`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group {
@@ -127,11 +136,16 @@ pub(crate) struct Link {
 }
 
 impl Fabric {
+    /// What is asked of an address.
+    #[inline]
+    pub fn target(&self, address: AddressIndex) -> Target {
+        self.targets[address.0 as usize]
+    }
+
     /// The next hops of a node towards an address.
     #[inline]
-    pub fn hops(&self, way: &Way, to: AddressIndex) -> &[Hop] {
-        let class = self.classes[to.0 as usize];
-        let group = self.tables[(way.row + class) as usize];
+    pub fn hops(&self, way: &Way, to: Target) -> &[Hop] {
+        let group = self.tables[(way.row + to.class) as usize];
         let group = self.groups[way.groups as usize + usize::from(group)];
         &self.hops[group.first as usize..(group.first + group.count) as usize]
     }

@@ -2,9 +2,11 @@
 
 mod held;
 mod protocol;
+mod state;
 mod walk;
 
 use held::Held;
+pub(crate) use state::DirectionState;
 pub(crate) use walk::inner_hash;
 
 use crate::capture::CaptureLog;
@@ -16,9 +18,8 @@ use crate::queue::EventQueue;
 use crate::reason::NodeCounters;
 use crate::selector::Selector;
 use crate::source::Source;
-use plait_model_link::{Conditions, Direction, PacketInfo, Parcel};
+use plait_model_link::{PacketInfo, Parcel};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The state of some nodes, of the directions that lead to them, and of what runs on them.
 pub(crate) struct Partition {
@@ -37,44 +38,13 @@ pub(crate) struct Partition {
     pub outboxes: Vec<Vec<Crossing>>,
     pub log: CaptureLog,
     pub hops: u64,
+    /// Room of packets that are gone, for others.
+    #[expect(clippy::vec_box, reason = "what is kept is what they stand in")]
+    spare: Vec<Box<Parcel<Packet>>>,
 }
 
-/// One direction of a link, at the node it leads to.
-#[derive(Debug)]
-pub(crate) struct DirectionState {
-    /// What is on it; nothing is kept of one that no packet ever came to.
-    pub direction: Option<Box<Direction<Packet>>>,
-    /// When it is looked at next; [`NEVER`] if nothing is on it. Events at other instants are of former plans.
-    pub scheduled: u64,
-    pub number: DirectionNumber,
-    pub to: u32,
-    /// What is asked of it until the first packet comes, and what its chances are drawn from.
-    conditions: Arc<Conditions>,
-    seed: u64,
-    /// Whether a packet may pass those before it, so that each arrival can bring the next departure forward.
-    pub may_overtake: bool,
-    /// Whether it failed itself, whatever its ends do.
-    pub failed: bool,
-}
-
-impl DirectionState {
-    pub fn new(conditions: Arc<Conditions>, seed: u64, number: DirectionNumber, to: u32) -> Self {
-        let may_overtake = conditions.may_overtake();
-        Self { direction: None, scheduled: NEVER, number, to, conditions, seed, may_overtake, failed: false }
-    }
-
-    /// What is on it, from now on.
-    #[inline]
-    pub fn at_work(&mut self) -> &mut Direction<Packet> {
-        let begin = || Box::new(Direction::new(Arc::clone(&self.conditions), self.seed, 0));
-        self.direction.get_or_insert_with(begin)
-    }
-
-    /// The conditions in force.
-    pub fn conditions(&self) -> &Conditions {
-        self.direction.as_ref().map_or(&self.conditions, |direction| direction.conditions())
-    }
-}
+/// Packets whose room is kept for others.
+const SPARE: usize = 256;
 
 /// A protocol on a node.
 pub(crate) struct HostState {
@@ -94,8 +64,8 @@ pub(crate) struct Crossing {
 
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// What an event's number means: its upper two bits, the rest is the place among its kind. Of what happens at one
-/// instant, links come first, then sources, then protocols, then packets that were held.
+/// What an event's number means: its upper two bits; the rest is the place among its kind, of directions within the partition. Of
+/// what happens at one instant, links come first, then sources, then protocols, then packets that were held.
 pub(crate) mod event {
     pub const SOURCE: u32 = 1 << 30;
     pub const HOST: u32 = 2 << 30;
@@ -118,13 +88,14 @@ impl Partition {
             outboxes: (0..partitions).map(|_| Vec::new()).collect(),
             log: CaptureLog::default(),
             hops: 0,
+            spare: Vec::new(),
         }
     }
 
     /// All that happens before `end`.
     pub fn run(&mut self, fabric: &Fabric, end: u64) {
         while let Some((now, number)) = self.queue.take_before(end) {
-            self.read_ahead(fabric);
+            self.read_ahead();
             self.step(fabric, now, number);
         }
     }
@@ -133,14 +104,18 @@ impl Partition {
     /// under way than fit into a processor's near memory. Choice: three events ahead, and the packet alone; to read its next
     /// hop's direction as well costs more than it saves.
     #[inline]
-    fn read_ahead(&self, fabric: &Fabric) {
+    fn read_ahead(&self) {
         if let Some(number) = self.queue.ahead(3)
-            && number & !event::PLACE == 0
-            && let state = &self.directions[fabric.directions[number as usize].local as usize]
-            && let Some(packet) = state.direction.as_ref().and_then(|direction| direction.front())
+            && let Some(DirectionState::Busy(state)) = self.directions.get(number as usize)
+            && let Some(packet) = state.direction.front()
         {
             std::hint::black_box(packet.destination);
         }
+    }
+
+    /// The place of an event among all partitions' of its instant: that of a direction is the direction's.
+    pub fn rank(&self, number: u32) -> u32 {
+        self.directions.get(number as usize).map_or(number, DirectionState::number)
     }
 
     /// An event that was taken from the queue.
@@ -150,30 +125,27 @@ impl Partition {
             event::SOURCE => self.source_event(fabric, now, number),
             event::HOST => self.host_event(fabric, now, number),
             event::HELD => self.held_event(fabric, now),
-            _ => self.direction_event(fabric, now, number),
+            _ => self.direction_event(fabric, now, number as usize),
         }
     }
 
     /// A packet may have come to the end of a link.
     #[inline]
-    fn direction_event(&mut self, fabric: &Fabric, now: u64, number: DirectionNumber) {
-        let place = fabric.directions[number as usize].local as usize;
-        let state = &mut self.directions[place];
-        if state.scheduled != now {
+    fn direction_event(&mut self, fabric: &Fabric, now: u64, place: usize) {
+        let Some(state) = self.directions[place].busy_mut().filter(|state| state.scheduled == now) else {
             return;
-        }
-        let Some(direction) = &mut state.direction else { return };
-        let departure = direction.hand_over(now);
-        state.scheduled = match direction.next_departure() {
+        };
+        let (departure, next) = state.direction.take(now);
+        state.scheduled = match next {
             Some(next) => {
                 let next = next.max(now);
-                self.queue.push(next, number);
+                self.queue.push(next, place as u32);
                 next
             }
             None => NEVER,
         };
         let Some(departure) = departure else { return };
-        let to = state.to;
+        let (to, number) = (state.to, state.number);
         self.hops += 1;
         let mut packet = departure.payload;
         if departure.mark {
@@ -196,7 +168,14 @@ impl Partition {
         if let Some(next) = next {
             self.queue.push(next.max(now), number);
         }
-        self.transmit(fabric, now, node, Parcel::new(packet));
+        let parcel = match self.spare.pop() {
+            Some(mut parcel) => {
+                **parcel = packet;
+                parcel
+            }
+            None => Parcel::new(packet),
+        };
+        self.transmit(fabric, now, node, parcel);
     }
 
     /// A packet goes onto a link.
@@ -219,32 +198,30 @@ impl Partition {
     /// A packet comes onto a link whose state is here.
     #[inline]
     pub fn enter(&mut self, place: usize, now: u64, packet: Box<Parcel<Packet>>) {
-        let state = &mut self.directions[place];
+        let state = self.directions[place].at_work();
         let info = PacketInfo {
             ecn_capable: packet.flags & crate::packet::flag::ECN_CAPABLE != 0,
             ..PacketInfo::frame(packet.frame)
         };
-        let direction = state.at_work();
-        direction.carry(now, info, packet);
+        state.direction.carry(now, info, packet);
         if (state.scheduled == NEVER || state.may_overtake)
-            && let Some(next) = state.at_work().next_departure()
+            && let Some(next) = state.direction.next_departure()
             && next.max(now) < state.scheduled
         {
             state.scheduled = next.max(now);
-            self.queue.push(state.scheduled, state.number);
+            self.queue.push(state.scheduled, place as u32);
         }
     }
 
     /// Plans a direction anew, after its conditions or its fate were changed from outside at `now`.
     pub fn plan(&mut self, place: usize, now: u64) {
-        let state = &mut self.directions[place];
-        let Some(direction) = &state.direction else { return };
-        state.may_overtake = direction.conditions().may_overtake();
-        let next = direction.next_departure().map_or(NEVER, |next| next.max(now));
+        let Some(state) = self.directions[place].busy_mut() else { return };
+        state.may_overtake = state.direction.conditions().may_overtake();
+        let next = state.direction.next_departure().map_or(NEVER, |next| next.max(now));
         if next != state.scheduled {
             state.scheduled = next;
             if next != NEVER {
-                self.queue.push(next, state.number);
+                self.queue.push(next, place as u32);
             }
         }
     }

@@ -317,12 +317,12 @@ impl Simulation {
     /// way keeps its delay and its place.
     pub fn set_conditions(&mut self, link: LinkIndex, side: usize, conditions: impl Into<Arc<Conditions>>) {
         let now = self.done;
-        self.on_direction(link, side, |state| state.at_work().set(conditions, now));
+        self.on_direction(link, side, |state| state.at_work().direction.set(conditions, now));
     }
 
     /// Makes one direction of a link fail, with all that is on it, or recover.
     pub fn set_link_up(&mut self, link: LinkIndex, side: usize, up: bool) {
-        self.on_direction(link, side, |state| state.failed = !up);
+        self.on_direction(link, side, |state| state.set_failed(!up));
         self.refresh(link, side);
     }
 
@@ -341,10 +341,14 @@ impl Simulation {
     fn refresh(&mut self, link: LinkIndex, side: usize) {
         let ends = self.fabric.links[link.0 as usize].ends;
         let is_cut = ends.iter().any(|end| self.nodes_down[*end as usize]);
-        let change = |state: &mut DirectionState| match is_cut || state.failed {
-            true if !state.at_work().is_down() => state.at_work().fail(),
-            false if state.at_work().is_down() => state.at_work().recover(),
-            _ => {}
+        let change = |state: &mut DirectionState| {
+            let down = is_cut || state.has_failed();
+            let direction = &mut state.at_work().direction;
+            match down {
+                true if !direction.is_down() => direction.fail(),
+                false if direction.is_down() => direction.recover(),
+                _ => {}
+            }
         };
         self.on_direction(link, side, change);
     }
@@ -360,8 +364,8 @@ impl Simulation {
         let part = &mut self.partitions[place.partition as usize];
         let state = &mut part.directions[place.local as usize];
         // What has left was taken at its instant; this only moves packets from the delay into the queue.
-        if let Some(direction) = &mut state.direction {
-            let left = direction.depart(self.done.saturating_sub(1));
+        if let Some(state) = state.busy_mut() {
+            let left = state.direction.depart(self.done.saturating_sub(1));
             debug_assert!(left.is_none(), "a packet left at an instant that is over");
         }
         let result = change(state);

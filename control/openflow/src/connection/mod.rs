@@ -325,7 +325,7 @@ impl Connection {
     }
 
     /// The last event. What waits is let go where it is what ends the connection.
-    fn end(&mut self, reason: Reason) {
+    pub(crate) fn end(&mut self, reason: Reason) {
         if self.state == State::Closed {
             return;
         }

@@ -97,6 +97,9 @@ pub enum Reason {
     /// It said more than is polled.
     #[error("more events wait than may")]
     Flooded,
+    /// It has more ports than may be known of it, or of all together.
+    #[error("more ports than may be known")]
+    Ports,
     /// The socket has ended.
     #[error("the connection was closed by the switch, or lost")]
     Gone,

@@ -17,31 +17,41 @@ fn a_broken_way_is_gone_around() {
 
 #[test]
 fn two_halves_go_on_and_find_each_other_again() {
-    let mut world = World::new(6, Plane::Delay, 8);
-    world.run(INTERVAL * 6);
-    world.cut = (0..3).flat_map(|a| (3..6).map(move |b| (a, b))).collect();
-    world.run(INTERVAL * 10);
-    for node in 0..6 {
-        assert_eq!(world.tables(node).nodes.len(), 2);
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let mut world = World::new(6, plane, 8);
+        world.run(INTERVAL * 6);
+        world.cut = (0..3).flat_map(|a| (3..6).map(move |b| (a, b))).collect();
+        world.run(INTERVAL * 10);
+        for node in 0..6 {
+            assert_eq!(world.tables(node).nodes.len(), 2, "{plane:?}");
+            assert_eq!(
+                world.copies(node).len(),
+                2,
+                "{plane:?}: each half has a tree, or a reflector, of its own"
+            );
+        }
+        assert!(world.way(0, 2).is_some() && world.way(3, 5).is_some() && world.way(0, 4).is_none());
+        world.cut.clear();
+        world.run(INTERVAL * 12);
+        assert!(world.whole(), "{plane:?}");
+        assert!((0..6).all(|node| world.copies(node).len() == 5), "{plane:?}");
     }
-    assert!(world.way(0, 2).is_some() && world.way(3, 5).is_some() && world.way(0, 4).is_none());
-    world.cut.clear();
-    world.run(INTERVAL * 12);
-    assert!(world.whole());
 }
 
 #[test]
 fn loss_and_disorder_are_borne() {
-    let mut world = World::new(8, Plane::Delay, 9);
-    (world.loss, world.shuffle) = (10, 40);
-    world.run(INTERVAL * 30);
-    // A way counts as lost after three probes in a row; one in a thousand is, and the next echo brings it back.
-    let mut whole = 0;
-    for _ in 0..50 {
-        world.run(INTERVAL);
-        whole += usize::from(world.whole());
+    for plane in [Plane::Mesh, Plane::Delay] {
+        let mut world = World::new(8, plane, 9);
+        (world.loss, world.shuffle) = (10, 40);
+        world.run(INTERVAL * 30);
+        // A way counts as lost after three probes in a row; one in a thousand is, and the next echo brings it back.
+        let mut whole = 0;
+        for _ in 0..50 {
+            world.run(INTERVAL);
+            whole += usize::from(world.whole());
+        }
+        assert!(whole >= 40, "{plane:?}: {whole} of 50 rounds");
     }
-    assert!(whole >= 40, "{whole} of 50 rounds");
 }
 
 #[test]

@@ -30,6 +30,32 @@ fn the_shorter_detour_is_taken_and_left_again() {
     assert_eq!(world.way(0, 3).unwrap(), [0, 3]);
 }
 
+/// What each measured is told to all, so that all decide by the same; so it is again once delays are other ones.
+#[test]
+fn all_hold_the_same_matrix() {
+    let count = 7;
+    let mut world = World::new(count, Plane::Delay, 15);
+    for change in [1, 3] {
+        for (a, b) in (0..count).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let delay = (change * (10 + 7 * a + 3 * b)) as u64;
+            (world.delays[a][b], world.delays[b][a]) = (delay, delay);
+        }
+        world.run(INTERVAL * 60);
+        let matrix = |node: usize| world.nodes[node].as_ref().unwrap().0.delays().clone();
+        let first = matrix(0);
+        for a in 0..count {
+            assert_eq!(matrix(a), first, "node {a}");
+            let told = first.of(id(a)).unwrap();
+            assert_eq!(told.len(), count - 1);
+            for (other, delay) in told {
+                let b = (other.0 - id(0).0) as usize;
+                let there = Duration::from_millis(world.delays[a][b]);
+                assert!(delay.abs_diff(there) < there / 20, "{a} to {b}: {delay:?} of {there:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_trembles_moves_nothing() {
     let mut world = World::new(5, Plane::Delay, 3);

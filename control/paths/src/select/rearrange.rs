@@ -1,5 +1,6 @@
 //! Algorithm 1 (§5.4.1), of Al-Fares et al. moved to end hosts, with its gaps closed.
 
+use plait_model_topology::random::SplitMix64;
 use std::time::Duration;
 
 /// Periodic rearrangement: the largest flow that makes the fullest list and the emptiest one more alike moves from the one
@@ -32,6 +33,8 @@ pub struct FlowShare<K> {
     pub by_hand: bool,
     /// What it sent since the last rearrangement.
     pub bytes: u64,
+    /// Its hash. It differs from host to host, and parts what is equally full.
+    pub hash: u32,
 }
 
 /// Which flow is to move, and to which of so many lists. Counters are of the time since the last rearrangement.
@@ -45,7 +48,9 @@ pub struct FlowShare<K> {
 /// - a flow that still waits to move is counted where it goes, and is no candidate;
 /// - nor is one that somebody had moved where it is; its traffic counts, and a list that has no other flows is not the fullest,
 ///   so that the others become alike;
-/// - flows that sent nothing are no candidates; of equal ones the lower key is, and of equally full lists the first.
+/// - flows that sent nothing are no candidates, and of equal ones the lower key is;
+/// - equally full lists come in an order that is each host's own, by the hashes of its flows. With more lists than flows many are
+///   empty, and in the order of their numbers all hosts of a fabric would turn to the same one in the same second.
 ///
 /// # Panics
 /// When a flow goes by a list that is none of them.
@@ -61,10 +66,12 @@ pub fn rearranged<K: Ord + Copy>(
         let (stay, others) = &mut kinds[flow.list];
         *(if flow.by_hand { stay } else { others }) = true;
     }
+    let salt = flows.clone().fold(0, |salt, flow| salt ^ flow.hash);
+    let order = |list: usize| SplitMix64::new(u64::from(salt) << 32 | list as u64).draw();
     let indexed = || traffic.iter().copied().enumerate();
     let may_give = indexed().filter(|&(list, _)| kinds[list] != (true, false));
-    let (fullest, most) = may_give.max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(list)))?;
-    let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, list))?;
+    let (fullest, most) = may_give.max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(order(list))))?;
+    let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, order(list)))?;
     let candidates = flows.filter(|flow| flow.list == fullest && flow.moves.is_none() && !flow.by_hand);
     candidates
         .filter(|flow| flow.bytes > 0 && flow.bytes < most - least)

@@ -4,7 +4,7 @@ use super::Worker;
 use super::resting::DEEP;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Role, Tried};
+use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -96,21 +96,31 @@ impl Worker<'_> {
 
     /// Takes what a session has to tell.
     pub(super) fn hear(&mut self, slot: u32, link: &mut Link) {
-        while let Some(news) = link.session.poll_news() {
-            if let News::Ended(reason) = &news {
-                tracing::debug!(%reason, address = link.session.address(), "a connection ends");
-                link.ending = Some(self.shared.now());
-                self.shared.set_ready(slot, true);
+        loop {
+            while let Some(news) = link.session.poll_news() {
+                if let News::Ended(reason) = &news {
+                    tracing::debug!(%reason, address = link.session.address(), "a connection ends");
+                    link.ending = Some(self.shared.now());
+                    self.shared.set_ready(slot, true);
+                }
+                if let News::Event(SwitchEvent::Refused(why)) = &news {
+                    Counters::add(&self.counters.rejected, 1);
+                    tracing::debug!(%why, address = link.session.address(), "a switch refuses something");
+                }
+                self.shared.slots[slot as usize].untold.store(true, Ordering::Release);
+                self.news.push((slot, link.session.datapath(), news));
             }
-            self.shared.slots[slot as usize].untold.store(true, Ordering::Release);
-            self.news.push((slot, link.session.datapath(), news));
+            // That it is ended is news.
+            if !self.shared.count_ports(link) {
+                return;
+            }
         }
     }
 
     /// A connection has ended; its lock is held until nobody can find it. Its slot is free when that is passed on.
     pub(super) fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
-        if let Some(link) = link {
-            self.shared.forget(&link);
+        if let Some(mut link) = link {
+            self.shared.forget(&mut link);
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
             if link.ending.is_none() {
                 self.news.push((slot, link.session.datapath(), ended));

@@ -13,6 +13,7 @@ mod error;
 mod feeds;
 mod inherited;
 mod journal;
+mod learned;
 mod members;
 mod neighbours;
 mod places;
@@ -41,6 +42,7 @@ use error::{at, doing};
 use feeds::Feeds;
 use inherited::Inherited;
 use journal::{Journal, Line};
+use learned::Learned;
 use members::Members;
 use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, Program};
@@ -99,6 +101,8 @@ pub struct Agent {
     /// Traces under way, and the number of the last question.
     traces: Vec<Tracing>,
     token: u64,
+    /// What the data plane learned, as those who watch were told.
+    learned: Learned,
     swept: Duration,
     /// Where a look for silent stations is that is under way: behind this one, or at the first.
     sweeping: Option<Option<FibKey>>,
@@ -403,13 +407,15 @@ impl Agent {
         let written = self.tables.written();
         let entries = (written - std::mem::replace(&mut self.told_writes, written)) as usize;
         self.untold.add((entries > 0).then_some(Change::Written { entries }));
-        if now() >= self.swept + SWEEP {
+        if self.sweeping.is_none() && now() >= self.swept + self.pause() {
             (self.swept, self.sweeping) = (now(), Some(None));
+            self.learned.begin_look(self.untold.is_watched);
         }
         self.sweep()
     }
 
-    /// Forgets stations that were silent for long: some at a time, so that what the kernel says is heard between.
+    /// Forgets stations that were silent for long, and tells those who watch which were learned: some at a time, so that what the
+    /// kernel says is heard between.
     fn sweep(&mut self) -> Result<(), AgentError> {
         let devices: BTreeMap<u32, &DeviceConfig> =
             self.devices.values().map(|live| (live.tenant, &live.config)).collect();
@@ -417,19 +423,26 @@ impl Agent {
         let Some(mut kept) = self.sweeping.take() else { return Ok(()) };
         for _ in 0..SWEPT_AT_ONCE {
             // Behind one that is gone the kernel begins anew: so it is the last that stays.
-            let Some(key) = self.tables.fib.after(kept.as_ref())? else { return Ok(()) };
+            let Some(key) = self.tables.fib.after(kept.as_ref())? else {
+                self.learned.end_look();
+                return Ok(());
+            };
             let Some(entry) = self.tables.fib.get(&key)? else { return Ok(()) };
+            self.learned.meet();
             let device = devices.get(&key.tenant);
             let age = device.map_or(0, |device| device.ageing);
-            if entry.heard != 0 && second.saturating_sub(entry.heard) > age {
+            let is_old = entry.heard != 0 && second.saturating_sub(entry.heard) > age;
+            if is_old {
                 self.tables.remove_entry(&key)?;
+            } else {
+                kept = Some(key);
+            }
+            if is_old || entry.heard != 0 && self.learned.find(key, entry.node) {
                 let [a, b, c, d, e, f, ..] = key.identifier;
                 let identifier = Identifier::Station([a, b, c, d, e, f]);
                 let told =
                     |device: &&DeviceConfig| Change::Identifier { device: device.name.clone(), identifier };
                 self.untold.add(device.map(told));
-            } else {
-                kept = Some(key);
             }
         }
         self.sweeping = Some(kept);
@@ -444,7 +457,12 @@ impl Agent {
         let dues = [self.members.timeout(), self.feeds.timeout(), self.again, self.trace_due()]
             .into_iter()
             .flatten();
-        dues.fold(self.swept + SWEEP, Duration::min).saturating_sub(now())
+        dues.fold(self.swept + self.pause(), Duration::min).saturating_sub(now())
+    }
+
+    /// From one look for silent stations to the next, which finds those that were learned as well.
+    fn pause(&self) -> Duration {
+        self.learned.pause(self.untold.is_watched, SWEEP)
     }
 }
 

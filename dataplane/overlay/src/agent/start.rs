@@ -113,6 +113,7 @@ impl Agent {
             traces: Vec::new(),
             token: 0,
             untold: Default::default(),
+            learned: Default::default(),
             swept: now(),
             sweeping: None,
             namespace,

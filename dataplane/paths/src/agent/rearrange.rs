@@ -4,6 +4,7 @@ use crate::protocol::Policy;
 use crate::{FlowKey, FlowReport, Paths};
 use ipnet::IpNet;
 use plait_control_paths::select::{FlowShare, Rearranger};
+use plait_dataplane_reference::paths::hash_of;
 use std::collections::BTreeMap;
 
 /// A flow of a device, as Algorithm 1 looks at it.
@@ -17,6 +18,7 @@ fn share(flow: FlowReport) -> (Option<IpNet>, FlowShare<FlowKey>) {
             moves,
             by_hand: flow.by_hand,
             bytes: flow.bytes,
+            hash: hash_of(&flow.key),
         },
     )
 }

@@ -5,7 +5,7 @@ use plait_dataplane_overlay::agent::RECORDING_LIMIT;
 use plait_dataplane_overlay::trace::LARGEST_PACKET;
 use plait_dataplane_overlay::{Carries, ControlKind, Encapsulation, Identifier, Miss};
 use plait_model_overlay::{Application, NodeId, Weight};
-use plait_model_quantity::ByteCount;
+use plait_model_quantity::{ByteCount, TimeSpan};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -77,14 +77,9 @@ pub enum OverlayCommand {
     #[command(subcommand)]
     Route(RouteCommand),
     /// Packets sent, received and dropped
-    #[command(
-        after_help = "Examples:\n  plait overlay stats\n  plait overlay stats --metrics      in Prometheus' text form"
-    )]
-    Stats {
-        /// In Prometheus' text form
-        #[arg(long)]
-        metrics: bool,
-    },
+    #[command(after_help = "Examples:\n  plait overlay stats\n  \
+plait overlay stats --entries --every 1s\n  plait overlay stats --metrics      in Prometheus' text form")]
+    Stats(StatsArguments),
     /// Follow a flow hop by hop: what each node's tables do with its packets, and what was counted meanwhile. Exits with 0
     /// if they arrive, with 1 if not. Nothing is sent into the overlay
     #[command(after_help = "Examples:\n  plait overlay trace ov0 10.1.0.3\n  \
@@ -111,6 +106,19 @@ plait overlay trace ip0 10.1.0.7 --flow 3 --size 1400")]
     /// Say every change that is made of tables and configuration, a line each, until stopped
     #[command(after_help = "Example:\n  plait overlay watch --json")]
     Watch,
+}
+
+#[derive(Args)]
+pub struct StatsArguments {
+    /// In Prometheus' text form, without entries of the FIB, of which there may be a million
+    #[arg(long, conflicts_with_all = ["entries", "every"])]
+    pub metrics: bool,
+    /// Entries of the FIB as well
+    #[arg(long)]
+    pub entries: bool,
+    /// Again and again; in JSON a line each time
+    #[arg(long, value_name = "TIME")]
+    pub every: Option<TimeSpan>,
 }
 
 #[derive(Args)]

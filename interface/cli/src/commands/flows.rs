@@ -7,12 +7,8 @@ use plait_dataplane_paths::agent::Places;
 use plait_dataplane_paths::protocol::{FlowName, FlowRow, Reply, Request};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-/// The shortest time from one look to the next: an agent has more to do.
-const SHORTEST: Duration = Duration::from_millis(10);
 
 /// A flow, and the bits a second that it sent since the last look, if there was one.
 struct Live {
@@ -43,11 +39,7 @@ impl Look {
 
 /// Lists the flows again and again, those first that sent most meanwhile, until nobody reads. The first look has no rates.
 pub fn live(agent: &str, most: usize, every: Duration, output: &Output) -> Result<ExitCode, Failure> {
-    if every < SHORTEST {
-        return Err(Failure::usage("`--every` is 10ms or more"));
-    }
     let mut client = Client::connect(&Places::of(agent).socket())?;
-    let clears = io::stdout().is_terminal();
     let mut last: Option<Look> = None;
     loop {
         let Reply::Flows(rows) = client.ask(Request::Flows)? else {
@@ -61,7 +53,7 @@ pub fn live(agent: &str, most: usize, every: Duration, output: &Output) -> Resul
         let order = |live: &Live| live.rate.unwrap_or(0.0);
         all.sort_by(|one, other| order(other).total_cmp(&order(one)));
         last = Some(look);
-        if !say(&all, most, clears, output)? {
+        if !say(&all, most, output)? {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(every);
@@ -69,28 +61,19 @@ pub fn live(agent: &str, most: usize, every: Duration, output: &Output) -> Resul
 }
 
 /// Says one look; whether anybody still reads.
-fn say(all: &[Live], most: usize, clears: bool, output: &Output) -> Result<bool, Failure> {
+fn say(all: &[Live], most: usize, output: &Output) -> Result<bool, Failure> {
     let shown = &all[..if most == 0 { all.len() } else { most.min(all.len()) }];
-    let text = if output.is_json() {
-        let of = |live: &Live| {
-            let mut row = json!(live.row);
-            row["bits_per_second"] = json!(live.rate.map(f64::round));
-            row
-        };
-        // A look a line.
-        format!("{}\n", json!(shown.iter().map(of).collect::<Vec<_>>()))
-    } else {
+    let of = |live: &Live| {
+        let mut row = json!(live.row);
+        row["bits_per_second"] = json!(live.rate.map(f64::round));
+        row
+    };
+    output.look(&json!(shown.iter().map(of).collect::<Vec<_>>()), || {
         let rate = |rate: f64| format!("{rate:.0}");
         let said = |live: &Live| ("BIT/S", live.rate.map_or("-".to_owned(), rate));
         let rows = shown.iter().map(|live| (&live.row, Some(said(live))));
-        let (before, after) = if clears { ("\x1b[H\x1b[J", "") } else { ("", "\n") };
-        format!("{before}{}{}{after}", lines(rows), more(all.len() - shown.len()))
-    };
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        written => Ok(written.map(|()| true)?),
-    }
+        format!("{}{}", lines(rows), more(all.len() - shown.len()))
+    })
 }
 
 /// What is said of those that are left out.

@@ -1,6 +1,6 @@
 //! `plait ip …`: `ip ov`, the words of ovstack's authors, `ip madcap`, those of the overlay FIB's, and `ip lb`, iplb's.
 
-use super::madcap::{self, Asked};
+use super::madcap::{self, Answered, Asked};
 use crate::output::{Failure, Output};
 use plait_dataplane_overlay::Client;
 use plait_dataplane_overlay::agent::Places;
@@ -16,13 +16,13 @@ pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Fa
     let reply = match words.as_slice() {
         ["madcap", words @ ..] => {
             let asked = Asked::read(words).map_err(Failure::usage)?;
-            let mut agent = connect()?;
-            if let Asked::ShowConfig { device } = &asked {
-                let shown = madcap::Shown::of(device, &mut agent)?;
-                output.result(&serde_json::json!(shown), || shown.to_string())?;
-                return Ok(ExitCode::SUCCESS);
+            match asked.perform(&mut connect()?)? {
+                Answered::Reply(reply) => reply,
+                Answered::Configuration(configuration) => {
+                    output.result(&serde_json::json!(configuration), || configuration.to_string())?;
+                    return Ok(ExitCode::SUCCESS);
+                }
             }
-            asked.perform(&mut agent)?
         }
         ["lb", words @ ..] => {
             let request = super::paths::request(words).map_err(Failure::usage)?;

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod complete;
 pub mod control;
 pub mod controller;
+mod counters;
 pub mod doctor;
 pub mod down;
 pub mod exec;

@@ -2,12 +2,12 @@
 
 use crate::arguments::{
     AgentArguments, ConfigCommand, FibCommand, IdCommand, LocatorCommand, NodeCommand, OverlayArguments,
-    OverlayCommand, PlaneArgument, RouteCommand,
+    OverlayCommand, PlaneArgument, RouteCommand, StatsArguments,
 };
-use crate::commands::trace;
+use crate::commands::{counters, trace};
 use crate::output::{Failure, Output, table};
 use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
-use plait_dataplane_overlay::protocol::{Change, Config, EvpnReport, FibRow, Reply, Request, Stats};
+use plait_dataplane_overlay::protocol::{Change, Config, EvpnReport, FibRow, Reply, Request};
 use plait_dataplane_overlay::trace::TraceRequest;
 use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig, Evpn};
 use plait_model_overlay::{Answer, Event, Locators, Operation};
@@ -22,13 +22,9 @@ pub fn overlay(arguments: OverlayArguments, output: &Output) -> Result<ExitCode,
         OverlayCommand::Agent(arguments) => return agent(arguments, places, output),
         OverlayCommand::Profile(arguments) => return super::profile::profile(arguments, output),
         OverlayCommand::Watch => return watch(&places, output),
-        OverlayCommand::Stats { metrics } => {
-            if metrics {
-                Request::Metrics
-            } else {
-                Request::Stats
-            }
-        }
+        OverlayCommand::Stats(StatsArguments { metrics: true, .. }) => Request::Metrics,
+        OverlayCommand::Stats(StatsArguments { entries: false, every: None, .. }) => Request::Stats,
+        OverlayCommand::Stats(arguments) => return counters::looks(&places, &arguments, output),
         OverlayCommand::Trace { device, destination, from, flow, size, seconds } => {
             let request = TraceRequest { device, destination, from, flow, size };
             return trace::trace(&places, request, Duration::from_secs(seconds), output);
@@ -186,7 +182,7 @@ pub fn say(reply: Reply, output: &Output) -> Result<(), Failure> {
         Reply::Fib(rows) => (json!(rows), fib(&rows)),
         Reply::Evpn(sessions) => (json!(sessions), evpn_text(&sessions)),
         Reply::Config(config) => (json!(config), config_text(&config)),
-        Reply::Stats(stats) => (json!(stats), stats_text(&stats)),
+        Reply::Stats(stats) => (json!(stats), counters::text(&stats)),
         Reply::Metrics(text) => (json!(text), text),
         Reply::Trace(_) | Reply::Event(_) | Reply::Error(_) => (Value::Null, String::new()),
     };
@@ -217,7 +213,8 @@ fn answer_text(answer: Answer) -> (Value, String) {
     }
 }
 
-fn fib(rows: &[FibRow]) -> String {
+/// Entries of the FIB as a table.
+pub(super) fn fib(rows: &[FibRow]) -> String {
     let head = ["DEVICE", "IDENTIFIER", "NODE", "HEARD", "PACKETS", "BYTES"].map(str::to_owned).to_vec();
     let lines = rows.iter().map(|row| {
         vec![
@@ -260,52 +257,6 @@ fn config_text(config: &Config) -> String {
     }
     for (application, control) in &config.controls {
         text += &format!("control {application}  {}\n", json!(control));
-    }
-    text
-}
-
-fn stats_text(stats: &Stats) -> String {
-    let head = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
-    let mut rows = vec![head(&["DEVICE", "SENT", "BYTES", "RECEIVED", "BYTES", "MISSED"])];
-    rows.extend(stats.devices.iter().map(|(name, of)| {
-        let mut row = vec![name.clone()];
-        row.extend(
-            [of.sent, of.sent_bytes, of.received, of.received_bytes, of.missed]
-                .map(|count| count.to_string()),
-        );
-        row
-    }));
-    let mut text = table(&rows);
-    if !stats.nodes.is_empty() {
-        let mut rows = vec![head(&["APP", "TO", "PACKETS", "BYTES", "FITS", "NEXT HOP", "ITS BYTES"])];
-        rows.extend(stats.nodes.iter().map(|of| {
-            vec![
-                of.application.to_string(),
-                of.node.to_string(),
-                of.packets.to_string(),
-                of.bytes.to_string(),
-                of.room.map_or(String::new(), |room| room.to_string()),
-                if of.sent > 0 { of.sent.to_string() } else { String::new() },
-                if of.sent > 0 { of.sent_bytes.to_string() } else { String::new() },
-            ]
-        }));
-        text += &format!("\n{}", table(&rows));
-    }
-    if !stats.xdp.is_empty() {
-        let rest: Vec<&str> =
-            stats.xdp.iter().filter(|name| !stats.xdp_exits.contains(name)).map(|name| &name[..]).collect();
-        text += &format!("\nWhat passes is relayed in the drivers of {}", stats.xdp.join(", "));
-        text += &match rest.is_empty() {
-            true => ".\n".to_owned(),
-            false => {
-                format!("; what leaves by {} and came by another device by the kernel.\n", rest.join(", "))
-            }
-        };
-    }
-    if !stats.drops.is_empty() {
-        let mut rows = vec![head(&["DROPPED", "PACKETS"])];
-        rows.extend(stats.drops.iter().map(|(reason, count)| vec![reason.clone(), count.to_string()]));
-        text += &format!("\n{}", table(&rows));
     }
     text
 }

@@ -24,7 +24,7 @@ pub fn paths(arguments: PathsArguments, output: &Output) -> Result<ExitCode, Fai
         PathsCommand::Del { words } => del(&refer(&words)).map_err(Failure::usage)?,
         PathsCommand::Show => Request::Show,
         PathsCommand::Flows { most, every: Some(every) } => {
-            return flows::live(agent, most, Duration::from_nanos(every.as_nanos()), output);
+            return flows::live(agent, most, crate::output::every(every)?, output);
         }
         PathsCommand::Flows { most: asked, every: None } => {
             most = asked;

@@ -28,6 +28,13 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     }
     assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
     transfers(a, b);
+    let shown = a.json("stats --entries");
+    let entries = shown["entries"].as_array().unwrap();
+    let counts =
+        |id: &str| entries.iter().find(|row| row["identifier"] == id).and_then(|row| row["packets"].as_u64());
+    assert!(counts("020000000002") > Some(0) && counts("ffffffffffff") > Some(0), "{shown}");
+    a.try_overlay("stats --entries --metrics").fails_saying(2, &["--metrics"]);
+    a.try_overlay("stats --every 1ms").fails_saying(2, &["10ms or more"]);
     // A miss is dropped and counted; what was changed of the device is refused, and so are bits of another number.
     madcap(a, &format!("del id 020000000002 dst {} dev mc0", b.locator())).fine();
     assert!(!a.reaches(b));
@@ -293,6 +300,37 @@ fn stations_age_each_in_its_own_network() {
     assert!(knows("ov1"), "{}", a.overlay("fib show ov1"));
     speaks.signal(rustix::process::Signal::KILL);
     speaks.wait();
+}
+
+/// Who watches hears of stations that the data plane learns, of each once.
+#[test]
+fn stations_that_are_learned_are_told_to_those_who_watch() {
+    let Some(person) = Person::root() else { return };
+    let hosts = pair(&person, "ethernet --group 224.0.0.1");
+    let [a, b] = &hosts;
+    let line = format!("exec {} overlay watch >/run/heard", person.program().display());
+    let watch = a.start(&["sh", "-c", &line]);
+    let heard = |station: &str| {
+        let line = format!("fib ov0 {station}");
+        a.sh("cat /run/heard").lines().filter(|heard| *heard == line).count()
+    };
+    // Stations that come one after the other, until one is told: what was there before somebody watched is no news.
+    let mut last = 0x10;
+    let mut told = || {
+        last += 1;
+        let station = format!("02:00:00:00:00:{last:02x}");
+        b.sh(&format!("ip link set ov0 address {station}"));
+        a.sh("ip neigh flush dev ov0");
+        assert!(eventually(|| a.reaches(b)), "{}", stats(&hosts));
+        std::thread::sleep(std::time::Duration::from_millis(1200));
+        (heard(&station) > 0).then_some(station)
+    };
+    let station = (0..20).find_map(|_| told()).expect("stations that are learned are told");
+    // It goes on to speak, and is no news any more.
+    std::thread::sleep(std::time::Duration::from_millis(2200));
+    assert!(a.reaches(b) && heard(&station) == 1, "{}", a.sh("cat /run/heard"));
+    watch.signal(rustix::process::Signal::KILL);
+    watch.wait();
 }
 
 #[test]

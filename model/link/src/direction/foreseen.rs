@@ -1,7 +1,7 @@
 //! A link on which each packet's departure is known when it arrives: packets keep their order, and the queue drops at its
 //! tail alone.
 
-use super::packet::{Departure, Parcel};
+use super::packet::{Handover, Parcel};
 use super::serialiser::Serialiser;
 use super::stepwise::Stepwise;
 use super::{Common, Limit};
@@ -112,7 +112,7 @@ impl<P> Foreseen<P> {
 
     /// The next packet whose last bit has left by `now`.
     #[inline]
-    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<Box<Parcel<P>>>> {
+    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Handover<P>> {
         self.clock = self.clock.max(now);
         if let Some(crowd) = &mut self.crowd {
             crowd.drop_until(common, now);

@@ -50,8 +50,11 @@ pub struct Departure<P> {
     pub mark: bool,
 }
 
+/// A departure of a packet that goes on to another link.
+pub type Handover<P> = Departure<Box<Parcel<P>>>;
+
 /// A packet with what a link notes of it: whoever passes packets from link to link gives
-/// [`carry`](crate::Direction::carry) what [`hand_over`](crate::Direction::hand_over) gave, and nothing is copied. It is used
+/// [`carry`](crate::Direction::carry) what [`take`](crate::Direction::take) gave, and nothing is copied. It is used
 /// as what stands for the packet.
 #[derive(Debug)]
 pub struct Parcel<P> {

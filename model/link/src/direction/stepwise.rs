@@ -3,7 +3,7 @@
 
 use super::codel::{CodelState, Parameters};
 use super::delay_line::DelayLine;
-use super::packet::{Departure, Parcel};
+use super::packet::{Handover, Parcel};
 use super::red::{RedState, Verdict};
 use super::serialiser::{Serialiser, Slot};
 use super::{Common, Limit};
@@ -95,7 +95,7 @@ impl<P> Stepwise<P> {
     }
 
     /// The next packet whose last bit has left by `now`.
-    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Departure<Box<Parcel<P>>>> {
+    pub fn depart(&mut self, common: &mut Common, now: u64) -> Option<Handover<P>> {
         loop {
             let release = self.delay_line.next().unwrap_or(u64::MAX);
             match &self.sending {
@@ -209,7 +209,7 @@ impl<P> Stepwise<P> {
         self.sending = Some(Sending { parcel, slot });
     }
 
-    fn finish_sending(&mut self, common: &mut Common) -> Option<Departure<Box<Parcel<P>>>> {
+    fn finish_sending(&mut self, common: &mut Common) -> Option<Handover<P>> {
         let Sending { mut parcel, slot: Slot { finish, .. } } = self.sending.take()?;
         self.leave_queue(&parcel);
         common.count_departure(parcel.segments, u64::from(parcel.charge));

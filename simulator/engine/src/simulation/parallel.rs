@@ -55,7 +55,7 @@ fn window(fabric: &Fabric, partitions: &[Partition]) -> u64 {
         .iter()
         .flat_map(|partition| partition.directions.iter().map(move |state| (partition.index, state)));
     let cut = directions.filter(|(index, state)| {
-        let [from, _] = crate::fabric::ends(&fabric.links, state.number);
+        let [from, _] = crate::fabric::ends(&fabric.links, state.number());
         fabric.nodes[from as usize].place.partition != *index
     });
     cut.map(|(_, state)| lookahead(state.conditions())).min().unwrap_or(NEVER)
@@ -63,8 +63,10 @@ fn window(fabric: &Fabric, partitions: &[Partition]) -> u64 {
 
 /// One event after the other, by one thread.
 fn in_turn(fabric: &Fabric, partitions: &mut [Partition], end: u64) {
-    let first =
-        |partition: &mut Partition| partition.queue.first().map(|(at, number)| (at, number, partition.index));
+    let first = |partition: &mut Partition| {
+        let (at, number) = partition.queue.first()?;
+        Some((at, partition.rank(number), partition.index))
+    };
     while let Some((.., index)) = partitions.iter_mut().filter_map(first).min()
         && let Some((at, number)) = partitions[index as usize].queue.take_before(end)
     {

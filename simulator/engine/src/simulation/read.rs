@@ -6,6 +6,7 @@ use crate::capture::{Captured, write_pcapng};
 use crate::fabric::{LinkIndex, NodeIndex};
 use crate::flow::{FlowCounters, FlowIndex};
 use crate::host::{Host, HostIndex};
+use crate::partition::DirectionState;
 use crate::reason::{NodeCounters, Totals};
 use crate::selector::{Selector, SelectorIndex};
 use plait_model_link::{Conditions, Counters, Journal};
@@ -69,7 +70,7 @@ impl Simulation {
     pub fn next_hops(&self, node: NodeIndex, to: IpAddr) -> Vec<LinkIndex> {
         let Some(to) = self.fabric.addresses.find(to) else { return Vec::new() };
         self.fabric
-            .hops(&self.fabric.ways[node.0 as usize], to)
+            .hops(&self.fabric.ways[node.0 as usize], self.fabric.target(to))
             .iter()
             .map(|hop| LinkIndex(hop.out / 2))
             .collect()
@@ -77,7 +78,7 @@ impl Simulation {
 
     /// One direction of a link: 0 from its end 0, 1 towards it.
     pub fn link_state(&mut self, link: LinkIndex, side: usize) -> LinkState {
-        self.on_direction(link, side, |state| match &state.direction {
+        self.on_direction(link, side, |state| match state.busy().map(|busy| &busy.direction) {
             Some(direction) => LinkState {
                 counters: direction.counters(),
                 backlog: direction.backlog_bytes(),
@@ -97,10 +98,8 @@ impl Simulation {
     /// None where no packet came yet.
     pub fn journal(&self, link: LinkIndex, side: usize) -> Option<&Journal> {
         let place = self.fabric.directions[2 * link.0 as usize + side];
-        self.partitions[place.partition as usize].directions[place.local as usize]
-            .direction
-            .as_ref()
-            .map(|direction| direction.journal())
+        let state = &self.partitions[place.partition as usize].directions[place.local as usize];
+        state.busy().map(|busy| busy.direction.journal())
     }
 
     /// What a node counted.
@@ -129,7 +128,8 @@ impl Simulation {
                 totals.received += node.received;
                 totals.at_nodes += node.dropped.iter().sum::<u64>();
             }
-            for direction in part.directions.iter_mut().filter_map(|state| state.direction.as_mut()) {
+            for busy in part.directions.iter_mut().filter_map(DirectionState::busy_mut) {
+                let direction = &mut busy.direction;
                 let left = direction.hand_over(now);
                 debug_assert!(left.is_none(), "a packet left at an instant that is over");
                 let link = direction.counters();

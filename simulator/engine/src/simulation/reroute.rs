@@ -68,7 +68,9 @@ impl Simulation {
             way.row = index as u32 * tables.row;
             way.groups = tables.first[index];
         }
-        fabric.classes = tables.classes;
+        for (target, class) in fabric.targets.iter_mut().zip(tables.classes) {
+            target.class = class;
+        }
         fabric.tables = tables.tables;
         fabric.groups = tables.groups;
         fabric.hops = tables.hops;
@@ -90,7 +92,7 @@ impl Simulation {
             (Kind::Switch, Neighbour::OnLink) => ON_LINK,
             (Kind::Switch, Neighbour::Address(address)) => {
                 let known = fabric.addresses.find(address);
-                known.map_or(NO_STATION, |index| fabric.stations[index.0 as usize])
+                known.map_or(NO_STATION, |index| fabric.target(index).station)
             }
             (Kind::Switch, Neighbour::Node(node)) => {
                 let stations = &fabric.nodes[across].stations;

@@ -5,7 +5,7 @@ use plait_control_paths::RelayList;
 use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
 use plait_dataplane_paths::{FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways};
 use plait_dataplane_reference::paths::tables::{Flow, ListCount, MovePlace, PrefixKey};
-use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, mapped};
+use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, hash_of, mapped};
 use plait_model_wire::number::protocol;
 use plait_simulator_engine::{Leaving, Reason, Selected, Selector, StackIndex};
 use std::collections::BTreeMap;
@@ -197,7 +197,14 @@ impl SteeredInterface {
             let moves = steer.move_of(key, flow).map(|list| list as usize);
             (
                 Some(flow.set),
-                FlowShare { key: *key, list: flow.list as usize, moves, by_hand: false, bytes: flow.bytes },
+                FlowShare {
+                    key: *key,
+                    list: flow.list as usize,
+                    moves,
+                    by_hand: false,
+                    bytes: flow.bytes,
+                    hash: hash_of(key),
+                },
             )
         });
         let lists = |set: &u32| {
