@@ -132,12 +132,13 @@ impl Known {
         self.introduced = None;
     }
 
-    /// The delay as others are told: what they were told before, unless it differs by much.
+    /// The delay as others are told: what they were told before, unless it differs by much. In whole microseconds, as messages have
+    /// it, so that this node decides by the same as they do.
     pub fn told(&mut self, (part, least): (u32, Duration)) -> Option<Duration> {
         let way = self.way.as_mut()?;
         let differs = |told: Duration| way.delay.abs_diff(told) > (told / part).max(least);
         if way.told.is_none_or(differs) {
-            way.told = Some(way.delay);
+            way.told = Some(Duration::from_micros(way.delay.as_micros() as u64));
         }
         way.told
     }

@@ -50,7 +50,8 @@ fn all_hold_the_same_matrix() {
             for (other, delay) in told {
                 let b = (other.0 - id(0).0) as usize;
                 let there = Duration::from_millis(world.delays[a][b]);
-                assert!(delay.abs_diff(there) < there / 20, "{a} to {b}: {delay:?} of {there:?}");
+                // What differs by less than a tenth from what was told last is not told.
+                assert!(delay.abs_diff(there) <= there / 9, "{a} to {b}: {delay:?} of {there:?}");
             }
         }
     }
