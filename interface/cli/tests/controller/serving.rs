@@ -1,6 +1,7 @@
 //! Who may ask a controller, with what options it runs, and how many switches it has room for.
 
 use super::*;
+use std::collections::BTreeSet;
 
 #[test]
 fn what_is_wrong_with_a_controllers_options_is_said() {
@@ -92,8 +93,24 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
         load(&["--switches", "3", "--version", "1.3", "--rate", "600", "--shape", "skewed", "--probe", "20"]);
     assert_eq!(code, Some(0), "{paced}");
     assert!(paced["unanswered"] == 0 && paced["probe"]["offered"].as_u64().unwrap() > 5, "{paced}");
-    let merged = person.plait(&["--json", "controller", "load", "--merge", &saved, &saved]).json();
-    assert_eq!(merged["switches"], 8);
+    // Two processes that begin together, each with switches of its own, are one load.
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let begins = (since.as_secs_f64() + 1.5).to_string();
+    let parts = ["0", "1"].map(|process| {
+        let saved = person.work().join(format!("part-{process}.json")).display().to_string();
+        let words = ["controller", "load", &address, "--duration", "1s", "--switches", "3", "--rate", "300"];
+        let which = ["--process", process, "--start", &begins, "--save", &saved];
+        (person.start(&[&words[..], &which].concat()), saved)
+    });
+    let saved = parts.map(|(part, saved)| {
+        assert_eq!(part.wait().code(), Some(0));
+        saved
+    });
+    let merged = person.plait(&["--json", "controller", "load", "--merge", &saved[0], &saved[1]]).json();
+    assert_eq!((&merged["switches"], &merged["unanswered"]), (&json!(6), &json!(0)), "{merged}");
+    let datapaths: BTreeSet<String> =
+        merged["shares"].as_array().unwrap().iter().map(|share| share["datapath"].to_string()).collect();
+    assert_eq!(datapaths.len(), 6, "{merged}");
     let switches = ask(&["switches", "--json"]).json();
     assert!(switches.as_array().unwrap().iter().any(|switch| switch["version"] == "1.3"), "{switches}");
     for (what, said) in [
