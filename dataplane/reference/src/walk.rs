@@ -302,6 +302,16 @@ impl Walk {
         Ok(Sent { interface, is_up: true, frame, via: None })
     }
 
+    /// Whether what is for it comes up here, as is so of groups that this node is in, and of no other node.
+    fn comes_up(&self, path: u32) -> bool {
+        let word = self.paths.get(&path).unwrap_or(0);
+        match (word >> 32) as u32 {
+            path::OWN => true,
+            path::GROUP => self.groups.get(&(word as u32)).is_some_and(|group| group.includes_own != 0),
+            _ => false,
+        }
+    }
+
     /// Where a station is, from what it sends.
     fn learn(&mut self, tenant: u32, parcel: &Parcel, second: u32) -> Result<(), Drop> {
         let station = match Frame::parse(&parcel.carried) {
@@ -325,7 +335,8 @@ impl Walk {
             }
         }
         let node = NodeKey { application: parcel.overlay.application.into(), node: source };
-        let path = self.nodes.get(&node).ok_or(Drop::UnknownSource)?;
+        // A group sends nothing: stations that were there would be everybody's.
+        let path = self.nodes.get(&node).filter(|path| !self.comes_up(*path)).ok_or(Drop::UnknownSource)?;
         let entry = FibEntry { node: source, path, heard: second.max(1), reserved: 0, packets: 0, bytes: 0 };
         self.fib.insert(key, entry);
         Ok(())

@@ -17,6 +17,20 @@ TABLE(learning, BPF_MAP_TYPE_ARRAY, __u32, struct bucket, SIZE_TENANTS, 0);
 /* The frame passes, though nobody knows its sender. */
 #define UNLEARNED 1
 
+/* Whether what is for it comes up here, as is so of groups that this node is in, and of no other node. */
+inline bool comes_up(__u32 path)
+{
+	__u64 *word = at(paths, path);
+	struct group *group;
+
+	if (!word)
+		return false;
+	if (*word >> 32 == PATH_OWN)
+		return true;
+	group = *word >> 32 == PATH_GROUP ? at(groups, *word) : 0;
+	return group && group->includes_own;
+}
+
 /* Looks at the sender of a frame. Returns why it must not be, as a negative number, or 0 of one who is known to be there. */
 inline int learn(const struct ethernet_header *frame, __u32 tenant, const struct parcel *parcel)
 {
@@ -38,7 +52,8 @@ inline int learn(const struct ethernet_header *frame, __u32 tenant, const struct
 	if (known && !known->heard)
 		return -DROP_UNKNOWN_SOURCE;
 	path = bpf_map_lookup_elem(&nodes, &node);
-	if (!path)
+	/* A group sends nothing: stations that were there would be everybody's. */
+	if (!path || comes_up(*path))
 		return -DROP_UNKNOWN_SOURCE;
 	if (take(at(learning, tenant), LEARNING_COST, LEARNING_BURST)) {
 		entry.node = parcel->source;

@@ -20,6 +20,30 @@ fn a_station_that_moves_to_and_fro_is_learned_each_time() {
     }
 }
 
+/// A known locator may say that its packet is from a group. The station that it speaks for stays where it is: if it were at the
+/// group, all would get what is for it.
+#[test]
+fn no_station_is_learned_from_a_group() {
+    let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
+    let fib = node.programs.table(&names::FIB).unwrap();
+    node.flood();
+    let group = NodeKey { application: APPLICATION.into(), node: GROUP.0 };
+    node.programs.table(&names::NODES).unwrap().set(&group, &GROUP_PATH).unwrap();
+    let said_from = |source| {
+        let header = ovstack::Repr { source, ..overlay_header() };
+        let came = arriving(&header, &frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(64, 0)));
+        // The reference walk does the same by the same tables.
+        let is_sent = matches!(node.walk().receive(&came, 1), Outcome::Sent(sent) if !sent.is_empty());
+        let verdict = node.programs.run(Program::Receive, &came).unwrap().verdict;
+        assert_eq!(is_sent, verdict == Verdict::Redirected);
+        (verdict, fib.get(&identifier(STATION_C)).unwrap().map(|entry| entry.node))
+    };
+    assert_eq!(said_from(GROUP), (Verdict::Dropped, None));
+    assert_eq!(said_from(PEER), (Verdict::Redirected, Some(PEER.0)));
+    assert_eq!(said_from(GROUP), (Verdict::Dropped, Some(PEER.0)));
+    assert_eq!(node.drops(Drop::UnknownSource), 2);
+}
+
 /// A station for each of these numbers.
 fn numbered(number: u32) -> Mac {
     let [_, a, b, c] = number.to_be_bytes();

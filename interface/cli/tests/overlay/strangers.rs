@@ -93,6 +93,7 @@ const SPOOFED: &[(&str, Fields, Fate)] = {
         ("the destination", &[(12, &[10, 0, 0, 99])], Dropped("no-route")),
         ("the source, a stranger", &[(16, &[10, 0, 0, 77])], Dropped("unknown-source")),
         ("the source, the receiver", &[(16, &[10, 0, 0, 1])], Dropped("unknown-source")),
+        ("the source, a group", &[(16, &[224, 0, 0, 1])], Dropped("unknown-source")),
         ("the station, a group", &[(26, &[3, 0, 0, 0, 0, 2])], Dropped("malformed")),
         ("the station, one that is elsewhere", &[(26, &[2, 0, 0, 0, 0, 0x66])], Dropped("unknown-source")),
     ]
