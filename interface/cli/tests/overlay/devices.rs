@@ -33,6 +33,13 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     let counts =
         |id: &str| entries.iter().find(|row| row["identifier"] == id).and_then(|row| row["packets"].as_u64());
     assert!(counts("020000000002") > Some(0) && counts("ffffffffffff") > Some(0), "{shown}");
+    let looks = format!("{} --json overlay stats --entries --every 20ms | head -n 2", person.program().display());
+    let looks = a.exec(&["sh", "-c", &looks]).fine();
+    let has_entries = |look: &str| {
+        let look: Value = serde_json::from_str(look).unwrap();
+        look["entries"].as_array().is_some_and(|entries| entries.len() == 2)
+    };
+    assert!(looks.lines().count() == 2 && looks.lines().all(has_entries), "{looks}");
     a.try_overlay("stats --entries --metrics").fails_saying(2, &["--metrics"]);
     a.try_overlay("stats --every 1ms").fails_saying(2, &["10ms or more"]);
     // A miss is dropped and counted; what was changed of the device is refused, and so are bits of another number.
