@@ -33,7 +33,8 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     let counts =
         |id: &str| entries.iter().find(|row| row["identifier"] == id).and_then(|row| row["packets"].as_u64());
     assert!(counts("020000000002") > Some(0) && counts("ffffffffffff") > Some(0), "{shown}");
-    let looks = format!("{} --json overlay stats --entries --every 20ms | head -n 2", person.program().display());
+    let looks =
+        format!("{} --json overlay stats --entries --every 20ms | head -n 2", person.program().display());
     let looks = a.exec(&["sh", "-c", &looks]).fine();
     let has_entries = |look: &str| {
         let look: Value = serde_json::from_str(look).unwrap();
