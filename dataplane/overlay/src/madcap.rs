@@ -2,7 +2,7 @@
 //!
 //! A device finds where packets go by bits of them. The thesis's device gets packets from a tunnel's driver, puts outer IP and UDP
 //! before them, and counts bits from behind the outer IP header. Here the device puts the tunnel's header before them, too: [`Row`]
-//! says which, by the protocol and by where the bits are. A node's identity is its IPv4 address.
+//! says which, by the [`Protocol`] and by where the bits are. A node's identity is its IPv4 address.
 //!
 //! | of `struct madcap_ops` | here |
 //! |---|---|
@@ -11,8 +11,12 @@
 //! | dump the configuration | [`Madcap::configuration`] |
 //! | dump the entries | [`Madcap::entries`] |
 
+mod row;
+
+pub use row::{Protocol, Row};
+
 use crate::protocol::{Config, FibRow, Reply, Request};
-use crate::{ApplicationConfig, BitField, Bits, Carries, Client, DeviceConfig, Encapsulation, Identifier};
+use crate::{ApplicationConfig, Bits, Carries, Client, DeviceConfig, Encapsulation, Identifier};
 use plait_model_overlay::{Answer, Application, NodeId, Operation, Weight};
 use plait_model_wire::number::protocol;
 use rustix::net::{self, AddressFamily, SocketType};
@@ -23,52 +27,6 @@ use std::{fmt, io};
 
 /// The application of devices that no other is said of. Choice: none of those that have a name.
 const APPLICATION: Application = Application(8);
-
-/// A row of the thesis's Table 4.1: a tunnel, with what its device finds packets by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    encapsulation: Encapsulation,
-    carries: Carries,
-    field: Option<BitField>,
-}
-
-impl Row {
-    /// The row of a protocol (`udp`, `gre`, `ipip` or its number; without it that of the bits) and of bits, if any are named: how
-    /// many bytes behind the outer IP header they begin, and how many they are.
-    ///
-    /// Choice: frames are in VXLAN or NVGRE, since those name virtual networks; what is found by bits that the table has for labels
-    /// and service headers, or by none, is what frames carry.
-    ///
-    /// # Errors
-    /// What no tunnel has there, with what one has.
-    pub fn of(proto: Option<&str>, bits: Option<(u16, u8)>) -> Result<Self, String> {
-        let row = |encapsulation, carries, field| Self { encapsulation, carries, field };
-        let begins = |encapsulation: Encapsulation, carries, (offset, length): (u16, u8)| {
-            let header = encapsulation.shim_bytes();
-            match offset.checked_sub(header).and_then(|bytes| bytes.checked_mul(8)) {
-                Some(offset) => Ok(row(encapsulation, carries, Some(BitField { offset, length }))),
-                None => Err(format!(
-                    "what begins {offset} bytes behind the outer IP header is in the header of {encapsulation}, which is the same \
-                     of all packets: begin at {header}"
-                )),
-            }
-        };
-        match (proto.unwrap_or(if bits.is_some() { "udp" } else { "gre" }), bits) {
-            ("udp" | "17", Some(bits @ (20, 32))) => begins(Encapsulation::Gpe, Carries::Payload, bits),
-            ("udp" | "17", Some(bits)) => begins(Encapsulation::Vxlan, Carries::Bits, bits),
-            ("udp" | "17", None) => Ok(row(Encapsulation::Gpe, Carries::Payload, None)),
-            ("gre" | "47", Some(bits @ (4, 20))) => begins(Encapsulation::Gre, Carries::Payload, bits),
-            ("gre" | "47", Some(bits)) => begins(Encapsulation::Nvgre, Carries::Bits, bits),
-            ("gre" | "47", None) => Ok(row(Encapsulation::Gre, Carries::Payload, None)),
-            ("ipip" | "4", None) => Ok(row(Encapsulation::Ipip, Carries::Payload, None)),
-            ("ipip" | "4", Some(_)) => {
-                Err("nothing stands between the headers of IP in IP: leave out `offset` and `length`"
-                    .to_owned())
-            }
-            (other, _) => Err(format!("`proto {other}` is none: write `udp`, `gre` or `ipip`")),
-        }
-    }
-}
 
 /// An agent, spoken to in madcap's operations.
 #[derive(Debug)]
@@ -317,42 +275,4 @@ fn device_of<'c>(config: &'c Config, name: &str) -> io::Result<&'c DeviceConfig>
 
 fn refuse(fault: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, fault.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Row;
-    use crate::{BitField, Carries, Encapsulation};
-
-    #[test]
-    fn the_rows_of_the_thesiss_table_are_there() {
-        let row = |encapsulation, carries, bits: Option<(u16, u8)>| {
-            let field = bits.map(|(offset, length)| BitField { offset, length });
-            Ok(Row { encapsulation, carries, field })
-        };
-        for (proto, bits, expected) in [
-            ("udp", Some((16, 48)), row(Encapsulation::Vxlan, Carries::Bits, Some((0, 48)))),
-            ("gre", Some((8, 48)), row(Encapsulation::Nvgre, Carries::Bits, Some((0, 48)))),
-            ("gre", Some((4, 20)), row(Encapsulation::Gre, Carries::Payload, Some((0, 20)))),
-            ("udp", Some((20, 32)), row(Encapsulation::Gpe, Carries::Payload, Some((32, 32)))),
-            ("gre", None, row(Encapsulation::Gre, Carries::Payload, None)),
-            ("ipip", None, row(Encapsulation::Ipip, Carries::Payload, None)),
-        ] {
-            assert_eq!(Row::of(Some(proto), bits), expected, "{proto} {bits:?}");
-        }
-        assert_eq!(Row::of(None, None), Row::of(Some("47"), None));
-        assert_eq!(Row::of(None, Some((16, 48))), Row::of(Some("17"), Some((16, 48))));
-    }
-
-    #[test]
-    fn what_no_tunnel_has_is_told_with_what_one_has() {
-        for (proto, bits, word) in [
-            ("ipip", Some((16, 48)), "nothing stands between"),
-            ("icmp", Some((16, 48)), "`udp`, `gre` or `ipip`"),
-            ("udp", Some((12, 48)), "begin at 16"),
-        ] {
-            let fault = Row::of(Some(proto), bits).unwrap_err();
-            assert!(fault.contains(word), "{proto}: {fault}");
-        }
-    }
 }

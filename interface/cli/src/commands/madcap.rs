@@ -55,7 +55,8 @@ impl Asked {
                     }
                     _ => return Err(format!("`offset` and `length` go together: {FORMS}")),
                 };
-                let row = Row::of(said.get("proto").copied(), bits)?;
+                let protocol = said.get("proto").map(|word| word.parse()).transpose()?;
+                let row = Row::of(protocol, bits)?;
                 Self::Set { device, row, source: super::ip::read(get("src")?)? }
             }
             "add" => {
@@ -92,6 +93,7 @@ pub enum Answered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plait_dataplane_overlay::madcap::Protocol;
 
     fn of(line: &str) -> Result<Asked, String> {
         Asked::read(&line.split(' ').collect::<Vec<_>>())
@@ -100,18 +102,18 @@ mod tests {
     #[test]
     fn the_thesiss_words_are_understood() {
         let device = || "eth0".to_owned();
-        let set = |proto: &str, bits| {
-            let row = Row::of(Some(proto), bits)?;
+        let set = |protocol, bits| {
+            let row = Row::of(Some(protocol), bits)?;
             Ok(Asked::Set { device: device(), row, source: Ipv4Addr::new(172, 16, 0, 1) })
         };
         // How the thesis writes a row of its Table 4.1, and the others in its words.
         for (words, row) in [
-            ("offset 16 length 48 src 172.16.0.1 proto udp", set("udp", Some((16, 48)))),
-            ("offset 8 length 48 src 172.16.0.1 proto gre", set("gre", Some((8, 48)))),
-            ("offset 4 length 20 src 172.16.0.1 proto gre", set("gre", Some((4, 20)))),
-            ("offset 20 length 32 src 172.16.0.1 proto udp", set("udp", Some((20, 32)))),
-            ("src 172.16.0.1", set("gre", None)),
-            ("offset none length none src 172.16.0.1 proto ipip", set("ipip", None)),
+            ("offset 16 length 48 src 172.16.0.1 proto udp", set(Protocol::Udp, Some((16, 48)))),
+            ("offset 8 length 48 src 172.16.0.1 proto gre", set(Protocol::Gre, Some((8, 48)))),
+            ("offset 4 length 20 src 172.16.0.1 proto gre", set(Protocol::Gre, Some((4, 20)))),
+            ("offset 20 length 32 src 172.16.0.1 proto udp", set(Protocol::Udp, Some((20, 32)))),
+            ("src 172.16.0.1", set(Protocol::Gre, None)),
+            ("offset none length none src 172.16.0.1 proto ipip", set(Protocol::Ipip, None)),
         ] {
             assert_eq!(of(&format!("set dev eth0 {words}")), row, "{words}");
         }
