@@ -103,7 +103,7 @@ pub(crate) struct Way {
 /// What a packet's walk asks of an address that it is for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
-    /// Who has it: [`NOBODY`](crate::address::NOBODY), or a node.
+    /// Who has it, as the address book says: [`NOBODY`](crate::address::NOBODY), or a node.
     pub owner: u32,
     /// Two addresses that every table treats alike have the same.
     pub class: u32,

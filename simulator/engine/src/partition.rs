@@ -2,10 +2,12 @@
 
 mod held;
 mod protocol;
+mod spare;
 mod state;
 mod walk;
 
 use held::Held;
+use spare::Spare;
 pub(crate) use state::DirectionState;
 pub(crate) use walk::inner_hash;
 
@@ -38,13 +40,8 @@ pub(crate) struct Partition {
     pub outboxes: Vec<Vec<Crossing>>,
     pub log: CaptureLog,
     pub hops: u64,
-    /// Room of packets that are gone, for others.
-    #[expect(clippy::vec_box, reason = "what is kept is what they stand in")]
-    spare: Vec<Box<Parcel<Packet>>>,
+    spare: Spare,
 }
-
-/// Packets whose room is kept for others.
-const SPARE: usize = 256;
 
 /// A protocol on a node.
 pub(crate) struct HostState {
@@ -88,7 +85,7 @@ impl Partition {
             outboxes: (0..partitions).map(|_| Vec::new()).collect(),
             log: CaptureLog::default(),
             hops: 0,
-            spare: Vec::new(),
+            spare: Spare::default(),
         }
     }
 
@@ -168,13 +165,7 @@ impl Partition {
         if let Some(next) = next {
             self.queue.push(next.max(now), number);
         }
-        let parcel = match self.spare.pop() {
-            Some(mut parcel) => {
-                **parcel = packet;
-                parcel
-            }
-            None => Parcel::new(packet),
-        };
+        let parcel = self.spare.house(packet);
         self.transmit(fabric, now, node, parcel);
     }
 

@@ -1,6 +1,6 @@
 //! A packet's way through a node.
 
-use super::{Partition, SPARE};
+use super::Partition;
 use crate::encapsulation::StackIndex;
 use crate::fabric::{DirectionNumber, Fabric, Hop, Kind, Node, ON_LINK, Way};
 use crate::hash::{choose, flow_hash};
@@ -183,9 +183,7 @@ impl Partition {
         // Whether one comes late nobody can foretell, so it is no branch.
         seen.reordered += u64::from(packet.number < sink.next);
         sink.next = sink.next.max(packet.number + 1);
-        if self.spare.len() < SPARE {
-            self.spare.push(packet);
-        }
+        self.spare.keep(packet);
     }
 }
 
