@@ -35,9 +35,9 @@ impl Ports {
         self.0.insert_mut(port.number, port);
     }
 
-    /// Takes one away. Says whether it was there.
-    pub fn remove(&mut self, number: Port) -> bool {
-        self.0.remove_mut(&number)
+    /// Takes one away, if it is there.
+    pub fn remove(&mut self, number: Port) {
+        self.0.remove_mut(&number);
     }
 }
 

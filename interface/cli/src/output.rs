@@ -23,6 +23,13 @@ impl Failure {
         Self { message: message.into(), detail: None, code: 1 }
     }
 
+    /// An agent of another version, most likely.
+    pub fn answered_otherwise() -> Self {
+        Self::new(
+            "the agent answers something else than was asked: start it again with this version of plait",
+        )
+    }
+
     /// The command was used wrongly.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { code: 2, ..Self::new(message) }

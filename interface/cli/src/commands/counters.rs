@@ -14,7 +14,9 @@ pub fn looks(places: &Places, arguments: &StatsArguments, output: &Output) -> Re
     let pause = arguments.every.map(every).transpose()?;
     let mut client = Client::connect(&places.socket())?;
     loop {
-        let Reply::Stats(stats) = client.ask(Request::Stats)? else { return Err(otherwise()) };
+        let Reply::Stats(stats) = client.ask(Request::Stats)? else {
+            return Err(Failure::answered_otherwise());
+        };
         let entries = if arguments.entries { Some(entries(&mut client)?) } else { None };
         let mut value = json!(stats);
         if let Some(entries) = &entries {
@@ -38,12 +40,8 @@ pub fn looks(places: &Places, arguments: &StatsArguments, output: &Output) -> Re
 fn entries(client: &mut Client) -> Result<Vec<FibRow>, Failure> {
     match client.ask(Request::FibGet { device: None })? {
         Reply::Fib(rows) => Ok(rows),
-        _ => Err(otherwise()),
+        _ => Err(Failure::answered_otherwise()),
     }
-}
-
-fn otherwise() -> Failure {
-    Failure::new("the agent answers something else than was asked")
 }
 
 /// Counters as tables.

@@ -43,7 +43,7 @@ pub fn live(agent: &str, most: usize, every: Duration, output: &Output) -> Resul
     let mut last: Option<Look> = None;
     loop {
         let Reply::Flows(rows) = client.ask(Request::Flows)? else {
-            return Err(Failure::new("the agent answers something else than was asked"));
+            return Err(Failure::answered_otherwise());
         };
         let now = Instant::now();
         let look = Look::new(now, &rows);
