@@ -5,6 +5,7 @@ use plait_model_quantity::{Bandwidth, ByteCount, Probability, TimeSpan};
 use serde::{Deserialize, Serialize};
 
 mod limit;
+mod longest;
 mod text;
 
 pub use limit::QueueLimit;

@@ -57,3 +57,27 @@ fn packets_meet_the_delays_that_are_said() {
         assert!((said / found - 1.0).abs() < room, "{json}: {said} and {found}");
     }
 }
+
+#[test]
+fn a_packet_is_on_its_way_for_delay_jitter_and_a_full_queue_at_most() {
+    let longest = |json: &str| conditions(json).longest().as_nanos() as f64 / 1e6;
+    assert_eq!(longest(r#"{"queue": "80ms"}"#), 0.0, "nothing waits where no rate is");
+    let written = [
+        (r#"{"delay": "5ms", "jitter": "2ms"}"#, 7.0),
+        (r#"{"rate": "10Mbit"}"#, 50.0),
+        (r#"{"rate": "8Mbit", "queue": "20kB", "delay": "5ms"}"#, 25.0),
+        (r#"{"rate": "12112kbit", "queue": "10p", "delay": "5ms", "jitter": "1ms"}"#, 16.0),
+        (r#"{"rate": "64kbit", "queue": "50ms"}"#, 378.5),
+        (r#"{"delay": "5ms", "jitter": {"distribution": {"trace": "file"}}}"#, 14.0),
+    ];
+    for (json, said) in written {
+        assert_eq!(longest(json), said, "{json}");
+        let mut direction = Direction::new(conditions(json), 5, 0);
+        for number in 0..1_000 {
+            direction.arrive(number, PacketInfo::frame(1_514), number);
+        }
+        let left = std::iter::from_fn(|| direction.depart(u64::MAX));
+        let met = left.map(|departure| departure.at - departure.arrived).max().unwrap() as f64 / 1e6;
+        assert!(met <= said + 1e-3 && met > 0.95 * said, "{json}: {met} of {said} ms");
+    }
+}
