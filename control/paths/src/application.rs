@@ -420,10 +420,18 @@ impl Iplbd {
 
     /// How many switches and links were planned for last.
     pub fn size(&self) -> Option<(usize, usize)> {
-        let of = |fabric: &Fabric| (fabric.switches().len(), fabric.links().len());
+        self.of_planned(|fabric| (fabric.switches().len(), fabric.links().len()))
+    }
+
+    /// How many switches of them headers can name.
+    pub fn relays(&self) -> Option<usize> {
+        self.of_planned(|fabric| fabric.switches().iter().filter(|switch| switch.relay.is_some()).count())
+    }
+
+    fn of_planned<T>(&self, ask: impl Fn(&Fabric) -> T) -> Option<T> {
         match &self.view::<Planned>()?.0 {
-            Known::Daemon(daemon) => daemon.plan().map(|plan| of(plan.fabric())),
-            Known::Told(form) => Some(of(&form.fabric)),
+            Known::Daemon(daemon) => daemon.plan().map(|plan| ask(plan.fabric())),
+            Known::Told(form) => Some(ask(&form.fabric)),
         }
     }
 

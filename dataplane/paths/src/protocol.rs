@@ -287,6 +287,9 @@ pub struct Status {
     pub access: Option<Ipv4Addr>,
     /// Switches and links of the fabric that was planned last.
     pub fabric: Option<(usize, usize)>,
+    /// Switches of it that headers can name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relays: Option<usize>,
     /// Prefixes said by hand, and learnt.
     pub prefixes: (usize, usize),
     /// Times that the table was changed by what was learnt.

@@ -13,7 +13,7 @@ pub struct Share {
     pub sends: Vec<Source>,
     /// The ports that it listens on.
     pub receives: Vec<u16>,
-    /// When it stops listening.
+    /// When it stops listening, from the run's beginning on.
     pub until: u64,
 }
 
@@ -41,18 +41,21 @@ pub struct Received {
 /// the same ports by itself has another one.
 const RUN: u32 = 0;
 
-/// Carries a share until its end: one thread sends, one for each port listens.
+/// Carries a share until its end: one thread sends, one for each port listens. When that begins is asked once all ports are
+/// taken: what is sent to them from then on is counted, even if it comes before a thread looks.
 ///
 /// # Errors
-/// Ports that are taken.
-pub fn carry(share: Share) -> io::Result<Told> {
+/// Ports that are taken, or nobody who says when it begins.
+pub fn carry(share: Share, begin: impl FnOnce() -> io::Result<u64>) -> io::Result<Told> {
     let sinks = share.receives.iter().map(|port| Sink::bind(*port)).collect::<Result<Vec<_>, PortError>>()?;
     let flows: Vec<u32> = share.sends.iter().map(|source| source.flow).collect();
     let sender = Sender::bind(RUN, share.sends, false)?;
+    let begin = begin()?;
+    let until = begin.saturating_add(share.until);
     thread::scope(|scope| {
-        let listen = |sink: Sink| move || sink.listen(|_| now() < share.until);
+        let listen = |sink: Sink| move || sink.listen(|_| now() < until);
         let sinks: Vec<_> = sinks.into_iter().map(|sink| scope.spawn(listen(sink))).collect();
-        let sent = sender.send(|_| true).into_iter().map(|sent| sent.datagrams);
+        let sent = sender.send(begin, |_| true).into_iter().map(|sent| sent.datagrams);
         let mut told = Told { sent: flows.into_iter().zip(sent).collect(), received: BTreeMap::new() };
         for sink in sinks {
             let heard = sink.join().map_err(|_| io::Error::other("a sink broke"))??;

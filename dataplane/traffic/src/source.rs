@@ -22,14 +22,14 @@ pub struct Source {
     pub size: u16,
     /// Nanoseconds from one datagram to the next.
     pub every: u64,
-    /// When the first leaves.
+    /// When the first leaves, from the [`Sender`]'s beginning on.
     pub start: u64,
-    /// Before when the last leaves.
+    /// Before when the last leaves, likewise.
     pub stop: u64,
 }
 
 impl Source {
-    /// The source of a flow, from one instant to another.
+    /// The source of a flow, from one instant behind the beginning to another.
     pub fn of(number: u32, flow: &Flow, to: SocketAddr, [start, stop]: [u64; 2]) -> Self {
         let bits = u128::from(frame(flow.size, &to).bytes()) * 8;
         let every = bits * 1_000_000_000 / u128::from(flow.rate.bits_per_second().max(1));
@@ -93,16 +93,17 @@ impl Sender {
         Ok(Self { run, sources: bound.collect::<Result<_, _>>()? })
     }
 
-    /// Sends every datagram at its instant, or as soon after it as this thread runs, until all flows are over or
-    /// `go_on`, which is told what was sent so far and asked 20 times a second, says no.
-    pub fn send(&self, mut go_on: impl FnMut(&[Sent]) -> bool) -> Vec<Sent> {
+    /// Sends every datagram at its instant, counted from `begin`, or as soon after it as this thread runs, until all flows are
+    /// over or `go_on`, which is told what was sent so far and asked 20 times a second, says no.
+    pub fn send(&self, begin: u64, mut go_on: impl FnMut(&[Sent]) -> bool) -> Vec<Sent> {
         let mut sent = vec![Sent::default(); self.sources.len()];
         let flows = self.sources.iter().enumerate().filter(|(_, (source, _))| source.start < source.stop);
         let mut due: BinaryHeap<_> = flows.map(|(at, (source, _))| Reverse((source.start, at, 0))).collect();
         let longest = self.sources.iter().map(|(source, _)| source.length()).max().unwrap_or(Head::LENGTH);
         let mut payload = vec![0; longest];
         let mut look = now();
-        while let Some(Reverse((instant, at, number))) = due.pop() {
+        while let Some(Reverse((time_of_run, at, number))) = due.pop() {
+            let instant = begin.saturating_add(time_of_run);
             let late = loop {
                 let time = now();
                 if time >= look {
@@ -117,7 +118,7 @@ impl Sender {
                 sleep_until(instant.min(look));
             };
             let (source, socket) = &self.sources[at];
-            if late > source.stop.saturating_add(PATIENCE) {
+            if late > begin.saturating_add(source.stop).saturating_add(PATIENCE) {
                 continue;
             }
             let head = Head { run: self.run, flow: source.flow, number };
@@ -129,7 +130,7 @@ impl Sender {
                     sent[at].why = why.raw_os_error();
                 }
             }
-            let next = instant.saturating_add(source.every.max(1));
+            let next = time_of_run.saturating_add(source.every.max(1));
             if next < source.stop {
                 due.push(Reverse((next, at, number + 1)));
             }

@@ -2,19 +2,19 @@
 
 use plait_dataplane_links::scratch::Namespace;
 use plait_dataplane_links::tbf;
-use plait_dataplane_traffic::{Sender, Share, Source, carry, now};
+use plait_dataplane_traffic::{Head, Sender, Share, Source, carry, now};
 use plait_model_link::{MTU_FRAME, tbf_burst};
 use plait_model_quantity::{Bandwidth, ByteCount};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const SECOND: u64 = 1_000_000_000;
 
 /// A second of a flow, of a datagram every so many nanoseconds.
-fn source(flow: u32, source_port: u16, to: Ipv4Addr, every: u64, start: u64) -> Source {
+fn source(flow: u32, source_port: u16, to: Ipv4Addr, every: u64) -> Source {
     let to = SocketAddr::from((to, 60_009));
-    Source { flow, to, source_port, size: 1400, every, start, stop: start + SECOND }
+    Source { flow, to, source_port, size: 1400, every, start: 0, stop: SECOND }
 }
 
 /// Two hosts, of which the first sends a megabit a second and lets everything else wait; nothing where that is not
@@ -38,9 +38,8 @@ fn what_a_slow_device_does_not_take_is_refused_and_keeps_no_other_flow_waiting()
     let Some([near, _far]) = slow() else { return };
     let begin = now() + 50_000_000;
     // More than any buffer holds, and a flow beside it whose device is not slow.
-    let sources =
-        vec![source(0, 20_000, FAR, 50_000, begin), source(1, 20_001, Ipv4Addr::LOCALHOST, 1_000_000, begin)];
-    let sent = near.run(|| Sender::bind(1, sources, true).unwrap().send(|_| true)).unwrap();
+    let sources = vec![source(0, 20_000, FAR, 50_000), source(1, 20_001, Ipv4Addr::LOCALHOST, 1_000_000)];
+    let sent = near.run(|| Sender::bind(1, sources, true).unwrap().send(begin, |_| true)).unwrap();
     let late = now().saturating_sub(begin + SECOND);
     assert!(late < 10 * SECOND, "it waited for the device: {} ms late", late / 1_000_000);
     let [slow, fast] = sent[..] else { panic!("{sent:?}") };
@@ -56,14 +55,33 @@ fn what_others_send_to_a_port_of_a_run_is_not_counted_for_it() {
         return;
     };
     let begin = now() + 500_000_000;
-    let own = source(0, 20_000, Ipv4Addr::LOCALHOST, 10_000_000, begin);
-    let other = source(0, 30_000, Ipv4Addr::LOCALHOST, 10_000_000, begin);
-    let share = Share { sends: vec![own], receives: vec![60_009], until: begin + 2 * SECOND };
+    let own = source(0, 20_000, Ipv4Addr::LOCALHOST, 10_000_000);
+    let other = source(0, 30_000, Ipv4Addr::LOCALHOST, 10_000_000);
+    let share = Share { sends: vec![own], receives: vec![60_009], until: 2 * SECOND };
     let told = std::thread::scope(|scope| {
-        scope.spawn(|| host.run(|| Sender::bind(7, vec![other], true).unwrap().send(|_| true)).unwrap());
-        host.run(|| carry(share)).unwrap().unwrap()
+        scope.spawn(|| {
+            host.run(|| Sender::bind(7, vec![other], true).unwrap().send(begin, |_| true)).unwrap()
+        });
+        host.run(|| carry(share, || Ok(begin))).unwrap().unwrap()
     });
     let received = told.received[&0];
     assert_eq!((received.datagrams, received.reordered), (told.sent[&0], 0));
     assert!(received.datagrams > 50, "{received:?}");
+}
+
+#[test]
+fn what_is_sent_once_a_share_asks_when_to_begin_is_counted() {
+    let Ok(host) = Namespace::new().inspect_err(|error| println!("skipped: no namespace: {error}")) else {
+        return;
+    };
+    let share = Share { sends: Vec::new(), receives: vec![60_009], until: SECOND / 10 };
+    let first = Head { run: 0, flow: 0, number: 0 };
+    let told = host.run(|| {
+        carry(share, || {
+            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?
+                .send_to(&first.bytes(), (Ipv4Addr::LOCALHOST, 60_009))?;
+            Ok(now())
+        })
+    });
+    assert_eq!(told.unwrap().unwrap().received[&0].datagrams, 1);
 }

@@ -67,6 +67,11 @@ impl Learning {
         self.iplbd.size()
     }
 
+    /// Switches of the last plan that headers can name.
+    pub fn relays(&self) -> Option<usize> {
+        self.iplbd.relays()
+    }
+
     /// The sockets, and what of them is waited for.
     pub fn waited(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         self.feeds.iter().flat_map(|(_, feed)| feed.waited())

@@ -89,6 +89,7 @@ impl Agent {
             feeds: self.learning.feeds().map(|(name, is_whole)| (name.to_owned(), is_whole)).collect(),
             access: self.learning.access(),
             fabric: self.learning.fabric(),
+            relays: self.learning.relays(),
             prefixes: (statics, self.state.learnt.len()),
             updates: self.updates,
             moved: self.moved,

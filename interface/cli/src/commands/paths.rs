@@ -239,6 +239,14 @@ fn fares(status: &Status) -> String {
     if let Some((switches, links)) = status.fabric {
         line("fabric", format!("{switches} switches, {links} links (each direction)"));
     }
+    if let Some(relays) = status.relays {
+        let why = if relays == 0 {
+            ": none tells of a host route that is its alone, which would be its address"
+        } else {
+            ""
+        };
+        line("can be relays", format!("{relays} of them{why}"));
+    }
     if let Some(idle) = status.idle_ms {
         line("forgets flows", format!("silent for {} s", idle as f64 / 1e3));
     }

@@ -8,40 +8,45 @@ use plait_testbed_runtime::control::{ExecRequest, Exited, Running, Testbed};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Choice: what programs have to start on one node, so that all sinks listen when the first source sends. On a machine that is at
-/// work a third of a second was too little now and then, and the first datagrams of all flows to a node were lost.
-const LEAD: Duration = Duration::from_secs(1);
-/// The same for each node more: one after the other is started.
-const LEAD_PER_NODE: Duration = Duration::from_millis(15);
+/// Choice: for how long a program of a node may not run once it is told when flows begin.
+const LEAD: Duration = Duration::from_millis(20);
+/// The same for each node more: one after the other is told.
+const LEAD_PER_NODE: Duration = Duration::from_micros(100);
+/// Choice: how long programs may take until all of them listen; for a second per node, on a machine that is at work.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Choice: how long sinks listen after the last source's end, which is more than links delay.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The programs of a run, and the flows that they carry.
 pub(super) struct Flows {
     rows: Vec<FlowRow>,
-    programs: Vec<(String, Running, File, File)>,
+    programs: Vec<Program>,
     /// When the last source is through.
     last: u64,
 }
 
+/// What carries a node's share.
+struct Program {
+    node: String,
+    running: Running,
+    /// What it has as standard output: it says that it listens, hears when to begin, and tells what came.
+    channel: BufReader<UnixStream>,
+    err: File,
+}
+
 impl Flows {
-    /// Starts a program on each node that takes part. Returns when flows count as begun, too.
+    /// Starts a program on each node that takes part. Once all of them listen, flows begin: returns when.
     pub fn start(
         testbed: &Testbed,
         traffic: &[Traffic],
         addresses: &HashMap<String, IpAddr>,
     ) -> Result<(Self, Duration), WorldError> {
-        let mut nodes: Vec<&String> = traffic.iter().flat_map(|traffic| &traffic.hosts).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let lead = LEAD + LEAD_PER_NODE * u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-        let begin = Duration::from_nanos(monotonic_nanos()) + lead;
-        let at = |time: Duration| u64::try_from((begin + time).as_nanos()).unwrap_or(u64::MAX);
         let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
         let mut rows = Vec::new();
         for traffic in traffic {
@@ -54,7 +59,7 @@ impl Flows {
                 let to = *to.ok_or_else(|| error(format!("`{}` has no address to send to", names[1])))?;
                 let number = u32::try_from(rows.len()).map_err(error)?;
                 let to = SocketAddr::new(to, flow.destination_port);
-                let instants = [traffic.start, traffic.stop].map(|time| at(time.into()));
+                let instants = [traffic.start, traffic.stop].map(|time| time.as_nanos());
                 let source = Source::of(number, flow, to, instants);
                 shares.entry(names[0]).or_default().sends.push(source);
                 let sink = shares.entry(names[1]).or_default();
@@ -64,46 +69,97 @@ impl Flows {
                 rows.push(FlowRow::new(&traffic.name, names, [flow.source_port, flow.destination_port]));
             }
         }
-        let last = traffic.iter().map(|traffic| at(traffic.stop.into())).max().unwrap_or_default();
+        let last = traffic.iter().map(|traffic| traffic.stop.as_nanos()).max().unwrap_or_default();
         let mut programs = Vec::new();
         for (node, mut share) in shares {
             share.until = last.saturating_add(DRAIN.as_nanos() as u64);
-            programs.push(program(testbed, node, &share)?);
+            programs.push(Program::start(testbed, node, &share)?);
         }
+        programs.iter_mut().try_for_each(Program::listens)?;
+        let lead = LEAD + LEAD_PER_NODE * u32::try_from(programs.len()).unwrap_or(u32::MAX);
+        let begin = Duration::from_nanos(monotonic_nanos()) + lead;
+        programs.iter_mut().try_for_each(|program| program.begin(begin))?;
+        let last = u64::try_from(begin.as_nanos()).unwrap_or(u64::MAX).saturating_add(last);
         Ok((Self { rows, programs, last }, begin))
     }
 }
 
-/// Starts this very program on a node: it is handed over as an open file, because a node need not see where it stands.
-fn program(
-    testbed: &Testbed,
-    node: &str,
-    share: &Share,
-) -> Result<(String, Running, File, File), WorldError> {
-    let own = std::fs::read_link("/proc/self/exe").map_err(error)?;
-    // An experiment of the library is run by another program, which has no such command.
-    if own.file_name().is_none_or(|name| name != "plait" && !name.as_encoded_bytes().starts_with(b"plait-")) {
-        return Err(error("`traffic:` is carried by `plait traffic`: run the file by `plait run`"));
+impl Program {
+    /// Starts this very program on a node: it is handed over as an open file, because a node need not see where it stands.
+    fn start(testbed: &Testbed, node: &str, share: &Share) -> Result<Self, WorldError> {
+        let own = std::fs::read_link("/proc/self/exe").map_err(error)?;
+        // An experiment of the library is run by another program, which has no such command.
+        if own
+            .file_name()
+            .is_none_or(|name| name != "plait" && !name.as_encoded_bytes().starts_with(b"plait-"))
+        {
+            return Err(error("`traffic:` is carried by `plait traffic`: run the file by `plait run`"));
+        }
+        let own = File::open("/proc/self/exe").map_err(error)?;
+        let (channel, out) = UnixStream::pair().map_err(error)?;
+        let err = scratch().map_err(error)?;
+        let share_text = serde_json::to_string(share).map_err(error)?;
+        let left = Duration::from_nanos(share.until) + PATIENCE;
+        // A program that is stopped has its timeout to end it.
+        channel.set_read_timeout(Some(left + PATIENCE)).map_err(error)?;
+        // A kernel takes words of 128 KiB, and more of them (MAX_ARG_STRLEN).
+        let pieces =
+            share_text.as_bytes().chunks(100_000).map(|piece| String::from_utf8_lossy(piece).into_owned());
+        let command =
+            ["/proc/self/fd/0", "traffic", "share"].map(str::to_owned).into_iter().chain(pieces).collect();
+        let request = ExecRequest {
+            node: node.to_owned(),
+            command,
+            timeout_ms: Some(millis(left) as u64),
+            ..ExecRequest::default()
+        };
+        let running = testbed.exec(request, [own.as_fd(), out.as_fd(), err.as_fd()]);
+        let running = running.map_err(|why| error(format!("traffic of {node}: {why}")))?;
+        Ok(Self { node: node.to_owned(), running, channel: BufReader::new(channel), err })
     }
-    let own = File::open("/proc/self/exe").map_err(error)?;
-    let [out, err] = [(); 2].map(|()| scratch());
-    let (out, err) = (out.map_err(error)?, err.map_err(error)?);
-    let share_text = serde_json::to_string(share).map_err(error)?;
-    let left = Duration::from_nanos(share.until.saturating_sub(monotonic_nanos())) + Duration::from_secs(10);
-    // A kernel takes words of 128 KiB, and more of them (MAX_ARG_STRLEN).
-    let pieces =
-        share_text.as_bytes().chunks(100_000).map(|piece| String::from_utf8_lossy(piece).into_owned());
-    let command =
-        ["/proc/self/fd/0", "traffic", "share"].map(str::to_owned).into_iter().chain(pieces).collect();
-    let request = ExecRequest {
-        node: node.to_owned(),
-        command,
-        timeout_ms: Some(millis(left) as u64),
-        ..ExecRequest::default()
-    };
-    let running = testbed.exec(request, [own.as_fd(), out.as_fd(), err.as_fd()]);
-    let running = running.map_err(|why| error(format!("traffic of {node}: {why}")))?;
-    Ok((node.to_owned(), running, out, err))
+
+    /// Waits until it has all its ports.
+    fn listens(&mut self) -> Result<(), WorldError> {
+        match &*self.line()? {
+            "ready" => Ok(()),
+            other => Err(error(format!("traffic of {}: {other}", self.node))),
+        }
+    }
+
+    /// Says when flows begin.
+    fn begin(&mut self, begin: Duration) -> Result<(), WorldError> {
+        let said = writeln!(self.channel.get_mut(), "{}", begin.as_nanos());
+        said.or_else(|_| self.failed())
+    }
+
+    /// What became of its share.
+    fn told(&mut self) -> Result<Told, WorldError> {
+        let line = self.line()?;
+        match self.running.wait().map_err(error)? {
+            Exited::Code(0) => serde_json::from_str(&line).map_err(error),
+            _ => self.failed(),
+        }
+    }
+
+    /// The next line that it says.
+    fn line(&mut self) -> Result<String, WorldError> {
+        let mut line = String::new();
+        match self.channel.read_line(&mut line) {
+            Ok(1..) if line.ends_with('\n') => Ok(line.trim_end().to_owned()),
+            _ => self.failed(),
+        }
+    }
+
+    /// Why it ended before its time.
+    fn failed<T>(&mut self) -> Result<T, WorldError> {
+        let mut text = String::new();
+        self.err.rewind().and_then(|()| self.err.read_to_string(&mut text)).map_err(error)?;
+        let why = match text.trim() {
+            "" => "it ended before its time",
+            why => why,
+        };
+        Err(error(format!("traffic of {}: {why}", self.node)))
+    }
 }
 
 /// A file without a name.
@@ -118,17 +174,8 @@ impl FlowLogger for Flows {
         if monotonic_nanos() < self.last {
             return Err(error("the run ended before its traffic did"));
         }
-        for (node, running, out, err) in &mut self.programs {
-            let ended = running.wait().map_err(error)?;
-            let read = |file: &mut File| {
-                let mut text = String::new();
-                file.rewind().and_then(|()| file.read_to_string(&mut text)).map_err(error)?;
-                Ok::<_, WorldError>(text)
-            };
-            if ended != Exited::Code(0) {
-                return Err(error(format!("traffic of {node}: {}", read(err)?.trim())));
-            }
-            let told: Told = serde_json::from_str(&read(out)?).map_err(error)?;
+        for program in &mut self.programs {
+            let told = program.told()?;
             for (flow, sent) in told.sent {
                 if let Some(row) = self.rows.get_mut(flow as usize) {
                     row.sent = sent;

@@ -18,19 +18,12 @@ struct To<'a> {
     flow: Flow,
 }
 
-/// From the start of the command to the first datagram, so that all flows begin together, and what each flow's socket
-/// takes.
-const LEAD: u64 = 5_000_000;
-const LEAD_PER_FLOW: u64 = 20_000;
-
 /// A sender that had nothing of a flow taken has failed.
 pub fn send(arguments: &SendArguments, output: &Output) -> Result<ExitCode, Failure> {
     let flows = flows(arguments)?;
-    let begin = now() + LEAD + LEAD_PER_FLOW * flows.len() as u64;
-    let end = begin.saturating_add(arguments.time.as_nanos());
     let sources = flows.iter().enumerate().map(|(number, to)| {
         let number = u32::try_from(number).map_err(|_| Failure::usage("so many flows cannot be counted"))?;
-        Ok(Source::of(number, &to.flow, to.address, [begin, end]))
+        Ok(Source::of(number, &to.flow, to.address, [0, arguments.time.as_nanos()]))
     });
     let run = (now() ^ u64::from(std::process::id()) << 16) as u32;
     let sender = Sender::bind(run, sources.collect::<Result<_, Failure>>()?, true);
@@ -41,7 +34,9 @@ pub fn send(arguments: &SendArguments, output: &Output) -> Result<ExitCode, Fail
     // From here on a signal ends the sending and not the telling.
     let stop = stop::on_signals()?;
     let mut progress = output.progress("");
-    let sent = sender.send(|sent| {
+    let begin = now();
+    let end = begin.saturating_add(arguments.time.as_nanos());
+    let sent = sender.send(begin, |sent| {
         let time = seconds(now().saturating_sub(begin));
         let datagrams: u64 = sent.iter().map(|sent| sent.datagrams).sum();
         progress.line(&format!("{time:.0} s of {}, {datagrams} datagrams", arguments.time));
