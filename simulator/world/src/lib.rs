@@ -45,7 +45,7 @@ mod world;
 pub use control::ControlReport;
 pub use follow::{Detection, FollowReport};
 pub use overlay::{
-    DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayNode,
+    DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayMember,
     OverlaySpec,
 };
 pub use paths::{LearningSpec, PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
