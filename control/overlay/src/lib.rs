@@ -13,8 +13,7 @@
 //! ```
 //!
 //! 1. [`mesh`] and [`DelayMatrix::routes`] – the paper's two control planes as functions: members and delays in, a RIB
-//!    out; [`operations`] leads from one RIB to another.
-//!    [`written`] is what a file says once in place of both.
+//!    out; [`operations`] leads from one RIB to another, and [`written`] is what a file says in place of both.
 //! 2. [`Message`] – what nodes say to each other, sealed with a key that all share.
 //! 3. [`Member`] – a node that takes part: joins by seeds, measures, reports, notices who is gone, and keeps LIB and RIB
 //!    as its [`Plane`] wants them. The plane can be changed at any time.

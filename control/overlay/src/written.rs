@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The tables of a member that is told of all `others`: each is reached straight, and a group's packets go straight to all of them,
 /// but where `routes` say another way. Without others there are no ways.
 ///
-/// Choice: no node reflects what is for a group, as of a [mesh](crate::mesh) one does; so encapsulations that name no nodes, whose
-/// packets for a group end at their first hop, reach all.
+/// Choice: no node reflects what is for a group, as of a [mesh](crate::mesh) one does; so in encapsulations that name no nodes, whose
+/// packets for a group end at their first hop, it reaches all. Where others pass it on, `routes` have to say whose it is.
 pub fn written(
     own: NodeId,
     locators: Locators,

@@ -346,6 +346,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("static", "routes: {b: [a, r]}", "no way"),
         ("static", "to: {b: ipip}", "ipip carries no frames"),
         ("mesh", "to: {b: vxlan}", "vxlan names no nodes"),
+        ("static", "to: {b: vxlan}", "routes: {224.0.0.1: [b, c]}"),
         ("{evpn: {neighbor: r, as: 1}}", "to: {b: geneve}", "all of VXLAN"),
     ] {
         person.file("told.yaml", told(control, of_a));

@@ -262,12 +262,12 @@ duration: 1s
 overlays:
   mesh: {members: [a, b], network: 10.99.0.0/24, interval: 100ms}
   told:
-    members: {a: {routes: {b: r}}, r: , b: {to: {a: mpls}}}
+    members: {a: {routes: {b: r}}, r: , b: }
     control: static
     devices:
       red: {vni: 5, network: 10.98.0.0/24, members: [a, b], stations: {'02:00:00:00:00:07': b}}
       blue: {vni: 6, network: [10.97.0.0/24, fd97::/64]}
-  packets: {members: [a, b], network: [10.96.0.0/24, fd96::/64], carries: ip, control: static, encapsulation: ipip}
+  packets: {members: {a: , b: {to: {a: gue}}}, network: [10.96.0.0/24, fd96::/64], carries: ip, control: static, encapsulation: ipip}
 traffic:
   - {name: mesh, from: a, to: b, over: mesh, rate: 1Mbit, stop: 900ms}
   - {name: red, from: a, to: b, over: red, rate: 1Mbit, stop: 900ms}
@@ -283,6 +283,38 @@ traffic:
     let rows: Vec<Vec<&str>> = flows.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 4, "{flows}");
     assert!(rows.iter().all(|row| row[5] == row[6] && row[6].parse::<u64>().unwrap() > 100), "{flows}");
+}
+
+/// Where each of them passes on what is for all to all others, copies would go round for as long as they have hops.
+#[test]
+fn what_is_for_all_of_six_members_that_a_file_tells_of_each_other_goes_once_over_each_link() {
+    let folder = tempfile::tempdir().unwrap();
+    for encapsulation in ["ovstack", "vxlan"] {
+        let text = format!(
+            "plait: 1
+nodes: {{a: host, b: host, c: host, d: host, e: host, f: host, r: router}}
+links: [a-r, b-r, c-r, d-r, e-r, f-r]
+duration: 1s
+overlays: {{all: {{members: [a, b, c, d, e, f], network: 10.99.0.0/24, control: static, encapsulation: {encapsulation}}}}}
+collect: {{links: 100ms}}
+traffic: [{{name: load, from: a, to: d, over: all, rate: 1Mbit, stop: 900ms}}]
+"
+        );
+        fs::write(folder.path().join("net.yaml"), text).unwrap();
+        let words = ["run", "net.yaml", "--world", "simulated", "--output", encapsulation];
+        let ran = plait(folder.path(), &words);
+        assert!(ran.status.success(), "{}", error(&ran));
+        let read = |name: &str| fs::read_to_string(folder.path().join(encapsulation).join(name)).unwrap();
+        let flows = read("samples/flows.csv");
+        let load: Vec<&str> = flows.lines().nth(1).unwrap().split(',').collect();
+        assert!(load[5] == load[6] && load[5] != "0", "{flows}");
+        let links = read("samples/links.csv");
+        for host in ["b", "c", "e", "f"] {
+            let last =
+                links.lines().rev().find(|line| line.contains(&format!(",{host}-r,reverse,"))).unwrap();
+            assert_eq!(last.split(',').nth(3), Some("1"), "{encapsulation}: a's question to {host}: {last}");
+        }
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn member_of(overlay: &Resolved, member: &Member, network: &Network) -> MemberSp
         node: network.nodes[member.node].name.clone(),
         id: Some(member.id),
         locators: member.locators.as_ref().map(|given| given.iter().copied().collect()),
-        routes: member.routes.clone(),
+        routes: overlay.routes_of(member),
         data_plane: Some(data_plane),
     }
 }

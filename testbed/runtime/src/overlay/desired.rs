@@ -168,7 +168,7 @@ fn member_state(
             neighbours: plane.neighbours,
         }),
         nodes,
-        routes: member.routes.clone(),
+        routes: overlay.routes_of(member),
         evpn: None,
         stations: stations.collect(),
         devices: devices.collect(),
