@@ -295,9 +295,9 @@ fn what_is_for_all_of_six_members_that_a_file_tells_of_each_other_goes_once_over
 nodes: {{a: host, b: host, c: host, d: host, e: host, f: host, r: router}}
 links: [a-r, b-r, c-r, d-r, e-r, f-r]
 duration: 1s
-overlays: {{all: {{members: [a, b, c, d, e, f], network: 10.99.0.0/24, control: static, encapsulation: {encapsulation}}}}}
+overlays: {{ov0: {{members: [a, b, c, d, e, f], network: 10.99.0.0/24, control: static, encapsulation: {encapsulation}}}}}
 collect: {{links: 100ms}}
-traffic: [{{name: load, from: a, to: d, over: all, rate: 1Mbit, stop: 900ms}}]
+traffic: [{{name: load, from: a, to: d, over: ov0, rate: 1Mbit, stop: 900ms}}]
 "
         );
         fs::write(folder.path().join("net.yaml"), text).unwrap();

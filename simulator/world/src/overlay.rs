@@ -22,7 +22,7 @@ use node::OverlayNode;
 use plait_control_overlay::record::Entry;
 use plait_control_overlay::{Config, Key, written};
 use plait_dataplane_reference::Counts;
-use plait_model_overlay::{Application, Locators, NodeId, Tables, Weight};
+use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::random::SplitMix64;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{port, protocol};
@@ -77,53 +77,27 @@ impl World {
         let mut random = SplitMix64::new(self.network.seed ^ (index.0 as u64 + 1) << 48);
         let (now, mtus) = (self.now(), self.mtus());
         let mut hosts = Vec::with_capacity(known.len());
-        for (member, Known { node, id, locators }) in spec.members.iter().zip(&known) {
+        for (member, own) in spec.members.iter().zip(&known) {
             let mut draws = SplitMix64::new(random.draw());
-            let mut joining = match spec.plane {
-                Some(_) => OverlayMember::new(
-                    spec.application,
-                    &Tables { own: Some(*id), locators: locators.clone(), ..Tables::default() },
-                ),
-                None => {
-                    let others = known.iter().filter(|other| other.id != *id);
-                    let others = others.map(|other| (other.id, other.locators.clone())).collect();
-                    let tables = written(*id, locators.clone(), others, spec.group, member.routes.clone());
-                    OverlayMember::new(spec.application, &tables)
-                }
-            };
-            if let Some(plane) = spec.plane {
-                let config = Config {
-                    application: spec.application,
-                    own: *id,
-                    seeds: seeds.iter().filter(|seed| !locators.contains_key(seed)).copied().collect(),
-                    locators: locators.clone(),
-                    group: spec.group,
-                    key: Key::new(*b"a key of simulated members").expect("it is long enough"),
-                    plane,
-                    interval: spec.interval,
-                    neighbours: spec.neighbours,
-                };
+            let mut joining = told(spec, member, own, &known);
+            if let Some(config) = config(spec, own, &seeds) {
                 joining.decide_by(config, now, move || draws.draw(), spec.is_recorded);
             }
-            let data_plane = member.data_plane.as_ref().or(spec.data_plane.as_ref());
-            let host = self.overlay_node(*node, mtus[node.0 as usize])?;
+            let host = self.overlay_node(own.node, mtus[own.node.0 as usize])?;
+            let (address, data_plane) =
+                (station_of(own.id), member.data_plane.as_ref().or(spec.data_plane.as_ref()));
             if let Some(plane) = data_plane {
-                joining.give(plane.config.carries, &plane.devices, station_of(*id));
-                for (protocol, port) in Forwarding::arrivals(&plane.config) {
-                    match protocol {
-                        protocol::UDP => self.simulation.listen(host, port)?,
-                        _ => self.simulation.listen_to(host, protocol)?,
-                    }
-                }
+                joining.give(plane.config.carries, &plane.devices, address);
+                self.listen(host, plane)?;
             }
-            let join = |of: &mut OverlayNode| {
+            let join = |node: &mut OverlayNode| {
                 if let Some(plane) = data_plane {
-                    of.forwarding().join(spec.application, spec.group, plane, station_of(*id));
+                    node.forwarding().join(spec.application, spec.group, plane, address);
                 }
-                of.join(now, spec.application, joining);
+                node.join(now, spec.application, joining);
             };
             self.simulation.with_host(host, join);
-            hosts.push((*node, host));
+            hosts.push((own.node, host));
         }
         let ids = known.iter().map(|known| known.id).collect();
         self.overlays.all.push(Members { application: spec.application, hosts, ids, group: spec.group });
@@ -165,6 +139,17 @@ impl World {
         let host = self.simulation.add_host(node, port::OVERLAY_CONTROL, begins)?;
         self.overlays.nodes.insert(node, host);
         Ok(host)
+    }
+
+    /// Has a node take what comes to a data plane.
+    fn listen(&mut self, host: HostIndex, plane: &DataPlane) -> Result<(), WorldError> {
+        for (protocol, port) in Forwarding::arrivals(&plane.config) {
+            match protocol {
+                protocol::UDP => self.simulation.listen(host, port)?,
+                _ => self.simulation.listen_to(host, protocol)?,
+            }
+        }
+        Ok(())
     }
 
     /// By node, the largest packet that fits all of its links. Choice: a packet may fit the one that it would leave by and is not
@@ -230,6 +215,29 @@ impl Members {
         let (_, host) = self.hosts.get(place)?;
         world.simulation.host::<OverlayNode>(*host)?.member(self.application)
     }
+}
+
+/// A member as it begins: who decides knows itself, others know all.
+fn told(spec: &OverlaySpec, member: &MemberSpec, own: &Known, known: &[Known]) -> OverlayMember {
+    let others = known.iter().filter(|other| spec.plane.is_none() && other.id != own.id);
+    let others = others.map(|other| (other.id, other.locators.clone())).collect();
+    let tables = written(own.id, own.locators.clone(), others, spec.group, member.routes.clone());
+    OverlayMember::new(spec.application, &tables)
+}
+
+/// What a member decides by, if it does.
+fn config(spec: &OverlaySpec, own: &Known, seeds: &[IpAddr]) -> Option<Config> {
+    Some(Config {
+        application: spec.application,
+        own: own.id,
+        seeds: seeds.iter().filter(|seed| !own.locators.contains_key(seed)).copied().collect(),
+        locators: own.locators.clone(),
+        group: spec.group,
+        key: Key::new(*b"a key of simulated members").expect("it is long enough"),
+        plane: spec.plane?,
+        interval: spec.interval,
+        neighbours: spec.neighbours,
+    })
 }
 
 /// The hardware address of a member's devices. Choice: it is made of the member's identity, so that each has another one.

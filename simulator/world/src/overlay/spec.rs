@@ -39,7 +39,7 @@ pub struct MemberSpec {
     pub id: Option<NodeId>,
     /// Where it is reached; all its addresses if not said.
     pub locators: Option<Vec<IpAddr>>,
-    /// Where nobody decides: to whom its packets for a member, or for a group, go in place of straight there.
+    /// To whom its packets for a member, or for a group, go in place of straight there, where nobody decides.
     pub routes: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// What moves its tenants' packets; that of the overlay if not said.
     pub data_plane: Option<DataPlane>,
