@@ -42,12 +42,15 @@ impl Resolver<'_> {
         let passes_on = config.encapsulation.names_nodes();
         let words = written.0.iter().flat_map(|(_, told)| told.to.values());
         for word in words.filter(|word| word.value.0.names_nodes() != passes_on) {
-            let names = if passes_on { "names no nodes" } else { "names nodes" };
+            let [naming, other] = match passes_on {
+                true => [config.encapsulation, word.value.0],
+                false => [word.value.0, config.encapsulation],
+            };
             self.fault(
                 word.span,
                 format!(
-                    "{} {names}, other than {}, so that what is for all would come several times or not at all",
-                    word.value.0, config.encapsulation
+                    "{naming} names nodes and {other} does not, so that what is for all would come to some twice, or not \
+                     at all"
                 ),
                 format!("say of members where it goes, such as `routes: {{{group}: [b, c]}}`, or leave out `to`"),
             );
