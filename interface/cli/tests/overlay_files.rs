@@ -211,7 +211,10 @@ fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
     testbed.apply(
         &file.replace("routes: {c: b, 224.0.0.1: [b]}", "").replace("routes: {a: b, 224.0.0.1: b}", ""),
     );
-    assert_eq!(asked(&testbed, "a", "route show --app 7")["0.0.0.3"], serde_json::json!(["0.0.0.3"]));
+    let routes = asked(&testbed, "a", "route show --app 7");
+    assert_eq!(routes["0.0.0.3"], serde_json::json!(["0.0.0.3"]));
+    // What is for all goes by one of them, which passes it on.
+    assert_eq!(routes["224.0.0.1"], serde_json::json!(["0.0.0.1", "0.0.0.3"]), "{routes:#}");
     reaches(&testbed, "a", "10.94.0.3");
     testbed.down();
 }
