@@ -25,8 +25,9 @@ impl DeviceConfig {
         }
     }
 
-    /// What stands in the table of tenants for the device, by its interface's number and hardware address. `unknown` is the group, and
-    /// the path to it, where frames go whose stations nobody knows. Packets go up by the device, and none by the kernel's own route.
+    /// What stands in the table of tenants for the device, by its interface's number and hardware address. `unknown` is the group,
+    /// and the path to it, where frames go whose stations nobody knows. Packets go up by the device, and none by the kernel's own
+    /// route.
     pub fn tenant(
         &self,
         carries: Carries,

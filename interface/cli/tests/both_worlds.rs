@@ -229,8 +229,8 @@ fn each_link_carries_what_hosts_steer_over_it_header_by_header_in_both_worlds() 
     }
 }
 
-/// Three hosts with an overlay that they decide, and two of IP packets that the file fills and leads by b one way. Straight it is 40 ms
-/// from a to c, and by b 10, which takes some intervals to be known.
+/// Three hosts with an overlay that they decide, and two of IP packets that the file fills and leads by b one way. Straight it is
+/// 40 ms from a to c, and by b 10, which takes some intervals to be known.
 const OVER: &str = "plait: 1
 name: over
 nodes: {a: host, b: host, c: host, ra: router, rb: router, rc: router}

@@ -39,9 +39,6 @@ links:
 /// Bytes of UDP payload of a datagram of [`flow`].
 const SIZE: u16 = 1000;
 
-/// Identities of the members.
-const ALL: [u32; 3] = [1, 2, 3];
-
 /// Hardware address of the station above a member's device.
 fn station(member: u8) -> [u8; 6] {
     [2, 1, 0, 0, 0, member]
@@ -70,13 +67,8 @@ fn spec(carries: Carries, encapsulation: Encapsulation) -> OverlaySpec {
         }
         member.data_plane = Some(data_plane);
     }
-    let group = spec.group.filter(|_| encapsulation.names_nodes());
-    for (own, member) in (1..).zip(&mut spec.members) {
-        member.routes.extend(
-            group.and_then(|group| {
-                mesh(NodeId(own), &ALL.map(NodeId).into(), Some(group)).remove_entry(&group)
-            }),
-        );
+    for (own, member) in (1..).zip(&mut spec.members).filter(|_| encapsulation.names_nodes()) {
+        member.routes = mesh(NodeId(own), &[1, 2, 3].map(NodeId).into(), spec.group);
     }
     spec.members[0].routes.insert(NodeId(3), BTreeSet::from([NodeId(2)]));
     spec

@@ -7,8 +7,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(100);
 
 impl World {
-    /// Lets time pass until all members of all overlays that decide have ways to each other and to their groups, or an instant. Whether
-    /// they have.
+    /// Lets time pass until all members of all overlays that decide have ways to each other and to their groups, or an instant.
+    /// Whether they have.
     pub fn meet(&mut self, most: Duration) -> bool {
         loop {
             if self.have_met() {

@@ -1,7 +1,7 @@
 //! Packets of an overlay as the network below has them, and as the walk does: in frames with their outer headers.
 //!
-//! What a walk sends becomes a packet of the simulated network with the same addresses, IP protocol, ports, hops and payload, and what
-//! comes is put into a frame again. Choice: outer congestion bits are those that the simulation gives its packets.
+//! What a walk sends becomes a packet of the simulated network with the same addresses, IP protocol, ports, hops and payload, and
+//! what comes is put into a frame again. Choice: outer congestion bits are those that the simulation gives its packets.
 
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, protocol};

@@ -17,9 +17,9 @@ impl Resolved {
 
     /// To whom a member's packets for others, or for groups, go where that is not straight there, and to all of a group.
     ///
-    /// Choice: who gets a packet for a group whose header says so passes it on to all others that it knows, as it would to those behind
-    /// it. Where everyone knows everyone copies would come back manifold, so what is for the group goes as in a mesh, unless the file
-    /// says of any member where that goes.
+    /// Choice: who gets a packet for a group whose header says so passes it on to all of the group's next hops but the one that it
+    /// came from. Where those are all members, copies would come back manifold; so what is for the group goes as in a mesh, unless
+    /// the file says of any member where that goes.
     pub fn routes_of(&self, member: &Member) -> Routes {
         let mut routes = member.routes.clone();
         let passes_on = self.is_static && self.config.encapsulation.names_nodes();
@@ -40,8 +40,8 @@ impl Resolved {
         self.devices.iter().filter(|device| device.addresses.contains_key(&member.node))
     }
 
-    /// At which members identifiers are behind a device: those that the file names and, of an overlay that carries IP, the addresses of
-    /// others than this member.
+    /// At which members identifiers are behind a device: those that the file names and, of an overlay that carries IP, the addresses
+    /// of others than this member.
     pub fn entries_of<'a>(
         &'a self,
         member: &'a Member,
