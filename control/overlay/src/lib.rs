@@ -13,7 +13,7 @@
 //! ```
 //!
 //! 1. [`mesh`] and [`DelayMatrix::routes`] – the paper's two control planes as functions: members and delays in, a RIB
-//!    out; [`operations`] leads from one RIB to another.
+//!    out; [`operations`] leads from one RIB to another, and [`written`] is what a file says in place of both.
 //! 2. [`Message`] – what nodes say to each other, sealed with a key that all share.
 //! 3. [`Member`] – a node that takes part: joins by seeds, measures, reports, notices who is gone, and keeps LIB and RIB
 //!    as its [`Plane`] wants them. The plane can be changed at any time.
@@ -42,6 +42,7 @@ mod message;
 pub mod record;
 mod routes;
 mod session;
+mod written;
 
 pub use correspondent::Correspondent;
 pub use inquiry::{Direction, Inquiry};
@@ -50,3 +51,4 @@ pub use member::{Config, Member, Plane};
 pub use mesh::mesh;
 pub use message::{Key, Message, NoKey, Refused, Sealed};
 pub use routes::{Routes, operations};
+pub use written::written;

@@ -26,6 +26,7 @@ mod identifier;
 pub mod madcap;
 pub mod needs;
 pub mod protocol;
+mod tenant;
 pub mod trace;
 
 pub use client::Client;

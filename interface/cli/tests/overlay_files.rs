@@ -211,7 +211,10 @@ fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
     testbed.apply(
         &file.replace("routes: {c: b, 224.0.0.1: [b]}", "").replace("routes: {a: b, 224.0.0.1: b}", ""),
     );
-    assert_eq!(asked(&testbed, "a", "route show --app 7")["0.0.0.3"], serde_json::json!(["0.0.0.3"]));
+    let routes = asked(&testbed, "a", "route show --app 7");
+    assert_eq!(routes["0.0.0.3"], serde_json::json!(["0.0.0.3"]));
+    // What is for all goes by one of them, which passes it on.
+    assert_eq!(routes["224.0.0.1"], serde_json::json!(["0.0.0.1", "0.0.0.3"]), "{routes:#}");
     reaches(&testbed, "a", "10.94.0.3");
     testbed.down();
 }
@@ -346,6 +349,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("static", "routes: {b: [a, r]}", "no way"),
         ("static", "to: {b: ipip}", "ipip carries no frames"),
         ("mesh", "to: {b: vxlan}", "vxlan names no nodes"),
+        ("static", "to: {b: vxlan}", "routes: {224.0.0.1: [b, c]}"),
         ("{evpn: {neighbor: r, as: 1}}", "to: {b: geneve}", "all of VXLAN"),
     ] {
         person.file("told.yaml", told(control, of_a));

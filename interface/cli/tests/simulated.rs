@@ -142,9 +142,9 @@ fn what_cannot_run_in_virtual_time_is_named_in_whatever_cell_it_is() {
 nodes: {a: host, r: router, b: host}
 links: [a-r, r-b]
 duration: 100ms
-experiment: {factors: {outer: [vxlan, nvgre]}, repeats: 1}
+experiment: {factors: {who: [delay, none]}, repeats: 1}
 overlays:
-  vnet: {members: [a, b], network: 172.16.0.0/24, control: mesh, encapsulation: $outer}
+  vnet: {members: [a, b], network: 172.16.0.0/24, control: $who}
 ";
     fs::write(folder.join("net.yaml"), text).unwrap();
     let simulated = ["net.yaml", "--world", "simulated"];
@@ -153,10 +153,10 @@ overlays:
     {
         let refused = plait(folder, &[words, &simulated].concat());
         assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
-        for named in ["net.yaml:7", "`encapsulation` of the overlay `vnet`", "write `ovstack` or `vxlan`"] {
+        for named in ["net.yaml:7", "`control` of the overlay `vnet`", "write `mesh`, `delay` or `static`"] {
             assert!(error(&refused).contains(named), "{named}: {}", error(&refused));
         }
-        let cell = error(&refused).contains("in cell 2: outer=nvgre");
+        let cell = error(&refused).contains("in cell 2: who=none");
         assert_eq!(cell, !words.contains(&"--cell"), "{}", error(&refused));
     }
     assert!(!folder.join("refused").exists());
@@ -253,24 +253,67 @@ traffic:
 }
 
 #[test]
-fn what_overlays_say_of_single_members_and_stations_is_named() {
+fn what_overlays_say_of_members_devices_and_stations_runs_and_several_of_them_on_one_node() {
     let folder = tempfile::tempdir().unwrap();
     let text = "plait: 1
-nodes: {a: host, b: host}
-links: [a-b]
+nodes: {a: host, b: host, r: router}
+links: [a-r, r-b]
 duration: 1s
 overlays:
-  ov0:
-    members: {a: {to: {b: geneve}}, b: }
-    stations: {'02:00:00:00:00:07': b}
+  mesh: {members: [a, b], network: 10.99.0.0/24, interval: 100ms}
+  told:
+    members: {a: {routes: {b: r}}, r: , b: }
+    control: static
+    devices:
+      red: {vni: 5, network: 10.98.0.0/24, members: [a, b], stations: {'02:00:00:00:00:07': b}}
+      blue: {vni: 6, network: [10.97.0.0/24, fd97::/64]}
+  packets: {members: {a: , b: {to: {a: gue}}}, network: [10.96.0.0/24, fd96::/64], carries: ip, control: static, encapsulation: ipip}
 traffic:
-  - {name: load, from: a, to: b, rate: 1Mbit, stop: 900ms}
+  - {name: mesh, from: a, to: b, over: mesh, rate: 1Mbit, stop: 900ms}
+  - {name: red, from: a, to: b, over: red, rate: 1Mbit, stop: 900ms}
+  - {name: blue, from: b, to: a, over: blue, rate: 1Mbit, stop: 900ms}
+  - {name: packets, from: b, to: a, over: packets, rate: 1Mbit, stop: 900ms}
 ";
     fs::write(folder.path().join("net.yaml"), text).unwrap();
-    let refused = plait(folder.path(), &["validate", "net.yaml", "--world", "simulated"]);
-    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
-    for said in ["net.yaml:7", "`to` of the overlay `ov0`", "net.yaml:8", "`stations` of the overlay `ov0`"] {
-        assert!(error(&refused).contains(said), "{said}: {}", error(&refused));
+    for words in [&["validate"][..], &["run", "--output", "whole"]] {
+        let fine = plait(folder.path(), &[words, &["net.yaml", "--world", "simulated"]].concat());
+        assert!(fine.status.success(), "{}", error(&fine));
+    }
+    let flows = fs::read_to_string(folder.path().join("whole/samples/flows.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = flows.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 4, "{flows}");
+    assert!(rows.iter().all(|row| row[5] == row[6] && row[6].parse::<u64>().unwrap() > 100), "{flows}");
+}
+
+/// Where each of them passes on what is for all to all others, copies would go round for as long as they have hops.
+#[test]
+fn what_is_for_all_of_six_members_that_a_file_tells_of_each_other_goes_once_over_each_link() {
+    let folder = tempfile::tempdir().unwrap();
+    for encapsulation in ["ovstack", "vxlan"] {
+        let text = format!(
+            "plait: 1
+nodes: {{a: host, b: host, c: host, d: host, e: host, f: host, r: router}}
+links: [a-r, b-r, c-r, d-r, e-r, f-r]
+duration: 1s
+overlays: {{ov0: {{members: [a, b, c, d, e, f], network: 10.99.0.0/24, control: static, encapsulation: {encapsulation}}}}}
+collect: {{links: 100ms}}
+traffic: [{{name: load, from: a, to: d, over: ov0, rate: 1Mbit, stop: 900ms}}]
+"
+        );
+        fs::write(folder.path().join("net.yaml"), text).unwrap();
+        let words = ["run", "net.yaml", "--world", "simulated", "--output", encapsulation];
+        let ran = plait(folder.path(), &words);
+        assert!(ran.status.success(), "{}", error(&ran));
+        let read = |name: &str| fs::read_to_string(folder.path().join(encapsulation).join(name)).unwrap();
+        let flows = read("samples/flows.csv");
+        let load: Vec<&str> = flows.lines().nth(1).unwrap().split(',').collect();
+        assert!(load[5] == load[6] && load[5] != "0", "{flows}");
+        let links = read("samples/links.csv");
+        for host in ["b", "c", "e", "f"] {
+            let last =
+                links.lines().rev().find(|line| line.contains(&format!(",{host}-r,reverse,"))).unwrap();
+            assert_eq!(last.split(',').nth(3), Some("1"), "{encapsulation}: a's question to {host}: {last}");
+        }
     }
 }
 
@@ -283,7 +326,7 @@ links: [a-b]
 duration: 1s
 overlays:
   ov0: {members: [a, b], network: 10.99.0.0/24, interval: 100ms}
-  told: {members: [a, b], network: 10.98.0.0/24, control: static}
+  told: {members: [a, b], network: 10.98.0.0/24, control: none}
 traffic:
   - {name: first, from: a, to: b, over: ov0, rate: 1Mbit, stop: 900ms}
   - {name: second, from: a, to: b, over: told, rate: 1Mbit, stop: 900ms}
@@ -359,7 +402,7 @@ overlays:
     devices:
       x: {vni: 5, mtu: 1200B, members: [a]}
       y: {vni: 6}
-  two: {members: {c: , b: }, encapsulation: nvgre}
+  two: {members: {c: , b: }, carries: ip, miss: kernel}
 collect: {capture: ['a:eth0', 'a:x']}
 metrics:
   round: {tcp: srtt_ms}
@@ -376,10 +419,7 @@ traffic:
     let told = error(&refused);
     let named = [
         ("net.yaml:3", "a route of `a` by 203.0.113.7"),
-        ("net.yaml:15", "`members` of the device `x`"),
-        ("net.yaml:16", "the device `y` beside the first of the overlay `one`"),
-        ("net.yaml:17", "`b` as a member of `two`, as it is one of `one`"),
-        ("net.yaml:17", "`encapsulation` of the overlay `two`"),
+        ("net.yaml:17", "`miss: kernel` of the overlay `two`"),
         ("net.yaml:18", "a capture of `a:x`"),
         ("net.yaml:20", "the metric `round`"),
         ("net.yaml:23", "what is asserted of a metric"),

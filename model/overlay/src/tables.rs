@@ -62,26 +62,7 @@ impl Overlay {
 
     /// The operations that make empty tables into these.
     pub fn operations(&self) -> impl Iterator<Item = Operation> + '_ {
-        self.applications.iter().flat_map(|(&application, tables)| {
-            let own = tables.own.map(|node| Operation::NodeIdSet { application, node });
-            let locators = tables.locators.iter().map(move |(&locator, &weight)| Operation::LocatorAdd {
-                application,
-                locator,
-                weight,
-            });
-            let nodes = tables.nodes.iter().flat_map(move |(&node, locators)| {
-                locators.iter().map(move |(&locator, &weight)| Operation::NodeAdd {
-                    application,
-                    node,
-                    locator,
-                    weight,
-                })
-            });
-            let routes = tables.routes.iter().flat_map(move |(&destination, hops)| {
-                hops.iter().map(move |&next_hop| Operation::RouteAdd { application, destination, next_hop })
-            });
-            own.into_iter().chain(locators).chain(nodes).chain(routes)
-        })
+        self.applications.iter().flat_map(|(&application, tables)| tables.operations(application))
     }
 
     /// Does an operation. An event comes with each change; what changes nothing is done without one.
@@ -112,6 +93,28 @@ impl Overlay {
 }
 
 impl Tables {
+    /// The operations that make an application's empty tables into these.
+    pub fn operations(&self, application: Application) -> impl Iterator<Item = Operation> + '_ {
+        let own = self.own.map(|node| Operation::NodeIdSet { application, node });
+        let locators = self.locators.iter().map(move |(&locator, &weight)| Operation::LocatorAdd {
+            application,
+            locator,
+            weight,
+        });
+        let nodes = self.nodes.iter().flat_map(move |(&node, locators)| {
+            locators.iter().map(move |(&locator, &weight)| Operation::NodeAdd {
+                application,
+                node,
+                locator,
+                weight,
+            })
+        });
+        let routes = self.routes.iter().flat_map(move |(&destination, hops)| {
+            hops.iter().map(move |&next_hop| Operation::RouteAdd { application, destination, next_hop })
+        });
+        own.into_iter().chain(locators).chain(nodes).chain(routes)
+    }
+
     fn change(&mut self, operation: &Operation) -> Result<Option<Event>, OperationError> {
         let application = operation.application();
         let absent = |what: String| OperationError::Absent { application, what };

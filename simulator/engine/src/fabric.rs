@@ -51,8 +51,8 @@ pub(crate) struct Fabric {
     pub targets: Vec<Target>,
     pub stacks: Vec<Stack>,
     pub flows: Vec<FlowPlace>,
-    /// Where each application is, by node and UDP port.
-    pub listeners: HashMap<(u32, u16), u32>,
+    /// Where each application is, by node, IP protocol and UDP port; nought is the port of other protocols.
+    pub listeners: HashMap<(u32, u8, u16), u32>,
     /// Where each application's state is.
     pub hosts: Vec<Place>,
     /// Where each direction's state is: with the node it leads to.

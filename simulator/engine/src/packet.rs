@@ -3,6 +3,7 @@
 
 use crate::address::AddressIndex;
 use crate::encapsulation::StackIndex;
+use plait_model_wire::number::protocol;
 use std::sync::Arc;
 
 /// A packet under way, 56 bytes: with what a link keeps of it less than a hundred.
@@ -15,6 +16,7 @@ pub(crate) struct Packet {
     /// The inner header's addresses.
     pub source: AddressIndex,
     pub destination: AddressIndex,
+    /// Those of UDP; of another payload of IP nought and its protocol.
     pub ports: [u16; 2],
     /// Bytes of the whole frame as it is now, Ethernet header included, checksum not.
     pub frame: u32,
@@ -50,6 +52,8 @@ pub(crate) mod flag {
     pub const DAMAGED: u8 = 4;
     /// Its inner header is IPv6.
     pub const IPV6: u8 = 8;
+    /// What its inner IP header carries is no UDP.
+    pub const OTHER: u8 = 16;
 }
 
 /// Hops that a packet may take. Choice: Linux's default.
@@ -57,12 +61,25 @@ pub(crate) const TTL: u8 = 64;
 
 /// Bytes of the headers around a payload of UDP, without any stack: Ethernet, IP, UDP.
 pub const fn headers(is_ipv6: bool) -> u32 {
-    14 + if is_ipv6 { 40 } else { 20 } + 8
+    14 + if is_ipv6 { 40 } else { 20 } + UDP_HEADER
 }
+
+/// Bytes of a UDP header.
+pub(crate) const UDP_HEADER: u32 = 8;
 
 impl Packet {
     pub fn is_ipv6(&self) -> bool {
         self.flags & flag::IPV6 != 0
+    }
+
+    /// What its inner IP header carries.
+    pub fn protocol(&self) -> u8 {
+        if self.flags & flag::OTHER != 0 { self.ports[1] as u8 } else { protocol::UDP }
+    }
+
+    /// The ports of its UDP header; nought where it has none.
+    pub fn udp_ports(&self) -> [u16; 2] {
+        if self.flags & flag::OTHER != 0 { [0; 2] } else { self.ports }
     }
 
     /// Bytes of UDP payload, once no stack is around it.

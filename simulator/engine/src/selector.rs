@@ -41,7 +41,7 @@ pub struct Leaving {
     pub source: IpAddr,
     /// Who receives.
     pub destination: IpAddr,
-    /// UDP ports of sender and receiver.
+    /// UDP ports of sender and receiver; nought of what is no UDP.
     pub ports: [u16; 2],
     /// Its bytes, from Ethernet's header on.
     pub frame: u32,

@@ -20,6 +20,7 @@ use crate::routes::Routes;
 use crate::selector::{Selector, SelectorIndex};
 use crate::source::{Source, nanos};
 use plait_model_link::Conditions;
+use plait_model_wire::number::protocol;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
@@ -68,6 +69,14 @@ pub enum AddError {
         node: String,
         /// The port.
         port: u16,
+    },
+    /// A protocol of IP that another takes.
+    #[error("{node} takes IP protocol {protocol} already: let one take it")]
+    TakenProtocol {
+        /// The node.
+        node: String,
+        /// The protocol's number.
+        protocol: u8,
     },
     /// Too many of them.
     #[error("a simulation holds fewer than 2^30 flows")]
@@ -254,10 +263,10 @@ impl Simulation {
     ) -> Result<HostIndex, AddError> {
         let known = &self.fabric.nodes[node.0 as usize];
         let place = self.fabric.hosts.len() as u32;
-        if self.fabric.listeners.contains_key(&(node.0, port)) {
-            return Err(AddError::Taken { node: known.name.clone(), port });
-        }
-        self.fabric.listeners.insert((node.0, port), place);
+        match self.fabric.listeners.entry((node.0, protocol::UDP, port)) {
+            Entry::Occupied(_) => return Err(AddError::Taken { node: known.name.clone(), port }),
+            Entry::Vacant(entry) => entry.insert(place),
+        };
         let part = &mut self.partitions[known.place.partition as usize];
         let local = part.hosts.len() as u32;
         self.fabric.hosts.push(Place { partition: part.index, local });
@@ -271,17 +280,23 @@ impl Simulation {
     /// # Errors
     /// A port that is taken.
     pub fn listen(&mut self, host: HostIndex, port: u16) -> Result<(), AddError> {
+        self.take(host, protocol::UDP, port).map_err(|node| AddError::Taken { node, port })
+    }
+
+    /// Makes a protocol take all of its node's packets of an IP protocol other than UDP.
+    ///
+    /// # Errors
+    /// One that is taken.
+    pub fn listen_to(&mut self, host: HostIndex, protocol: u8) -> Result<(), AddError> {
+        self.take(host, protocol, 0).map_err(|node| AddError::TakenProtocol { node, protocol })
+    }
+
+    /// Has a protocol take what it takes already, or nobody does; else the node's name.
+    fn take(&mut self, host: HostIndex, protocol: u8, port: u16) -> Result<(), String> {
         let place = self.fabric.hosts[host.0 as usize];
         let node = self.partitions[place.partition as usize].hosts[place.local as usize].node;
-        match self.fabric.listeners.entry((node, port)) {
-            Entry::Occupied(_) => {
-                Err(AddError::Taken { node: self.fabric.nodes[node as usize].name.clone(), port })
-            }
-            Entry::Vacant(entry) => {
-                entry.insert(host.0);
-                Ok(())
-            }
-        }
+        let taker = *self.fabric.listeners.entry((node, protocol, port)).or_insert(host.0);
+        if taker == host.0 { Ok(()) } else { Err(self.fabric.nodes[node as usize].name.clone()) }
     }
 
     /// Has the relays of all that a node sends by one of its interfaces chosen by a selector, in the place of the one that

@@ -86,13 +86,7 @@ fn simulation() -> Simulation {
         by_both(&mut simulation, nodes, at, encapsulation, FOUR);
     }
     let destination = SocketAddr::new("2001:db8::4".parse().unwrap(), 4242);
-    let greeting = Transmit {
-        source: None,
-        port: None,
-        destination,
-        payload: b"good morning".to_vec(),
-        relays: StackIndex::NONE,
-    };
+    let greeting = Transmit::to(destination, b"good morning".to_vec());
     simulation.add_host(a, 4242, Box::new(Greeting(Some(greeting)))).unwrap();
     simulation.add_host(b, 4242, Box::new(Greeting(None))).unwrap();
     simulation.run_until(Duration::from_secs(1));

@@ -28,7 +28,7 @@ impl Chatter {
     }
 
     fn say(&mut self, destination: SocketAddr, payload: Vec<u8>) {
-        self.out.push(Transmit { source: None, port: None, destination, payload, relays: StackIndex::NONE });
+        self.out.push(Transmit::to(destination, payload));
     }
 }
 

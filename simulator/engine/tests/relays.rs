@@ -40,7 +40,7 @@ impl Host for Caller {
         let relays = (!self.lists.is_empty()).then(|| self.lists.remove(0))?;
         let payload = vec![self.lists.len() as u8; 100];
         let destination = SocketAddr::new(self.to, PORT);
-        Some(Transmit { source: None, port: None, destination, payload, relays })
+        Some(Transmit { relays, ..Transmit::to(destination, payload) })
     }
 
     fn poll_timeout(&self) -> Option<Duration> {

@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 use plait_control_overlay::Plane;
-use plait_dataplane_overlay::Encapsulation;
+use plait_dataplane_overlay::{Carries, Encapsulation};
 use plait_model_overlay::NodeId;
 use plait_model_topology::document::Source;
 use plait_model_topology::generate::{Generator, Shape};
@@ -49,7 +49,7 @@ fn next_hops(world: &World, overlay: OverlayIndex, members: usize) -> Vec<Vec<us
     let member = |place| world.member(overlay, place).expect("it was added");
     let of = |at| {
         let mut next = vec![usize::MAX; members];
-        for (destination, hops) in member(at).control().routes() {
+        for (destination, hops) in member(at).control().expect("they decide").routes() {
             if let (Some(to), Some(hop)) = (place(*destination, members), hops.first()) {
                 next[to] = place(*hop, members).unwrap_or(usize::MAX);
             }
@@ -93,6 +93,7 @@ fn send(world: &mut World, overlay: OverlayIndex, members: usize) -> f64 {
             let to = (from + members / 2) % members;
             let start = begin + Duration::from_millis(5) * from as u32;
             let spec = OverlayFlowSpec {
+                vni: 1,
                 members: [from, to],
                 addresses: [from, to].map(address),
                 ports: [20_000, 60_009],
@@ -110,7 +111,7 @@ fn send(world: &mut World, overlay: OverlayIndex, members: usize) -> f64 {
     let received: u64 = all.iter().map(|flow| flow.received).sum();
     let silent = all.iter().filter(|flow| flow.received == 0).count();
     let mut drops = BTreeMap::new();
-    for counts in (0..members).filter_map(|place| world.member(overlay, place)?.counts()) {
+    for counts in (0..members).filter_map(|place| world.member_counts(overlay, place)) {
         counts.drops.iter().for_each(|(reason, count)| *drops.entry(reason.name()).or_insert(0) += count);
     }
     println!(
@@ -125,11 +126,13 @@ fn join(network: &Network, hosts: &[String], plane: Plane, threads: usize) -> Op
     let start = Instant::now();
     let mut world =
         World::build(network, Options { threads, ..Options::default() }).expect("it can be built");
+    let mut data_plane = DataPlane::new(Carries::Ethernet, 1, Encapsulation::Ovstack);
+    // The tree of least delay has ways of more than the 60 hops that a packet has where nothing else is said.
+    data_plane.config.ttl = 255;
     let spec = OverlaySpec {
         neighbours: Some(8),
         interval: INTERVAL,
-        // The tree of least delay has ways of more than the 60 hops that a packet has where nothing else is said.
-        data_plane: Some(DataPlane { ttl: 255, ..DataPlane::new(1, Encapsulation::Ovstack) }),
+        data_plane: Some(data_plane),
         ..OverlaySpec::new(hosts.to_vec(), plane)
     };
     let overlay = world.add_overlay(&spec).expect("members are hosts of the network");

@@ -17,7 +17,7 @@ use plait_simulator_engine::{Builder, Kind, LinkSpec, NodeIndex};
 use std::sync::Arc;
 
 /// The MTU of a link that says none.
-const MTU: u32 = 1500;
+pub(crate) const MTU: u32 = 1500;
 
 /// Bytes of an Ethernet header.
 const ETHERNET: u64 = 14;

@@ -11,9 +11,9 @@
 //! 1. [`World`] – nodes, links, LANs, addresses and static routes of a [`Network`](plait_model_topology::Network), with
 //!    the same names, seeds and conditions that a testbed gives them, so that a link's n-th packet meets the same chance;
 //! 2. [`unportable`] – what of a file has no meaning without kernels and programs, each with its place;
-//! 3. [`OverlaySpec`] – overlays: `control/overlay` decides on each member, unchanged, and where it is asked for
-//!    `dataplane/reference` moves tenants' frames by the tables that `dataplane/overlay` compiles; [`OverlayFlowSpec`] – flows
-//!    over them;
+//! 3. [`OverlaySpec`] – overlays: `control/overlay` decides on each member, or says once what it is told, unchanged, and where it
+//!    is asked for `dataplane/reference` moves tenants' packets by the tables that `dataplane/overlay` compiles;
+//!    [`OverlayFlowSpec`] – flows over them;
 //! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
 //!    `control/paths` which flow moves, as they do in a testbed;
 //! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`; [`Detection`] – routes, and
@@ -45,7 +45,7 @@ mod world;
 pub use control::ControlReport;
 pub use follow::{Detection, FollowReport};
 pub use overlay::{
-    DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayNode,
+    DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayMember,
     OverlaySpec,
 };
 pub use paths::{LearningSpec, PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};

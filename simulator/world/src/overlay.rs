@@ -3,111 +3,32 @@
 mod flows;
 mod forwarding;
 mod meeting;
+mod member;
 mod neighbours;
 mod node;
+mod outer;
+mod spec;
 mod station;
 
 pub use flows::{OverlayFlowIndex, OverlayFlowSpec};
-pub use node::{OverlayCounters, OverlayNode};
+pub use member::{OverlayCounters, OverlayMember};
+pub use spec::{DataPlane, MemberSpec, OverlaySpec};
 
+use crate::build::MTU;
 use crate::replay::Recording;
 use crate::world::{World, WorldError};
+use forwarding::Forwarding;
+use node::OverlayNode;
 use plait_control_overlay::record::Entry;
-use plait_control_overlay::{Config, Key, Plane};
-use plait_dataplane_overlay::{ApplicationConfig, DeviceConfig, Encapsulation, Miss};
+use plait_control_overlay::{Config, Key, written};
+use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::random::SplitMix64;
-use plait_model_wire::number::port;
+use plait_model_wire::ethernet::Mac;
+use plait_model_wire::number::{port, protocol};
 use plait_simulator_engine::{HostIndex, NodeIndex};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::time::Duration;
-
-/// An overlay to add.
-#[derive(Debug, Clone)]
-pub struct OverlaySpec {
-    /// Its application's number, of which a node takes part in each once.
-    pub application: Application,
-    /// Its members.
-    pub members: Vec<MemberSpec>,
-    /// How routes are decided at first.
-    pub plane: Plane,
-    /// From one probe to the next.
-    pub interval: Duration,
-    /// How many others a member probes; all if not said.
-    pub neighbours: Option<usize>,
-    /// The identity that stands for all members.
-    pub group: Option<NodeId>,
-    /// What moves tenants' frames; nothing does if not said, and the overlay is its control plane alone.
-    pub data_plane: Option<DataPlane>,
-    /// Whether what members are told and do is kept: [`OverlayNode::recording`].
-    pub is_recorded: bool,
-}
-
-/// A member to be.
-#[derive(Debug, Clone)]
-pub struct MemberSpec {
-    /// The node's name.
-    pub node: String,
-    /// Its identity; its place among the members, from 1, if not said.
-    pub id: Option<NodeId>,
-    /// Where it is reached; all its addresses if not said.
-    pub locators: Option<Vec<IpAddr>>,
-}
-
-/// What moves tenants' frames.
-#[derive(Debug, Clone, Copy)]
-pub struct DataPlane {
-    /// The virtual network of the tenants' device.
-    pub vni: u32,
-    /// The outer headers.
-    pub encapsulation: Encapsulation,
-    /// Overlay hops of a frame.
-    pub ttl: u8,
-    /// Bytes of the largest packet that the device takes; all that fits the way if not said.
-    pub mtu: Option<u32>,
-    /// Seconds after which a silent station is forgotten.
-    pub ageing: u32,
-    /// Whether frames for stations that nobody knows go to the group.
-    pub floods: bool,
-}
-
-impl DataPlane {
-    /// One with a virtual network and an encapsulation, and else as a testbed has it where a file says nothing.
-    pub fn new(vni: u32, encapsulation: Encapsulation) -> Self {
-        let application = ApplicationConfig { encapsulation, ..ApplicationConfig::default() };
-        Self::of(&application, &DeviceConfig::new("", Application::ETHERNET, vni))
-    }
-
-    /// That of a testbed's device. The usual encapsulation stands in for one that is not simulated.
-    pub fn of(application: &ApplicationConfig, device: &DeviceConfig) -> Self {
-        let &ApplicationConfig { ttl, miss, encapsulation, .. } = application;
-        let &DeviceConfig { vni, mtu, ageing, .. } = device;
-        let is_simulated = forwarding::port_of(encapsulation).is_ok();
-        let encapsulation = if is_simulated { encapsulation } else { Encapsulation::default() };
-        Self { vni, encapsulation, ttl, mtu, ageing, floods: miss == Miss::Group }
-    }
-}
-
-impl OverlaySpec {
-    /// An overlay of Ethernet frames, whose members probe each other every second.
-    pub fn new(members: impl IntoIterator<Item = impl Into<String>>, plane: Plane) -> Self {
-        let member = |node: String| MemberSpec { node, id: None, locators: None };
-        Self {
-            application: Application::ETHERNET,
-            members: members.into_iter().map(|node| member(node.into())).collect(),
-            plane,
-            interval: Duration::from_secs(1),
-            neighbours: None,
-            group: Some(GROUP),
-            data_plane: None,
-            is_recorded: false,
-        }
-    }
-}
-
-/// The group of an overlay whose file names none, as a testbed gives it.
-const GROUP: NodeId = NodeId(0xe000_0001);
 
 /// How many members others join by. Choice: two, so that neither's loss keeps anyone out.
 const SEEDS: usize = 2;
@@ -120,6 +41,8 @@ pub struct OverlayIndex(pub usize);
 #[derive(Debug, Default)]
 pub(crate) struct Overlays {
     all: Vec<Members>,
+    /// Where each node is that is a member of any.
+    nodes: BTreeMap<NodeIndex, HostIndex>,
     /// The overlay of each flow, and the places of sender and receiver in it.
     flows: Vec<(OverlayIndex, [usize; 2])>,
 }
@@ -127,20 +50,63 @@ pub(crate) struct Overlays {
 /// The members of an overlay.
 #[derive(Debug)]
 struct Members {
+    application: Application,
     hosts: Vec<(NodeIndex, HostIndex)>,
     ids: Vec<NodeId>,
     group: Option<NodeId>,
 }
 
+/// A member as the others know it.
+struct Known {
+    node: NodeIndex,
+    id: NodeId,
+    locators: Locators,
+}
+
 impl World {
-    /// Adds an overlay, whose members begin to join each other now.
+    /// Adds an overlay, whose members begin to join each other now if they decide.
     ///
     /// # Errors
-    /// Nodes that are not there, members without a locator, two overlays of data planes on one node.
+    /// Nodes that are not there or are members of the same application's overlay, members without a locator.
     pub fn add_overlay(&mut self, spec: &OverlaySpec) -> Result<OverlayIndex, WorldError> {
         let index = OverlayIndex(self.overlays.all.len());
-        let mut configs = Vec::with_capacity(spec.members.len());
-        for (place, member) in spec.members.iter().enumerate() {
+        let known = self.known(spec)?;
+        let seeds: Vec<IpAddr> =
+            known.iter().take(SEEDS).filter_map(|known| known.locators.keys().next().copied()).collect();
+        // Whoever shares the seed shares the key; nobody else is in a simulation.
+        let mut random = SplitMix64::new(self.network.seed ^ (index.0 as u64 + 1) << 48);
+        let (now, mtus) = (self.now(), self.mtus());
+        let mut hosts = Vec::with_capacity(known.len());
+        for (member, own) in spec.members.iter().zip(&known) {
+            let mut draws = SplitMix64::new(random.draw());
+            let mut joining = told(spec, member, own, &known);
+            if let Some(config) = config(spec, own, &seeds) {
+                joining.decide_by(config, now, move || draws.draw(), spec.is_recorded);
+            }
+            let host = self.overlay_node(own.node, mtus[own.node.0 as usize])?;
+            let (address, data_plane) =
+                (station_of(own.id), member.data_plane.as_ref().or(spec.data_plane.as_ref()));
+            if let Some(plane) = data_plane {
+                joining.give(plane.config.carries, &plane.devices, address);
+                self.listen(host, plane)?;
+            }
+            let join = |node: &mut OverlayNode| {
+                if let Some(plane) = data_plane {
+                    node.forwarding().join(spec.application, spec.group, plane, address);
+                }
+                node.join(now, spec.application, joining);
+            };
+            self.simulation.with_host(host, join);
+            hosts.push((own.node, host));
+        }
+        let ids = known.iter().map(|known| known.id).collect();
+        self.overlays.all.push(Members { application: spec.application, hosts, ids, group: spec.group });
+        Ok(index)
+    }
+
+    /// Who the members are, and where each is reached.
+    fn known(&self, spec: &OverlaySpec) -> Result<Vec<Known>, WorldError> {
+        let known = |(place, member): (usize, &MemberSpec)| {
             let node = self.node(&member.node)?;
             let all = || self.assignment.all(node.0 as usize).map(|net| net.addr());
             let locators: Locators = match &member.locators {
@@ -151,48 +117,66 @@ impl World {
                 let message = format!("`{}` has no address that others could reach it at", member.node);
                 return Err(WorldError::new(message));
             }
-            let own = member.id.unwrap_or(NodeId(place as u32 + 1));
-            configs.push((node, own, locators));
-        }
-        let seeds: Vec<IpAddr> = configs
-            .iter()
-            .take(SEEDS)
-            .filter_map(|(_, _, locators)| locators.keys().next().copied())
-            .collect();
-        // Whoever shares the seed shares the key; nobody else is in a simulation.
-        let mut random = SplitMix64::new(self.network.seed ^ (index.0 as u64 + 1) << 48);
-        let now = self.now();
-        let mut hosts = Vec::with_capacity(configs.len());
-        let ids = configs.iter().map(|(_, own, _)| *own).collect();
-        let most = configs.len();
-        for (node, own, locators) in configs {
-            let config = Config {
-                application: spec.application,
-                own,
-                seeds: seeds.iter().filter(|seed| !locators.contains_key(seed)).copied().collect(),
-                locators,
-                group: spec.group,
-                key: Key::new(*b"a key of simulated members").expect("it is long enough"),
-                plane: spec.plane,
-                interval: spec.interval,
-                neighbours: spec.neighbours,
-            };
-            let mut draws = SplitMix64::new(random.draw());
-            let forwarding = spec.data_plane.map(|plane| forwarding::Forwarding::new(&config, plane, most));
-            let member = OverlayNode::new(config, now, move || draws.draw(), forwarding, spec.is_recorded);
-            let host = self.simulation.add_host(node, port::OVERLAY_CONTROL, Box::new(member))?;
-            if let Some(plane) = spec.data_plane {
-                self.simulation.listen(host, forwarding::port_of(plane.encapsulation)?)?;
+            let of_node = |of: &&Members| of.hosts.iter().any(|(known, _)| *known == node);
+            if self.overlays.all.iter().filter(of_node).any(|of| of.application == spec.application) {
+                let message = format!(
+                    "`{}` is a member of an overlay of application {} already: give this one another number",
+                    member.node, spec.application
+                );
+                return Err(WorldError::new(message));
             }
-            hosts.push((node, host));
+            Ok(Known { node, id: member.id.unwrap_or(NodeId(place as u32 + 1)), locators })
+        };
+        spec.members.iter().enumerate().map(known).collect()
+    }
+
+    /// What a node is to its overlays, which begins with its first one.
+    fn overlay_node(&mut self, node: NodeIndex, mtu: u32) -> Result<HostIndex, WorldError> {
+        if let Some(known) = self.overlays.nodes.get(&node) {
+            return Ok(*known);
         }
-        self.overlays.all.push(Members { hosts, ids, group: spec.group });
-        Ok(index)
+        let begins = Box::new(OverlayNode::new(Forwarding::new(mtu)));
+        let host = self.simulation.add_host(node, port::OVERLAY_CONTROL, begins)?;
+        self.overlays.nodes.insert(node, host);
+        Ok(host)
+    }
+
+    /// Has a node take what comes to a data plane.
+    fn listen(&mut self, host: HostIndex, plane: &DataPlane) -> Result<(), WorldError> {
+        for (protocol, port) in Forwarding::arrivals(&plane.config) {
+            match protocol {
+                protocol::UDP => self.simulation.listen(host, port)?,
+                _ => self.simulation.listen_to(host, protocol)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// By node, the largest packet that fits all of its links. Choice: a packet may fit the one that it would leave by and is not
+    /// tried there, since routes change, and with them that link.
+    fn mtus(&self) -> Vec<u32> {
+        let mut mtus = vec![None; self.network.nodes.len()];
+        let links = self.network.links.iter().map(|link| (&link.ends[..], link.mtu));
+        let lans = self.network.lans.iter().map(|lan| (&lan.members[..], lan.mtu));
+        for (ports, mtu) in links.chain(lans) {
+            let own = mtu.unwrap_or(MTU);
+            for port in ports {
+                let known = &mut mtus[port.node];
+                *known = Some(known.map_or(own, |known: u32| known.min(own)));
+            }
+        }
+        mtus.into_iter().map(|mtu| mtu.unwrap_or(MTU)).collect()
     }
 
     /// A member of an overlay, by its place in the list that was given.
-    pub fn member(&self, overlay: OverlayIndex, place: usize) -> Option<&OverlayNode> {
-        self.simulation.host(self.overlays.all.get(overlay.0)?.hosts.get(place)?.1)
+    pub fn member(&self, overlay: OverlayIndex, place: usize) -> Option<&OverlayMember> {
+        self.overlays.all.get(overlay.0)?.member(self, place)
+    }
+
+    /// What the data plane of a member's node counted, of all overlays that the node is a member of.
+    pub fn member_counts(&self, overlay: OverlayIndex, place: usize) -> Option<&Counts> {
+        let (_, host) = self.overlays.all.get(overlay.0)?.hosts.get(place)?;
+        Some(self.simulation.host::<OverlayNode>(*host)?.counts())
     }
 
     /// Changes a member, and wakes it: its plane, a frame to send.
@@ -200,19 +184,22 @@ impl World {
         &mut self,
         overlay: OverlayIndex,
         place: usize,
-        change: impl FnOnce(&mut OverlayNode) -> R,
+        change: impl FnOnce(&mut OverlayMember) -> R,
     ) -> Option<R> {
-        let (_, host) = *self.overlays.all.get(overlay.0)?.hosts.get(place)?;
-        self.simulation.with_host(host, change)
+        let overlay = self.overlays.all.get(overlay.0)?;
+        let (application, (_, host)) = (overlay.application, *overlay.hosts.get(place)?);
+        let with = |node: &mut OverlayNode| node.member_mut(application).map(change);
+        self.simulation.with_host(host, with).flatten()
     }
 
     /// What members of recorded overlays were told and did until now: a recording for each node with any.
     pub fn recordings(&self) -> Vec<Recording> {
         let mut entries: BTreeMap<NodeIndex, Vec<Entry>> = BTreeMap::new();
-        for (node, host) in self.overlays.all.iter().flat_map(|overlay| &overlay.hosts) {
-            let member: Option<&OverlayNode> = self.simulation.host(*host);
-            let recorded = member.map(OverlayNode::recording).filter(|recorded| !recorded.is_empty());
-            entries.entry(*node).or_default().extend(recorded.unwrap_or_default().iter().cloned());
+        for overlay in &self.overlays.all {
+            for (place, (node, _)) in overlay.hosts.iter().enumerate() {
+                let recorded = overlay.member(self, place).map(OverlayMember::recording);
+                entries.entry(*node).or_default().extend(recorded.unwrap_or_default().iter().cloned());
+            }
         }
         let recorded = entries.into_iter().filter(|(_, entries)| !entries.is_empty());
         let recording = |(node, mut entries): (NodeIndex, Vec<Entry>)| {
@@ -221,4 +208,40 @@ impl World {
         };
         recorded.map(recording).collect()
     }
+}
+
+impl Members {
+    fn member<'a>(&self, world: &'a World, place: usize) -> Option<&'a OverlayMember> {
+        let (_, host) = self.hosts.get(place)?;
+        world.simulation.host::<OverlayNode>(*host)?.member(self.application)
+    }
+}
+
+/// A member as it begins: who decides knows itself, others know all.
+fn told(spec: &OverlaySpec, member: &MemberSpec, own: &Known, known: &[Known]) -> OverlayMember {
+    let others = known.iter().filter(|other| spec.plane.is_none() && other.id != own.id);
+    let others = others.map(|other| (other.id, other.locators.clone())).collect();
+    let tables = written(own.id, own.locators.clone(), others, spec.group, member.routes.clone());
+    OverlayMember::new(spec.application, &tables)
+}
+
+/// What a member decides by, if it does.
+fn config(spec: &OverlaySpec, own: &Known, seeds: &[IpAddr]) -> Option<Config> {
+    Some(Config {
+        application: spec.application,
+        own: own.id,
+        seeds: seeds.iter().filter(|seed| !own.locators.contains_key(seed)).copied().collect(),
+        locators: own.locators.clone(),
+        group: spec.group,
+        key: Key::new(*b"a key of simulated members").expect("it is long enough"),
+        plane: spec.plane?,
+        interval: spec.interval,
+        neighbours: spec.neighbours,
+    })
+}
+
+/// The hardware address of a member's devices. Choice: it is made of the member's identity, so that each has another one.
+fn station_of(id: NodeId) -> Mac {
+    let [a, b, c, d] = id.0.to_be_bytes();
+    Mac([2, 1, a, b, c, d])
 }

@@ -12,7 +12,7 @@ use plait_model_topology::network::{Port, Routing};
 /// `document` is the whole file as it was parsed.
 ///
 /// Portable are nodes, links and LANs with their conditions, addresses, static routes and those by hand, overlays that
-/// decide for themselves, paths by lists of the file, `traffic:`, in `run:` all that happens to links and nodes, figures of
+/// their members or the file fill, paths by lists of the file, `traffic:`, in `run:` all that happens to links and nodes, figures of
 /// links and the packets of their ends. Commands, files, kernel parameters, daemons and what is learnt from them, Open
 /// vSwitch and guests are a testbed's. What says how a real machine is to do something asks for nothing here: `via`,
 /// `dynamic`, `verify`, `limits`, `processors`.
@@ -150,7 +150,7 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                         && !devices.contains(device.as_str())
                     {
                         let instead =
-                            "send over the first device of an overlay whose members decide, or by links";
+                            "send over a device of an overlay that its members or the file fill, or by links";
                         name(over.key_span, &format!("traffic over `{device}`"), instead);
                     }
                 }

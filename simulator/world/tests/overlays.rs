@@ -9,7 +9,7 @@
 //! ```
 
 use plait_control_overlay::Plane;
-use plait_dataplane_overlay::Encapsulation;
+use plait_dataplane_overlay::{Carries, Encapsulation, Miss};
 use plait_dataplane_reference::tables::Drop;
 use plait_model_overlay::NodeId;
 use plait_model_topology::document::Source;
@@ -37,7 +37,7 @@ fn network() -> Network {
 
 fn world(plane: Plane, threads: usize) -> (World, OverlayIndex) {
     let mut world = World::build(&network(), Options { threads, ..Options::default() }).unwrap();
-    let data_plane = Some(DataPlane::new(1, Encapsulation::Ovstack));
+    let data_plane = Some(DataPlane::new(Carries::Ethernet, 1, Encapsulation::Ovstack));
     let spec = OverlaySpec { data_plane, ..OverlaySpec::new(["a", "b", "c"], plane) };
     let overlay = world.add_overlay(&spec).unwrap();
     (world, overlay)
@@ -45,7 +45,7 @@ fn world(plane: Plane, threads: usize) -> (World, OverlayIndex) {
 
 /// By whom a member sends to another.
 fn next_hop(world: &World, overlay: OverlayIndex, from: usize, to: u32) -> Option<u32> {
-    let routes = world.member(overlay, from)?.control().routes();
+    let routes = world.member(overlay, from)?.control()?.routes();
     routes.iter().find(|(node, _)| **node == NodeId(to))?.1.first().map(|hop| hop.0)
 }
 
@@ -61,15 +61,8 @@ fn frame(member: u8) -> Vec<u8> {
 /// Frames that each member's device has received.
 fn received(world: &World, overlay: OverlayIndex) -> Vec<u64> {
     let of = |place| {
-        world
-            .member(overlay, place)
-            .unwrap()
-            .counts()
-            .unwrap()
-            .tenants
-            .values()
-            .map(|of| of.received.packets)
-            .sum()
+        let counts = world.member_counts(overlay, place).unwrap();
+        counts.tenants.values().map(|of| of.received.packets).sum()
     };
     (0..3).map(of).collect()
 }
@@ -131,7 +124,7 @@ fn joined(text: &str, plane: Plane, change: impl FnOnce(&mut DataPlane)) -> (Wor
     let source = Source::new("three.yaml", text.to_owned());
     let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
     let mut world = World::build(&network, Options::default()).unwrap();
-    let mut data_plane = DataPlane::new(1, Encapsulation::Ovstack);
+    let mut data_plane = DataPlane::new(Carries::Ethernet, 1, Encapsulation::Ovstack);
     change(&mut data_plane);
     let spec = OverlaySpec { data_plane: Some(data_plane), ..OverlaySpec::new(["a", "b", "c"], plane) };
     let overlay = world.add_overlay(&spec).unwrap();
@@ -146,7 +139,7 @@ fn send(world: &mut World, overlay: OverlayIndex, from: usize, frame: Vec<u8>) {
 }
 
 fn dropped(world: &World, overlay: OverlayIndex, place: usize, reason: Drop) -> u64 {
-    let counts = world.member(overlay, place).unwrap().counts().unwrap();
+    let counts = world.member_counts(overlay, place).unwrap();
     counts.drops.get(&reason).copied().unwrap_or(0)
 }
 
@@ -168,7 +161,7 @@ fn members_that_have_ipv6_alone_are_reached_as_those_of_ipv4_are() {
 fn a_frame_ends_where_its_overlay_hops_do() {
     // Each member that a frame for all comes to takes one, as it passes it on.
     for (ttl, expected, ends) in [(3, [0, 1, 1], [0, 0]), (2, [0, 1, 0], [0, 1]), (1, [0, 0, 0], [1, 0])] {
-        let (mut world, overlay) = joined(FILE, Plane::Delay, |plane| plane.ttl = ttl);
+        let (mut world, overlay) = joined(FILE, Plane::Delay, |plane| plane.config.ttl = ttl);
         assert_eq!(next_hop(&world, overlay, 0, 3), Some(2), "c is behind b");
         send(&mut world, overlay, 0, frame(0));
         assert_eq!(received(&world, overlay), expected, "{ttl} hops");
@@ -181,7 +174,7 @@ fn a_frame_ends_where_its_overlay_hops_do() {
 fn a_device_takes_no_frame_that_is_longer_than_its_mtu() {
     // A frame of 100 bytes carries 86.
     for (mtu, expected) in [(86, [0, 1, 1]), (85, [0, 0, 0])] {
-        let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.mtu = Some(mtu));
+        let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.devices[0].mtu = Some(mtu));
         send(&mut world, overlay, 0, frame(0));
         assert_eq!(received(&world, overlay), expected, "an MTU of {mtu}");
         assert_eq!(dropped(&world, overlay, 0, Drop::TooBig), 1 - expected[1]);
@@ -191,12 +184,12 @@ fn a_device_takes_no_frame_that_is_longer_than_its_mtu() {
 #[test]
 fn a_station_that_was_silent_for_long_is_forgotten_and_nobody_unknown_is_sought_where_that_was_asked() {
     let missed = |world: &World, overlay| {
-        let counts = world.member(overlay, 0).unwrap().counts().unwrap();
+        let counts = world.member_counts(overlay, 0).unwrap();
         counts.tenants.values().map(|of| of.missed.packets).sum::<u64>()
     };
     // For c's station, from a's.
     let to_c = || [&[2, 0, 0, 0, 0, 2][..], &frame(0)[6..]].concat();
-    let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.ageing = 30);
+    let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.devices[0].ageing = 30);
     send(&mut world, overlay, 2, frame(2));
     for (wait, expected) in [(20, 0), (30, 1)] {
         let later = world.now() + Duration::from_secs(wait);
@@ -206,7 +199,7 @@ fn a_station_that_was_silent_for_long_is_forgotten_and_nobody_unknown_is_sought_
     }
     assert_eq!(received(&world, overlay), [1, 2, 2], "what nobody knew went to all");
 
-    let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.floods = false);
+    let (mut world, overlay) = joined(FILE, Plane::Mesh, |plane| plane.config.miss = Miss::Drop);
     send(&mut world, overlay, 0, to_c());
     assert_eq!((missed(&world, overlay), received(&world, overlay)), (1, vec![0, 0, 0]));
     assert_eq!(dropped(&world, overlay, 0, Drop::UnknownIdentifier), 1);
@@ -216,6 +209,7 @@ fn a_station_that_was_silent_for_long_is_forgotten_and_nobody_unknown_is_sought_
 fn flow(world: &World, addresses: [&str; 2]) -> OverlayFlowSpec {
     let start = world.now();
     OverlayFlowSpec {
+        vni: 1,
         members: [0, 2],
         addresses: addresses.map(|address| address.parse::<IpAddr>().unwrap()),
         ports: [20_000, 60_009],

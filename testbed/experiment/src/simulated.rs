@@ -5,6 +5,7 @@
 
 mod captures;
 mod flows;
+mod overlays;
 mod samples;
 
 use crate::section::{Script, Traffic};
@@ -14,23 +15,20 @@ use crate::world::{
 };
 use captures::Capturing;
 use flows::Flows;
+use overlays::SimulatedOverlay;
 use plait_control_routing::Applications;
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::{FrrRouting, Routing};
 use plait_model_topology::{Network, section};
-use plait_simulator_world::{
-    DataPlane, Detection, LearningSpec, MemberSpec, Options, OverlayIndex, OverlaySpec, PathsSpec, Side,
-    World as Simulated,
-};
+use plait_simulator_world::{Detection, LearningSpec, Options, PathsSpec, Side, World as Simulated};
 use plait_testbed_runtime::control::Traces;
-use plait_testbed_runtime::overlay::{Resolved, resolve};
 use plait_testbed_runtime::paths;
-use plait_testbed_runtime::section::{Overlays, Paths};
+use plait_testbed_runtime::section::Paths;
 use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::net::IpAddr;
@@ -51,15 +49,6 @@ struct State {
     world: Simulated,
     overlays: Vec<SimulatedOverlay>,
     sampler: Option<Sampler>,
-}
-
-/// An overlay that is there.
-struct SimulatedOverlay {
-    /// The name of its device.
-    device: String,
-    index: OverlayIndex,
-    /// The place of each member, by name.
-    members: HashMap<String, usize>,
 }
 
 /// How long members may take to find each other before a run begins. Choice: as long as in a testbed; those that never will are
@@ -94,33 +83,13 @@ impl SimulatedNetwork {
             None => Simulated::build(network, options)?,
         };
         let is_recorded = Script::of(network)?.collect.control;
-        let written: Option<Overlays> =
-            section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
-        let mut taken = BTreeSet::new();
-        let mut added = Vec::new();
-        let overlays = written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default();
-        for mut overlay in overlays {
-            // Who was left out, since it is a member of another one.
-            if overlay.plane.is_some() {
-                overlay.members.retain(|member| taken.insert(member.node));
-            }
-            let Some(mut spec) = spec_of(&overlay, network) else { continue };
-            let device = overlay.devices.first().map(|device| device.config.name.clone()).unwrap_or_default();
-            spec.is_recorded = is_recorded;
-            let span = overlay.members.first().map(|member| member.span).unwrap_or_default();
-            let index = world.add_overlay(&spec).map_err(|error| {
-                vec![Diagnostic::new(span, format!("overlay `{}`: {error}", overlay.name))]
-            })?;
-            let members =
-                spec.members.into_iter().enumerate().map(|(place, member)| (member.node, place)).collect();
-            added.push(SimulatedOverlay { device, index, members });
-        }
+        let overlays = overlays::add(&mut world, network, is_recorded)?;
         if !control.is_empty() {
             let span = network.sections.get("control").map(|value| value.span()).unwrap_or_default();
             world.decide_by(control).map_err(|error| vec![Diagnostic::new(span, error.to_string())])?;
         }
         world.meet(MEETING);
-        let state = Arc::new(Mutex::new(State { world, overlays: added, sampler: None }));
+        let state = Arc::new(Mutex::new(State { world, overlays, sampler: None }));
         Ok(Self { state, traces, left_out })
     }
 
@@ -148,27 +117,6 @@ fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
     });
     let paths::Resolved { source, spread, idle, relays, borders, .. } = paths;
     Ok(Some(PathsSpec { source, spread, idle, relays, hosts, learning, borders }))
-}
-
-/// An overlay whose members decide; one whose tables a file gives has nothing to decide, and its tables are no part of
-/// a simulation yet. Of its devices it has the first, and the usual encapsulation in place of one that was left out.
-fn spec_of(overlay: &Resolved, network: &Network) -> Option<OverlaySpec> {
-    let plane = overlay.plane.as_ref()?;
-    let member = |member: &plait_testbed_runtime::overlay::Member| MemberSpec {
-        node: network.nodes[member.node].name.clone(),
-        id: Some(member.id),
-        locators: member.locators.as_ref().map(|given| given.iter().copied().collect()),
-    };
-    Some(OverlaySpec {
-        application: overlay.application,
-        members: overlay.members.iter().map(member).collect(),
-        plane: plane.kind.plane()?,
-        interval: Duration::from_millis(plane.interval),
-        neighbours: plane.neighbours,
-        group: overlay.config.group,
-        is_recorded: false,
-        data_plane: Some(DataPlane::of(&overlay.config, &overlay.devices.first()?.config)),
-    })
 }
 
 fn error(error: impl std::fmt::Display) -> WorldError {

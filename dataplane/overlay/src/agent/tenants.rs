@@ -4,18 +4,15 @@ use super::error::doing;
 use super::{Agent, AgentError, devices, now};
 use crate::Identifier;
 use crate::compile::Full;
-use crate::config::{ApplicationConfig, BadConfig, BitField, Carries, DeviceConfig, Miss};
+use crate::config::{ApplicationConfig, BadConfig, DeviceConfig, Miss};
 use crate::protocol::Reply;
 use plait_control_overlay::evpn;
 use plait_dataplane_bpf::{Attachment, Program, Programs};
-use plait_dataplane_reference::tables::{Device, Tenant, VniKey, WayOut, driver, size};
+use plait_dataplane_reference::tables::{Tenant, VniKey, WayOut, driver, size};
 use plait_model_overlay::Application;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-
-/// The bits of a frame that name a station.
-const STATION: BitField = BitField { offset: 0, length: 48 };
 
 /// A device of the agent's.
 pub(super) struct Live {
@@ -37,35 +34,23 @@ impl Agent {
 
     /// What stands in the table of tenants for a device.
     pub(super) fn tenant(&self, device: &DeviceConfig, interface: u32) -> Result<Tenant, AgentError> {
-        let DeviceConfig { application, vni, prefix, in_place, .. } = *device;
+        let DeviceConfig { application, vni, in_place, .. } = *device;
         let config = self.application(application)?;
-        // Frames for stations that nobody knows go to the group, if there is a way to it.
         let is_fed = self.config.evpn.contains_key(&application);
         let group = if is_fed { Some(evpn::group_of(vni)) } else { config.group };
         let unknown = group
-            .filter(|_| config.carries.are_frames() && config.miss == Miss::Group)
+            .filter(|_| config.floods())
             .and_then(|group| Some((group.0, self.compiler.path(application, group)?)));
-        let (unknown_node, unknown_path) = unknown.unwrap_or_default();
-        let way_out = if config.miss == Miss::Kernel { self.way_out.map_or(0, |(slot, _)| slot) } else { 0 };
         let link = self.underlay.links.get(&interface);
-        let is_ethernet = config.carries == Carries::Ethernet;
+        let address = link.map_or([0; 6], |link| link.address);
+        let tenant = device.tenant(config.carries, interface, address, unknown);
         Ok(Tenant {
-            application: application.0.into(),
-            vni,
-            interface,
             // Where a feed says where stations are, what is heard teaches nothing, as bits do not.
-            driver: if is_fed { driver::BITS } else { config.carries.driver() },
-            unknown_node,
-            unknown_path,
-            address: link.map_or([0; 6], |link| link.address),
-            prefix,
+            driver: if is_fed { driver::BITS } else { tenant.driver },
             // What a port takes in is its bridge's or its VRF's, and not the host's.
             in_place: (in_place && !link.is_some_and(|link| link.is_port)).into(),
-            way_out,
-            offset: device.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
-            reserved: 0,
-            // Stations of a feed are found by their addresses, though they teach nothing.
-            mask: device.bits.or(is_ethernet.then_some(STATION)).map_or([0; 16], BitField::mask),
+            way_out: if config.miss == Miss::Kernel { self.way_out.map_or(0, |(slot, _)| slot) } else { 0 },
+            ..tenant
         })
     }
 
@@ -223,14 +208,7 @@ impl Agent {
             size: size::TENANTS,
             is_busy: false,
         })?;
-        let carries = self.application(config.application)?.carries;
-        let device = Device {
-            tenant,
-            driver: carries.driver(),
-            prefix: config.prefix.map(u32::from),
-            offset: config.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
-            mask: config.bits.map_or([0; 16], BitField::mask),
-        };
+        let device = config.device(self.application(config.application)?.carries, tenant);
         let programs = self.tables.programs.share(&device)?;
         // Its tables are whole before its program reads them.
         self.write_tenants()?;

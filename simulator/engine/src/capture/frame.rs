@@ -27,15 +27,18 @@ pub(super) fn emit(fabric: &Fabric, packet: &Packet, interface: DirectionNumber)
         Some(body) => body.to_vec(),
         None => vec![0; payload],
     };
-    let [from, to] = packet.ports;
-    push(&mut bytes, &udp::Repr { source: from, destination: to, checked: Some((source, destination)) });
+    if packet.protocol() == protocol::UDP {
+        let [from, to] = packet.udp_ports();
+        let checked = Some((source, destination));
+        push(&mut bytes, &udp::Repr { source: from, destination: to, checked });
+    }
     let ecn = match packet.flags & (flag::MARKED | flag::ECN_CAPABLE) {
         0 => 0,
         flag::ECN_CAPABLE => 2,
         _ => 3,
     };
     let ttl = if wears { packet.inner_ttl } else { packet.ttl };
-    push_ip(&mut bytes, source, destination, protocol::UDP, ttl, ecn, packet.number);
+    push_ip(&mut bytes, source, destination, packet.protocol(), ttl, ecn, packet.number);
     let inner = inner_hash(fabric, packet);
     let mut is_ipv6 = packet.is_ipv6();
     if let Some(stack) = stack {

@@ -5,10 +5,11 @@ use super::{NEVER, Partition, event};
 use crate::encapsulation::StackIndex;
 use crate::fabric::{Fabric, Way};
 use crate::host::{Datagram, Transmit};
-use crate::packet::{NO_FLOW, Packet, TTL, flag, headers};
+use crate::packet::{NO_FLOW, Packet, UDP_HEADER, flag, headers};
 use crate::reason::Reason;
 use crate::source::nanos;
 use plait_model_link::Parcel;
+use plait_model_wire::number::protocol;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,15 +30,18 @@ impl Partition {
     pub(super) fn deliver_to_host(&mut self, fabric: &Fabric, now: u64, way: &Way, packet: &Packet) {
         let counters = &mut self.nodes[way.local as usize];
         let at = fabric.addresses.owner(packet.destination);
-        let Some(&place) = fabric.listeners.get(&(at, packet.ports[1])) else {
+        let Some(&place) = fabric.listeners.get(&(at, packet.protocol(), packet.udp_ports()[1])) else {
             return counters.drop(Reason::NoListener);
         };
         counters.received += 1;
         let local = fabric.hosts[place as usize].local as usize;
         let address = |index, port| SocketAddr::new(fabric.addresses.address(index), port);
+        let [from, to] = packet.udp_ports();
         let datagram = Datagram {
-            source: address(packet.source, packet.ports[0]),
-            destination: address(packet.destination, packet.ports[1]),
+            source: address(packet.source, from),
+            destination: address(packet.destination, to),
+            protocol: packet.protocol(),
+            ttl: packet.ttl,
             payload: packet.body.as_ref().map_or(&[], |body| body.as_slice()),
             is_marked: packet.flags & flag::MARKED != 0,
         };
@@ -78,22 +82,26 @@ fn datagram(fabric: &Fabric, now: u64, node: u32, port: u16, transmit: Transmit)
         None => *fabric.nodes[node as usize].first[usize::from(is_ipv6)].as_ref()?,
     };
     let length = u32::try_from(transmit.payload.len()).ok()?;
+    let (ports, headers, other) = match transmit.protocol {
+        protocol::UDP => ([transmit.port.unwrap_or(port), transmit.destination.port()], headers(is_ipv6), 0),
+        other => ([0, other.into()], headers(is_ipv6) - UDP_HEADER, flag::OTHER),
+    };
     let mut packet = Packet {
         body: Some(Arc::new(transmit.payload)),
         sent: now,
         source,
         destination,
-        ports: [transmit.port.unwrap_or(port), transmit.destination.port()],
-        frame: headers(is_ipv6).checked_add(length)?,
+        ports,
+        frame: headers.checked_add(length)?,
         hash: 0,
         station: 0,
         stack: StackIndex::NONE,
         flow: NO_FLOW,
         number: 0,
-        ttl: TTL,
-        inner_ttl: TTL,
+        ttl: transmit.ttl,
+        inner_ttl: transmit.ttl,
         position: 0,
-        flags: if is_ipv6 { flag::IPV6 } else { 0 },
+        flags: other | if is_ipv6 { flag::IPV6 } else { 0 },
     };
     packet.hash = inner_hash(fabric, &packet);
     wear(fabric, &mut packet, transmit.relays)?;

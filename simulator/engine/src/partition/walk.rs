@@ -9,7 +9,6 @@ use crate::reason::Reason;
 use crate::selector::{Leaving, Selected};
 use crate::source::nanos;
 use plait_model_link::Parcel;
-use plait_model_wire::number::protocol;
 use std::time::Duration;
 
 impl Partition {
@@ -146,7 +145,7 @@ impl Partition {
         let [source, destination] =
             [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
         let (frame, mtu) = (packet.frame, hop.largest - ETHERNET);
-        let leaving = Leaving { source, destination, ports: packet.ports, frame, mtu };
+        let leaving = Leaving { source, destination, ports: packet.udp_ports(), frame, mtu };
         let Selected { relays, at } = selector.select(Duration::from_nanos(now), &leaving)?;
         wear(fabric, packet, relays).ok_or(Reason::NoRoute)?;
         if packet.frame > hop.largest { Err(Reason::TooBig) } else { Ok(nanos(at)) }
@@ -241,7 +240,7 @@ pub(crate) fn wear(fabric: &Fabric, packet: &mut Packet, relays: StackIndex) -> 
 pub(crate) fn inner_hash(fabric: &Fabric, packet: &Packet) -> u32 {
     let [source, destination] =
         [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
-    flow_hash(source, destination, protocol::UDP, packet.ports)
+    flow_hash(source, destination, packet.protocol(), packet.udp_ports())
 }
 
 /// Bytes of an Ethernet header.

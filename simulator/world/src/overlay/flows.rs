@@ -10,6 +10,8 @@ use std::time::Duration;
 /// A flow of UDP datagrams over an overlay, evenly at a rate, which counts whole frames of the overlay's device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlayFlowSpec {
+    /// The virtual network whose device both have.
+    pub vni: u32,
     /// Sender and receiver by their places among the members.
     pub members: [usize; 2],
     /// Their addresses on the device.
@@ -31,11 +33,11 @@ pub struct OverlayFlowSpec {
 pub struct OverlayFlowIndex(pub u32);
 
 impl World {
-    /// Adds a flow between the hosts above two members' devices. The first datagram waits until the receiver's hardware address is
-    /// known.
+    /// Adds a flow between the hosts above two members' devices. Where those carry frames the first datagram waits until the
+    /// receiver's hardware address is known.
     ///
     /// # Errors
-    /// Members that are not there, an overlay without a data plane, addresses of two IP versions.
+    /// Members that are not there or have no such device, addresses of two IP versions.
     pub fn add_overlay_flow(
         &mut self,
         overlay: OverlayIndex,
@@ -48,12 +50,12 @@ impl World {
                 format!("{from} and {to} are of different IP versions: send from and to addresses of one");
             return Err(WorldError::new(text));
         }
-        let has_one = |place: &usize| {
-            let member = self.member(overlay, *place);
-            member.is_some_and(|member| member.counts().is_some())
-        };
+        let has_one =
+            |place: &usize| self.member(overlay, *place).is_some_and(|member| member.has_device(spec.vni));
         if !spec.members.iter().all(has_one) {
-            return Err(WorldError::new("a flow goes between members of an overlay with a data plane"));
+            let text =
+                format!("a flow goes between members of an overlay that have a device of VNI {}", spec.vni);
+            return Err(WorldError::new(text));
         }
         self.with_member(overlay, spec.members[0], |member| member.send_flow(number, spec));
         self.with_member(overlay, spec.members[1], |member| member.receive_flow(number, spec));

@@ -1,52 +1,70 @@
-//! Tenants' frames: the reference walk over compiled tables, as the programs of the kernel have them.
+//! Tenants' packets: the reference walk over compiled tables, as the programs of the kernel have them.
 
-use super::DataPlane;
-use crate::world::WorldError;
-use plait_control_overlay::Config;
-use plait_dataplane_overlay::{Compiler, Encapsulation, Kind, Neighbour, Room, Underlay, Write};
-use plait_dataplane_reference::tables::{Adjacency, Device, Drop, Tenant, VniKey, driver, size};
-use plait_dataplane_reference::{Counts, Outcome, Sent, Table, Walk};
+use super::outer::{below, flow_of, framed};
+use super::spec::DataPlane;
+use plait_dataplane_overlay::{
+    ApplicationConfig, Compiler, DeviceConfig, Kind, Neighbour, Room, Underlay, Write,
+};
+use plait_dataplane_reference::tables::{Adjacency, Device, Drop, FibEntry, FibKey, VniKey};
+use plait_dataplane_reference::{Counts, Outcome, Table, Walk, arrivals};
 use plait_model_overlay::{Application, Event, NodeId, Overlay};
 use plait_model_wire::ethernet::{self, Mac};
-use plait_model_wire::number::{ether_type, port, protocol};
-use plait_model_wire::{ipv4, ipv6, push, udp};
-use plait_simulator_engine::{Datagram, StackIndex, Transmit};
+use plait_simulator_engine::{Datagram, Transmit};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-/// What moves tenants' frames on one node.
-///
-/// The underlay is the simulated network: what a walk sends below becomes a datagram of that network with the same
-/// ports and payload, and what comes is put into a frame again. Choice: hop limit and congestion bits of the outer
-/// header are those that the simulation gives its packets.
+/// What moves tenants' packets on one node, of all its overlays.
 #[derive(Debug)]
 pub(super) struct Forwarding {
-    application: Application,
-    group: Option<NodeId>,
-    plane: DataPlane,
-    port: u16,
     compiler: Compiler,
     walk: Walk,
+    applications: BTreeMap<Application, Carried>,
+    /// By tenants' numbers, of which the first is 1.
+    ports: Vec<Port>,
     /// The second at which silent stations are forgotten next.
     sweeps: u32,
+}
+
+/// What an overlay's packets carry.
+#[derive(Debug)]
+struct Carried {
+    config: ApplicationConfig,
+    group: Option<NodeId>,
+    /// The identifiers that are said to be at each node.
+    entries: BTreeMap<NodeId, Vec<FibKey>>,
+}
+
+/// A tenant's device.
+#[derive(Debug)]
+struct Port {
+    config: DeviceConfig,
+    device: Device,
+    address: Mac,
+    /// Its place among those of its overlay.
+    place: usize,
 }
 
 /// Seconds from one look for silent stations to the next, as an agent has it.
 const SWEEP: u32 = 10;
 
-/// The one tenant of a node, and its device.
-const TENANT: u32 = 1;
-const TENANT_INTERFACE: u32 = 2;
 const UNDERLAY_INTERFACE: u32 = 1;
-
-const DEVICE: Device =
-    Device { tenant: TENANT, driver: driver::ETHERNET, prefix: [0; 2], offset: 0, mask: [0; 16] };
 
 /// Everything is behind one neighbour: the simulated network finds the way.
 struct Beyond;
 
 const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Room for all that there is: nothing here is as long as it says.
+const ROOM: Room = Room {
+    nodes: u32::MAX,
+    hops: u32::MAX,
+    groups: u32::MAX,
+    wires: u32::MAX,
+    neighbours: 4,
+    neighbour_slots: 8,
+};
 
 impl Underlay for Beyond {
     fn neighbour(&self, _: IpAddr, _: IpAddr) -> Option<Neighbour> {
@@ -54,116 +72,124 @@ impl Underlay for Beyond {
     }
 }
 
-/// What becomes of a frame or packet: each of its copies.
+/// What becomes of a packet: each of its copies.
 #[derive(Debug)]
 pub(super) enum Step {
     /// A packet of the overlay leaves by the network below.
     Below(Transmit),
-    /// A frame comes up by the tenant's device.
-    Up(Vec<u8>),
-}
-
-/// The UDP port at which an encapsulation comes.
-pub(super) fn port_of(encapsulation: Encapsulation) -> Result<u16, WorldError> {
-    match encapsulation {
-        Encapsulation::Ovstack => Ok(port::OVSTACK),
-        Encapsulation::Vxlan => Ok(port::VXLAN),
-        Encapsulation::Geneve => Ok(port::GENEVE),
-        other => Err(WorldError::new(format!(
-            "simulated nodes send nothing but UDP, and `{other}` is not in it: use ovstack, vxlan or geneve"
-        ))),
-    }
+    /// A frame comes up by a tenant's device, of an overlay by its place.
+    Up(Application, usize, Vec<u8>),
 }
 
 impl Forwarding {
-    pub fn new(config: &Config, plane: DataPlane, members: usize) -> Self {
-        let most = members as u32 + 16;
-        let room = Room {
-            nodes: most,
-            hops: 2 * most,
-            groups: 32,
-            wires: 2 * most * size::CHOICES,
-            neighbours: 4,
-            neighbour_slots: 8,
-        };
-        let mut compiler = Compiler::new(room);
-        let mut kind = Kind::of(driver::ETHERNET);
-        kind.ttl = plane.ttl;
-        kind.encapsulation = plane.encapsulation;
-        kind.accepts.insert(plane.encapsulation);
-        kind.vni = plane.vni;
-        compiler.set_kind(config.application, kind);
-        let port = port_of(plane.encapsulation).unwrap_or(port::OVSTACK);
-        let (application, group) = (config.application, config.group.filter(|_| plane.floods));
-        let walk = Walk::default();
-        let mut forwarding = Self { application, group, plane, port, compiler, walk, sweeps: SWEEP };
-        let adjacency =
-            Adjacency { interface: UNDERLAY_INTERFACE, mtu: 1500, destination: mac(1), source: mac(0) };
+    /// That of a node whose packets below are so long at most.
+    pub fn new(mtu: u32) -> Self {
+        let mut compiler = Compiler::new(ROOM);
+        let adjacency = Adjacency { interface: UNDERLAY_INTERFACE, mtu, destination: mac(1), source: mac(0) };
         let gateway = Neighbour { interface: UNDERLAY_INTERFACE, address: GATEWAY };
-        let (writes, _) = forwarding.compiler.neighbour(gateway, Some(adjacency), Duration::ZERO);
+        let (writes, _) = compiler.neighbour(gateway, Some(adjacency), Duration::ZERO);
+        let (walk, applications) = (Walk::default(), BTreeMap::new());
+        let mut forwarding = Self { compiler, walk, applications, ports: Vec::new(), sweeps: SWEEP };
         writes.into_iter().for_each(|write| forwarding.write(write));
-        let key = VniKey { application: application.0.into(), vni: plane.vni };
-        forwarding.walk.vnis.insert(key, TENANT);
         forwarding
     }
 
-    /// Follows changes of LIB and RIB.
-    pub fn follow(&mut self, overlay: &Overlay, events: &[Event], now: Duration) {
-        // A full table keeps what it had; there is room for every member.
-        let (writes, _) = self.compiler.follow(overlay, events, &Beyond, now);
-        writes.into_iter().for_each(|write| self.write(write));
-        let group = self.group.unwrap_or(NodeId(0));
-        let tenant = Tenant {
-            application: self.application.0.into(),
-            vni: self.plane.vni,
-            interface: TENANT_INTERFACE,
-            driver: driver::ETHERNET,
-            unknown_node: group.0,
-            unknown_path: self.compiler.path(self.application, group).unwrap_or(0),
-            address: mac(2),
-            ..Tenant::default()
-        };
-        self.walk.tenants.insert(TENANT, tenant);
+    /// Takes part in an overlay, with devices of that hardware address.
+    pub fn join(&mut self, application: Application, group: Option<NodeId>, plane: &DataPlane, address: Mac) {
+        let config = plane.config.clone();
+        let first = self.ports.len() as u32 + 1;
+        for (place, device) in plane.devices.iter().enumerate() {
+            let config = DeviceConfig { application, ..device.clone() };
+            let tenant = first + place as u32;
+            let key = VniKey { application: application.0.into(), vni: config.vni };
+            self.walk.vnis.insert(key, tenant);
+            let device = config.device(plane.config.carries, tenant);
+            self.ports.push(Port { config, device, address, place });
+        }
+        let mut entries: BTreeMap<NodeId, Vec<FibKey>> = BTreeMap::new();
+        for (device, identifier, node) in &plane.entries {
+            let key = FibKey { tenant: first + *device as u32, identifier: identifier.bytes() };
+            entries.entry(*node).or_default().push(key);
+        }
+        self.compiler.set_kind(application, config.kind());
+        self.applications.insert(application, Carried { config, group, entries });
     }
 
-    /// A tenant's frame leaves its device.
-    pub fn transmit(&mut self, frame: &[u8], second: u32) -> Vec<Step> {
+    /// Follows changes of an overlay's LIB and RIB.
+    pub fn follow(&mut self, application: Application, overlay: &Overlay, events: &[Event], now: Duration) {
+        let (writes, _) = self.compiler.follow(overlay, events, &Beyond, now);
+        writes.into_iter().for_each(|write| self.write(write));
+        let Some(carried) = self.applications.get(&application) else { return };
+        let Self { compiler, walk, ports, .. } = self;
+        let path = |node: NodeId| compiler.path(application, node);
+        let unknown = carried.group.filter(|_| carried.config.floods());
+        let unknown = unknown.and_then(|group| Some((group.0, path(group)?)));
+        for port in ports.iter().filter(|port| port.config.application == application) {
+            let interface = interface_of(port.device.tenant);
+            let tenant = port.config.tenant(carried.config.carries, interface, port.address.0, unknown);
+            walk.tenants.insert(port.device.tenant, tenant);
+        }
+        let changed: BTreeSet<NodeId> = events
+            .iter()
+            .filter_map(|event| match *event {
+                Event::Own { .. } => None,
+                Event::Node { node, .. } | Event::Route { destination: node, .. } => Some(node),
+            })
+            .collect();
+        for node in changed {
+            let keys = carried.entries.get(&node).into_iter().flatten();
+            let Some(path) = path(node) else { continue };
+            for key in keys {
+                // What was counted stays where the way is the same.
+                let known = walk.fib.get(key).filter(|known| (known.node, known.path) == (node.0, path));
+                let fresh = FibEntry { node: node.0, path, heard: 0, reserved: 0, packets: 0, bytes: 0 };
+                walk.fib.insert(*key, known.map_or(fresh, |known| FibEntry { heard: 0, ..known }));
+            }
+        }
+    }
+
+    /// What comes to an overlay's nodes by the network below: IP protocols, of UDP with their ports.
+    pub fn arrivals(config: &ApplicationConfig) -> BTreeSet<(u8, u16)> {
+        let Kind { accepts, driver, .. } = config.kind();
+        let all = accepts.iter().flat_map(|kind| arrivals(*kind as u32, driver));
+        all.map(|arrival| ((arrival >> 16) as u8, arrival as u16)).collect()
+    }
+
+    /// A tenant's frame leaves a device of an overlay, by its place.
+    pub fn transmit(
+        &mut self,
+        application: Application,
+        place: usize,
+        frame: &[u8],
+        second: u32,
+    ) -> Vec<Step> {
         self.sweep(second);
-        if self.plane.mtu.is_some_and(|mtu| frame.len() > mtu as usize + ethernet::Header::LENGTH) {
+        let is_it = |port: &&Port| (port.config.application, port.place) == (application, place);
+        let Some(port) = self.ports.iter().find(is_it) else { return Vec::new() };
+        let tenant = port.device.tenant;
+        if port.config.mtu.is_some_and(|mtu| frame.len() > mtu as usize + ethernet::Header::LENGTH) {
             *self.walk.counts.drops.entry(Drop::TooBig).or_default() += 1;
             return Vec::new();
         }
-        let outcome = self.walk.transmit(&DEVICE, frame, 0, second);
-        self.steps(outcome, second)
+        self.leave(tenant, frame, second)
     }
 
     /// A packet comes in by the underlay.
     pub fn receive(&mut self, datagram: &Datagram<'_>, second: u32) -> Vec<Step> {
         self.sweep(second);
-        let mut frame = datagram.payload.to_vec();
-        let (from, to) = (datagram.source.port(), datagram.destination.port());
-        push(&mut frame, &udp::Repr { source: from, destination: to, checked: None });
-        let (protocol, hops, marks) = (protocol::UDP, 64, if datagram.is_marked { 3 } else { 0 });
-        let ether_type = match (datagram.source.ip(), datagram.destination.ip()) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                let (dont_fragment, identification) = (true, 0);
-                let (ttl, tos) = (hops, marks);
-                let outer =
-                    ipv4::Repr { source, destination, protocol, ttl, tos, dont_fragment, identification };
-                push(&mut frame, &outer);
-                ether_type::IPV4
-            }
-            (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                let (next_header, hop_limit, traffic_class, flow_label) = (protocol, hops, marks, 0);
-                let outer =
-                    ipv6::Repr { source, destination, next_header, hop_limit, traffic_class, flow_label };
-                push(&mut frame, &outer);
-                ether_type::IPV6
-            }
-            _ => return Vec::new(),
-        };
-        push(&mut frame, &ethernet::Repr { destination: Mac(mac(0)), source: Mac(mac(1)), ether_type });
+        let Some(frame) = framed(datagram, Mac(mac(1)), Mac(mac(0))) else { return Vec::new() };
         let outcome = self.walk.receive(&frame, second);
+        self.steps(outcome, second)
+    }
+
+    fn port(&self, tenant: u32) -> Option<&Port> {
+        self.ports.get(tenant.checked_sub(1)? as usize)
+    }
+
+    fn leave(&mut self, tenant: u32, frame: &[u8], second: u32) -> Vec<Step> {
+        let Some(port) = self.port(tenant) else { return Vec::new() };
+        let device = port.device;
+        let outcome = self.walk.transmit(&device, frame, flow_of(frame), second);
         self.steps(outcome, second)
     }
 
@@ -173,8 +199,10 @@ impl Forwarding {
             return;
         }
         self.sweeps = second - second % SWEEP + SWEEP;
-        let age = self.plane.ageing;
-        self.walk.fib.retain(|_, entry| entry.heard == 0 || second.saturating_sub(entry.heard) <= age);
+        let Self { walk, ports, .. } = self;
+        let age = |tenant: u32| ports.get(tenant as usize - 1).map_or(0, |port| port.config.ageing);
+        walk.fib
+            .retain(|key, entry| entry.heard == 0 || second.saturating_sub(entry.heard) <= age(key.tenant));
     }
 
     pub fn counts(&self) -> &Counts {
@@ -185,40 +213,19 @@ impl Forwarding {
         let Outcome::Sent(sent) = outcome else { return Vec::new() };
         let mut steps = Vec::new();
         for sent in sent {
-            if sent.is_up {
-                steps.push(Step::Up(sent.frame));
-            } else if sent.via.is_some() {
-                steps.extend(self.below(&sent).map(Step::Below));
-            } else {
+            if sent.via.is_some() {
+                steps.extend(below(&sent.frame).map(Step::Below));
+                continue;
+            }
+            let tenant = tenant_of(sent.interface);
+            if !sent.is_up {
                 // What a host is told leaves by the tenant's device.
-                let outcome = self.walk.transmit(&DEVICE, &sent.frame, 0, second);
-                steps.extend(self.steps(outcome, second));
+                steps.extend(self.leave(tenant, &sent.frame, second));
+            } else if let Some(port) = self.port(tenant) {
+                steps.push(Step::Up(port.config.application, port.place, sent.frame));
             }
         }
         steps
-    }
-
-    /// What a frame that leaves is in the simulated network.
-    fn below(&self, sent: &Sent) -> Option<Transmit> {
-        let frame = ethernet::Frame::parse(&sent.frame).ok()?;
-        let (source, destination, payload): (IpAddr, IpAddr, _) = match frame.ether_type() {
-            ether_type::IPV6 => {
-                let packet = ipv6::Packet::parse(frame.payload()).ok()?;
-                (packet.source().into(), packet.destination().into(), packet.payload())
-            }
-            _ => {
-                let packet = ipv4::Packet::parse(frame.payload()).ok()?;
-                (packet.source().into(), packet.destination().into(), packet.payload())
-            }
-        };
-        let datagram = udp::Datagram::parse(payload).ok()?;
-        Some(Transmit {
-            source: Some(source),
-            port: Some(datagram.source()),
-            destination: SocketAddr::new(destination, self.port),
-            payload: datagram.payload().to_vec(),
-            relays: StackIndex::NONE,
-        })
     }
 
     fn write(&mut self, write: Write) {
@@ -240,7 +247,13 @@ impl Forwarding {
             Write::Endpoint(key, is_there) => put(&mut walk.endpoints, key, is_there.then_some(0)),
             Write::Locator(key, value) => put(&mut walk.locators, key, value),
             Write::Uncount(path) => drop(walk.counts.hops.remove(&path)),
-            Write::Forget(node) => walk.fib.retain(|_, entry| entry.node != node.node),
+            Write::Forget(node) => {
+                let Walk { fib, tenants, .. } = walk;
+                let is_its = |tenant: u32| {
+                    tenants.get(&tenant).is_some_and(|tenant| tenant.application == node.application)
+                };
+                fib.retain(|key, entry| entry.node != node.node || !is_its(key.tenant));
+            }
         }
     }
 }
@@ -255,4 +268,14 @@ fn put<K: Hash + Eq, V>(table: &mut Table<K, V>, key: K, value: Option<V>) {
 /// A locally administered address.
 fn mac(last: u8) -> [u8; 6] {
     [2, 0, 0, 0, 1, last]
+}
+
+/// The interface of a tenant's device.
+fn interface_of(tenant: u32) -> u32 {
+    tenant + UNDERLAY_INTERFACE
+}
+
+/// The tenant whose device an interface is.
+fn tenant_of(interface: u32) -> u32 {
+    interface.saturating_sub(UNDERLAY_INTERFACE)
 }

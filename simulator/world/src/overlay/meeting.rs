@@ -1,6 +1,5 @@
 //! Members that find each other.
 
-use super::OverlayNode;
 use crate::world::World;
 use std::time::Duration;
 
@@ -8,8 +7,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(100);
 
 impl World {
-    /// Lets time pass until all members of all overlays have ways to each other and to their groups, or an instant. Whether
-    /// they have.
+    /// Lets time pass until all members of all overlays that decide have ways to each other and to their groups, or an instant.
+    /// Whether they have.
     pub fn meet(&mut self, most: Duration) -> bool {
         loop {
             if self.have_met() {
@@ -25,9 +24,11 @@ impl World {
 
     fn have_met(&self) -> bool {
         self.overlays.all.iter().all(|overlay| {
-            overlay.hosts.iter().zip(&overlay.ids).all(|((_, host), own)| {
-                let Some(member) = self.simulation.host::<OverlayNode>(*host) else { return true };
-                let routes = member.control().routes();
+            overlay.ids.iter().enumerate().all(|(place, own)| {
+                let Some(control) = overlay.member(self, place).and_then(|member| member.control()) else {
+                    return true;
+                };
+                let routes = control.routes();
                 let is_alone = overlay.ids.len() < 2;
                 let others = overlay.ids.iter().filter(|id| *id != own);
                 others.chain(overlay.group.iter().filter(|_| !is_alone)).all(|to| routes.contains_key(to))

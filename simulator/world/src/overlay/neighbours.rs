@@ -161,7 +161,8 @@ fn neighbor_frame(says: Message, from: (Mac, Ipv6Addr), to: (Mac, Ipv6Addr)) -> 
     frame
 }
 
-fn framed(mut packet: Vec<u8>, source: Mac, destination: Mac, to: IpAddr) -> Vec<u8> {
+/// A packet in a frame.
+pub(super) fn framed(mut packet: Vec<u8>, source: Mac, destination: Mac, to: IpAddr) -> Vec<u8> {
     let ether_type = if to.is_ipv6() { ether_type::IPV6 } else { ether_type::IPV4 };
     push(&mut packet, &ethernet::Repr { destination, source, ether_type });
     packet

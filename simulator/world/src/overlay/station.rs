@@ -1,8 +1,8 @@
 //! The host above a member's device: the flows that it sends over the overlay, and those that come.
 
 use super::flows::OverlayFlowSpec;
-use super::neighbours::{Neighbours, answer};
-use plait_model_overlay::NodeId;
+use super::neighbours::{Neighbours, answer, framed};
+use super::outer::push_ip;
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::neighbor::Neighbor as Message;
 use plait_model_wire::number::{ether_type, protocol};
@@ -21,10 +21,13 @@ struct Head {
     sent: u64,
 }
 
-/// A host with an address or more on the overlay's device.
+/// A host with an address or more on an overlay's device.
 #[derive(Debug)]
 pub(super) struct Station {
     mac: Mac,
+    /// Whether the device carries frames, for which others' hardware addresses are to be found. Of one that carries packets frames
+    /// have none.
+    finds_others: bool,
     addresses: BTreeSet<IpAddr>,
     neighbours: Neighbours,
     /// In the order of their flows' numbers.
@@ -50,11 +53,11 @@ struct Sink {
 }
 
 impl Station {
-    /// The station of a member. Choice: its hardware address is made of the member's identity, so that each has another one.
-    pub fn new(own: NodeId) -> Self {
-        let [a, b, c, d] = own.0.to_be_bytes();
+    /// The station above a device of that hardware address.
+    pub fn new(mac: Mac, finds_others: bool) -> Self {
         Self {
-            mac: Mac([2, 1, a, b, c, d]),
+            mac,
+            finds_others,
             addresses: BTreeSet::new(),
             neighbours: Neighbours::default(),
             sources: Vec::new(),
@@ -86,9 +89,9 @@ impl Station {
         self.sources.binary_search_by_key(&flow, |source| source.flow).map_or(0, |at| self.sources[at].sent)
     }
 
-    /// What came here of a flow.
-    pub fn received(&self, flow: u32) -> FlowCounters {
-        self.sinks.get(&flow).map(|sink| sink.counters).unwrap_or_default()
+    /// What came here of a flow, if it is for this one.
+    pub fn received(&self, flow: u32) -> Option<FlowCounters> {
+        self.sinks.get(&flow).map(|sink| sink.counters)
     }
 
     /// The frames that are due.
@@ -101,7 +104,10 @@ impl Station {
             let source = &mut self.sources[at];
             let packet = source.packet(now);
             let [own, to] = source.spec.addresses;
-            frames.extend(self.neighbours.send(now, (self.mac, own), to, packet));
+            match self.finds_others {
+                true => frames.extend(self.neighbours.send(now, (self.mac, own), to, packet)),
+                false => frames.push(framed(packet, Mac::default(), Mac::default(), to)),
+            }
             let next = instant.saturating_add(source.every);
             if next < source.spec.stop {
                 self.due.push(Reverse((next, at)));
@@ -119,7 +125,8 @@ impl Station {
     /// A frame comes up by the device. The frames that answer it, and those that waited for it.
     pub fn handle_frame(&mut self, now: Duration, frame: &[u8]) -> Vec<Vec<u8>> {
         let Ok(frame) = ethernet::Frame::parse(frame) else { return Vec::new() };
-        if frame.destination() != self.mac && !frame.destination().is_group() {
+        let is_own = frame.destination() == self.mac || frame.destination().is_group();
+        if self.finds_others && !is_own {
             return Vec::new();
         }
         match frame.ether_type() {
@@ -207,23 +214,7 @@ impl Source {
         let [source, destination] = spec.ports;
         let checked = Some((spec.addresses[0], spec.addresses[1]));
         push(&mut packet, &udp::Repr { source, destination, checked });
-        match spec.addresses {
-            [IpAddr::V4(source), IpAddr::V4(destination)] => {
-                let (dont_fragment, identification) = (true, 0);
-                let (ttl, tos, protocol) = (64, 0, protocol::UDP);
-                let header =
-                    ipv4::Repr { source, destination, protocol, ttl, tos, dont_fragment, identification };
-                push(&mut packet, &header);
-            }
-            [IpAddr::V6(source), IpAddr::V6(destination)] => {
-                let (next_header, hop_limit) = (protocol::UDP, 64);
-                let (traffic_class, flow_label) = (0, 0);
-                let header =
-                    ipv6::Repr { source, destination, next_header, hop_limit, traffic_class, flow_label };
-                push(&mut packet, &header);
-            }
-            _ => {}
-        }
+        push_ip(&mut packet, spec.addresses, protocol::UDP, 64, 0);
         self.sent += 1;
         packet
     }

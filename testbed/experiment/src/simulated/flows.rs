@@ -1,6 +1,7 @@
 //! Traffic in virtual time.
 
-use super::{SimulatedOverlay, State, lock};
+use super::overlays::SimulatedOverlay;
+use super::{State, lock};
 use crate::section::{Over, Traffic};
 use crate::world::{FlowLogger, FlowRow, WorldError};
 use plait_model_traffic::Flow;
@@ -36,7 +37,7 @@ impl Flows {
                 let place = match &traffic.over {
                     None => Some(Place::Below(below(world, traffic, flow, start)?)),
                     Some(over) => {
-                        let of = overlays.iter().find(|known| known.device == over.device);
+                        let of = overlays.iter().find(|known| known.devices.contains_key(&over.device));
                         let spec = of.and_then(|of| Some((of, above(of, traffic, over, flow, start)?)));
                         let add = |(of, spec): (&SimulatedOverlay, OverlayFlowSpec)| {
                             world.add_overlay_flow(of.index, &spec).map(Place::Over).map_err(super::error)
@@ -102,6 +103,7 @@ fn above(
     let ends = [flow.from, flow.to];
     let member = |end: usize| overlay.members.get(&traffic.hosts[end]).copied();
     Some(OverlayFlowSpec {
+        vni: *overlay.devices.get(&over.device)?,
         members: [member(flow.from)?, member(flow.to)?],
         addresses: ends.map(|end| over.addresses[end]),
         ports: [flow.source_port, flow.destination_port],

@@ -4,11 +4,13 @@ use crate::build::messages;
 use crate::kernel::netlink::{Batch, Netlink};
 use crate::plan::{OverlayControl, OverlayDevice, OverlayState, mac};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use plait_control_overlay::written;
 use plait_dataplane_overlay::protocol::{Reply, Request};
 use plait_dataplane_overlay::{Client, Control};
-use plait_model_overlay::{Answer, NodeId, Operation, Weight};
+use plait_model_overlay::{Answer, Locators, NodeId, Operation, Weight};
 use std::collections::BTreeSet;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 
 /// A conversation with the agent of the node that the calling thread is in.
@@ -74,34 +76,14 @@ impl Conversation {
 
 /// Everything that an agent is told of an overlay, in an order in which it can follow.
 fn told(of: &OverlayState) -> Vec<Request> {
-    let (application, weight) = (of.application, Weight::default());
+    let application = of.application;
     let mut told = vec![Request::SetApplication { application, config: of.config.clone() }];
-    let mut operation = |operation| told.push(Request::Operation(operation));
-    operation(Operation::NodeIdSet { application, node: of.id });
-    for locator in &of.locators {
-        operation(Operation::LocatorAdd { application, locator: *locator, weight });
-    }
-    for (node, locators) in &of.nodes {
-        for locator in locators {
-            operation(Operation::NodeAdd { application, node: *node, locator: *locator, weight });
-        }
-    }
-    let mut route = |destination: NodeId, next_hops: &mut dyn Iterator<Item = &NodeId>| {
-        for next_hop in next_hops {
-            operation(Operation::RouteAdd { application, destination, next_hop: *next_hop });
-        }
+    let all = |locators: &BTreeSet<IpAddr>| -> Locators {
+        locators.iter().map(|locator| (*locator, Weight::default())).collect()
     };
-    for node in of.nodes.keys().filter(|node| !of.routes.contains_key(node)) {
-        route(*node, &mut [node].into_iter());
-    }
-    if let Some(group) =
-        of.config.group.filter(|group| !of.nodes.is_empty() && !of.routes.contains_key(group))
-    {
-        route(group, &mut of.nodes.keys().chain([&of.id]));
-    }
-    for (destination, next_hops) in &of.routes {
-        route(*destination, &mut next_hops.iter());
-    }
+    let others = of.nodes.iter().map(|(node, locators)| (*node, all(locators))).collect();
+    let tables = written(of.id, all(&of.locators), others, of.config.group, of.routes.clone());
+    told.extend(tables.operations(application).map(Request::Operation));
     told.extend(of.devices.iter().map(|device| Request::SetDevice(device.config.clone())));
     told.extend(of.stations.iter().map(|(device, identifier, node)| {
         let (device, identifier, node) = (device.clone(), *identifier, *node);

@@ -4,8 +4,7 @@ use super::resolve::{Member, Resolved, resolve};
 use crate::plan::{OverlayControl, OverlayDevice, OverlayState, State};
 use crate::section::Overlays;
 use ipnet::IpNet;
-use plait_dataplane_overlay::{ApplicationConfig, Carries, Identifier};
-use plait_model_overlay::NodeId;
+use plait_dataplane_overlay::ApplicationConfig;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::NodeIndex;
@@ -35,7 +34,7 @@ pub(crate) fn put_in(
             Ok(locators) => {
                 let mut reached = Reached::new();
                 for (member, own) in overlay.members.iter().zip(&locators) {
-                    let config = member_config(&overlay, member);
+                    let config = overlay.config_of(member);
                     if let Err(fault) = config.check() {
                         let text = format!("of `{}`: {fault}", network.nodes[member.node].name);
                         faults.push(Diagnostic::new(member.span, text));
@@ -136,15 +135,6 @@ fn overlapping(overlay: &Resolved, network: &Network, assignment: &Assignment) -
         .collect()
 }
 
-/// How a member's packets travel.
-fn member_config(overlay: &Resolved, member: &Member) -> ApplicationConfig {
-    let mut config = overlay.config.clone();
-    config.to = member.to.clone();
-    // What others send to it in.
-    config.accepts.extend(overlay.members.iter().filter_map(|other| other.to.get(&member.id)));
-    config
-}
-
 fn member_state(
     overlay: &Resolved,
     member: &Member,
@@ -152,11 +142,14 @@ fn member_state(
     locators: &[BTreeSet<IpAddr>],
 ) -> OverlayState {
     let others = || overlay.members.iter().zip(locators).filter(|(other, _)| other.node != member.node);
-    let devices = overlay.devices.iter().filter_map(|device| {
-        let addresses = device.addresses.get(&member.node)?.clone();
-        Some(OverlayDevice { config: device.config.clone(), addresses })
+    let devices = overlay.devices_of(member).map(|device| {
+        let addresses = device.addresses[&member.node].clone();
+        OverlayDevice { config: device.config.clone(), addresses }
     });
-    let devices: Vec<OverlayDevice> = devices.collect();
+    let stations = overlay.devices_of(member).flat_map(|device| {
+        let name = &device.config.name;
+        overlay.entries_of(member, device).map(|(identifier, node)| (name.clone(), identifier, node))
+    });
     let nodes = match overlay.is_static {
         true => others().map(|(other, locators)| (other.id, locators.clone())).collect(),
         false => BTreeMap::new(),
@@ -165,7 +158,7 @@ fn member_state(
         locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
     OverlayState {
         application: overlay.application,
-        config: member_config(overlay, member),
+        config: overlay.config_of(member),
         id: member.id,
         locators: own.clone(),
         control: overlay.plane.as_ref().map(|plane| OverlayControl {
@@ -175,34 +168,11 @@ fn member_state(
             neighbours: plane.neighbours,
         }),
         nodes,
-        routes: member.routes.clone(),
+        routes: overlay.routes_of(member),
         evpn: None,
-        stations: stations(overlay, member, &devices),
-        devices,
+        stations: stations.collect(),
+        devices: devices.collect(),
     }
-}
-
-/// At which members identifiers are: those that the file names and, of an overlay that carries IP, the others' addresses.
-fn stations(
-    overlay: &Resolved,
-    member: &Member,
-    devices: &[OverlayDevice],
-) -> Vec<(String, Identifier, NodeId)> {
-    let mut stations = Vec::new();
-    for device in overlay.devices.iter().filter(|of| devices.iter().any(|own| own.config == of.config)) {
-        let elsewhere = device.stations.iter().filter(|(_, node)| *node != member.id);
-        stations.extend(elsewhere.map(|(identifier, node)| (device.config.name.clone(), *identifier, *node)));
-        if overlay.config.carries != Carries::Ip {
-            continue;
-        }
-        for other in overlay.members.iter().filter(|other| other.node != member.node) {
-            for address in device.addresses.get(&other.node).into_iter().flatten() {
-                let identifier = Identifier::Network(address.addr().into());
-                stations.push((device.config.name.clone(), identifier, other.id));
-            }
-        }
-    }
-    stations
 }
 
 /// Names the addresses of members: `NODE-DEVICE`, unless that is somebody's name.

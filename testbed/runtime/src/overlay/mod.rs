@@ -16,6 +16,7 @@ mod desired;
 mod feed;
 pub(crate) mod program;
 mod resolve;
+mod told;
 
 pub(crate) use agents::Means;
 pub use agents::RECORDING;

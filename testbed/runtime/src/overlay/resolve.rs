@@ -185,6 +185,9 @@ impl Resolver<'_> {
         let is_static = control == ControlForm::Word(ControlWord::Static);
         let mut members = self.members(name, &overlay.members, config.group);
         self.ways(&mut members, &overlay.members, &config, &control);
+        if is_static {
+            self.mixed(&overlay.members, &config, &members);
+        }
         let devices = self.devices(name, overlay, application, &config, &members);
         let plane = self.plane(&control, overlay);
         let feed = match &control {

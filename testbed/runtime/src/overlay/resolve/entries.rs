@@ -29,6 +29,34 @@ impl Resolver<'_> {
         }
     }
 
+    /// Looks whether what is for all of an overlay that the file fills gets to each once: headers that name nodes have it passed on,
+    /// and others do not. Where the file says to whom it goes, it does as it says.
+    pub(super) fn mixed(&mut self, written: &Members, config: &ApplicationConfig, members: &[Member]) {
+        let Some(group) = config.group.filter(|_| config.carries == Carries::Ethernet && members.len() > 2)
+        else {
+            return;
+        };
+        if members.iter().any(|member| member.routes.contains_key(&group)) {
+            return;
+        }
+        let passes_on = config.encapsulation.names_nodes();
+        let words = written.0.iter().flat_map(|(_, told)| told.to.values());
+        for word in words.filter(|word| word.value.0.names_nodes() != passes_on) {
+            let [naming, other] = match passes_on {
+                true => [config.encapsulation, word.value.0],
+                false => [word.value.0, config.encapsulation],
+            };
+            self.fault(
+                word.span,
+                format!(
+                    "{naming} names nodes and {other} does not, so that what is for all would come to some twice, or not \
+                     at all"
+                ),
+                format!("say of members where it goes, such as `routes: {{{group}: [b, c]}}`, or leave out `to`"),
+            );
+        }
+    }
+
     /// Reads to whom members' packets go, and in what.
     pub(super) fn ways(
         &mut self,
