@@ -18,7 +18,7 @@ use std::time::Duration;
 const LEAD: Duration = Duration::from_millis(20);
 /// The same for each node more: one after the other is told.
 const LEAD_PER_NODE: Duration = Duration::from_micros(100);
-/// Choice: how long programs may take until all of them listen; for a second per node, on a machine that is at work.
+/// Choice: how long a program may take until it listens, and to tell what came, on a machine that is at work.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Choice: how long sinks listen after the last source's end, which is more than links delay.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -38,6 +38,8 @@ struct Program {
     /// What it has as standard output: it says that it listens, hears when to begin, and tells what came.
     channel: BufReader<UnixStream>,
     err: File,
+    /// For how long its sinks listen.
+    until: Duration,
 }
 
 impl Flows {
@@ -99,9 +101,8 @@ impl Program {
         let (channel, out) = UnixStream::pair().map_err(error)?;
         let err = scratch().map_err(error)?;
         let share_text = serde_json::to_string(share).map_err(error)?;
-        let left = Duration::from_nanos(share.until) + PATIENCE;
-        // A program that is stopped has its timeout to end it.
-        channel.set_read_timeout(Some(left + PATIENCE)).map_err(error)?;
+        let until = Duration::from_nanos(share.until);
+        channel.set_read_timeout(Some(PATIENCE)).map_err(error)?;
         // A kernel takes words of 128 KiB, and more of them (MAX_ARG_STRLEN).
         let pieces =
             share_text.as_bytes().chunks(100_000).map(|piece| String::from_utf8_lossy(piece).into_owned());
@@ -110,12 +111,12 @@ impl Program {
         let request = ExecRequest {
             node: node.to_owned(),
             command,
-            timeout_ms: Some(millis(left) as u64),
+            timeout_ms: Some(millis(until + 2 * PATIENCE) as u64),
             ..ExecRequest::default()
         };
         let running = testbed.exec(request, [own.as_fd(), out.as_fd(), err.as_fd()]);
         let running = running.map_err(|why| error(format!("traffic of {node}: {why}")))?;
-        Ok(Self { node: node.to_owned(), running, channel: BufReader::new(channel), err })
+        Ok(Self { node: node.to_owned(), running, channel: BufReader::new(channel), err, until })
     }
 
     /// Waits until it has all its ports.
@@ -128,8 +129,9 @@ impl Program {
 
     /// Says when flows begin.
     fn begin(&mut self, begin: Duration) -> Result<(), WorldError> {
-        let said = writeln!(self.channel.get_mut(), "{}", begin.as_nanos());
-        said.or_else(|_| self.failed())
+        let mut channel = self.channel.get_ref();
+        let said = channel.set_read_timeout(Some(self.until + PATIENCE));
+        said.and_then(|()| writeln!(channel, "{}", begin.as_nanos())).or_else(|_| self.failed())
     }
 
     /// What became of its share.
@@ -145,7 +147,10 @@ impl Program {
     fn line(&mut self) -> Result<String, WorldError> {
         let mut line = String::new();
         match self.channel.read_line(&mut line) {
-            Ok(1..) if line.ends_with('\n') => Ok(line.trim_end().to_owned()),
+            Ok(_) if line.ends_with('\n') => Ok(line.trim_end().to_owned()),
+            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => {
+                Err(error(format!("traffic of {}: it says nothing; is this machine at work?", self.node)))
+            }
             _ => self.failed(),
         }
     }
