@@ -46,7 +46,7 @@ mod version;
 
 pub use action::{Action, Actions};
 pub use batch::{Batch, Batching};
-pub use bound::LatencyBound;
+pub use bound::{LatencyBound, Waiting};
 pub use command::{
     Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
 };

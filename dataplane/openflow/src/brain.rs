@@ -3,7 +3,7 @@
 use crate::Recorder;
 use plait_control_openflow::{Commands, News, Switchboard};
 use plait_control_runtime::{
-    Action, Content, Driver, Finished, Name, NotTaken, Report, Runtime, Task, ViewId,
+    Action, Content, Driver, Finished, Name, NotTaken, Origin, Report, Runtime, Task, ViewId,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +24,8 @@ pub struct Brain {
     spares: AtomicBool,
     /// Whether nothing is begun any more.
     is_over: AtomicBool,
+    /// How old what an answer is to may be before more is waited for that would be told with it.
+    patience: Option<Duration>,
     recorder: Option<Recorder>,
 }
 
@@ -41,8 +43,14 @@ pub struct Inner {
 #[derive(Default)]
 pub struct Outcome {
     tasks: Vec<Task>,
-    /// Commands, in the order in which they were committed.
-    pub commands: Vec<Arc<Commands>>,
+    /// What switches are to be told, in the order in which it was committed.
+    pub answers: Vec<Answer>,
+}
+
+/// What switches are to be told, and where the batch comes from to which it is an answer.
+pub struct Answer {
+    pub commands: Arc<Commands>,
+    pub origin: Option<Origin>,
 }
 
 impl Brain {
@@ -63,7 +71,12 @@ impl Brain {
         runtime.add_driver(&driver, signature)?;
         let inner = Inner { runtime, switchboard, spare: VecDeque::new(), lost: HashMap::new() };
         let (due, spares, is_over) = (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { inner: Mutex::new(inner), driver, due, spares, is_over, recorder })
+        Ok(Self { inner: Mutex::new(inner), driver, due, spares, is_over, patience: None, recorder })
+    }
+
+    /// One that has nothing wait that is as old, so that more is told at once.
+    pub fn with_patience(self, patience: Option<Duration>) -> Self {
+        Self { patience, ..self }
     }
 
     /// The runtime, for those who look.
@@ -77,19 +90,19 @@ impl Brain {
         (due != u64::MAX).then(|| Duration::from_nanos(due))
     }
 
-    /// Hands over what was read.
+    /// Hands over what was read, and says where it comes from.
     ///
     /// # Errors
     /// As many batches wait as may.
     pub fn batch(
         &self,
         now: Duration,
-        view: ViewId,
-        content: Content,
+        batch: (ViewId, Content),
+        origin: Option<Origin>,
         to: &mut Outcome,
     ) -> Result<(), NotTaken> {
         let mut inner = self.lock();
-        inner.runtime.handle_views(now, &self.driver, vec![(view, content)])?;
+        inner.runtime.handle_batch(now, &self.driver, batch, origin)?;
         self.drain(&mut inner, to);
         Ok(())
     }
@@ -151,18 +164,14 @@ impl Brain {
     /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
     /// processor's cache (thesis section 4.2.2.5). What they set off, of batches that waited for them, is done in turn by
     /// whoever has no task of its own. Commands are told when there is no task left, or as many messages as [`MANY`], since
-    /// one task may set off another for as long as there is load.
-    pub fn work(
-        &self,
-        clock: impl Fn() -> Duration,
-        to: &mut Outcome,
-        mut tell: impl FnMut(&[Arc<Commands>]),
-    ) {
+    /// one task may set off another for as long as there is load, or when what they answer is older than may be.
+    pub fn work(&self, clock: impl Fn() -> Duration, to: &mut Outcome, mut tell: impl FnMut(&[Answer])) {
         loop {
-            let messages: usize = to.commands.iter().map(|commands| commands.len()).sum();
-            if messages >= MANY || messages > 0 && to.tasks.is_empty() {
-                tell(&to.commands);
-                to.commands.clear();
+            let messages: usize = to.answers.iter().map(|answer| answer.commands.len()).sum();
+            let is_enough = messages >= MANY || to.tasks.is_empty() || self.is_urgent(&to.answers, &clock);
+            if messages > 0 && is_enough {
+                tell(&to.answers);
+                to.answers.clear();
             }
             if to.tasks.is_empty() && self.spares.load(Ordering::Acquire) {
                 self.take(&mut self.lock(), to);
@@ -185,6 +194,12 @@ impl Brain {
         }
     }
 
+    /// Whether something is answered that is so old that nothing more is waited for.
+    fn is_urgent(&self, answers: &[Answer], clock: impl Fn() -> Duration) -> bool {
+        let came = answers.iter().filter_map(|answer| answer.origin).map(|origin| origin.came).min();
+        self.patience.zip(came).is_some_and(|(patience, came)| clock() >= came + patience)
+    }
+
     /// Takes the task that has waited longest, if there is one.
     fn take(&self, inner: &mut Inner, to: &mut Outcome) {
         to.tasks.extend(inner.spare.pop_front());
@@ -195,7 +210,10 @@ impl Brain {
         while let Some(action) = inner.runtime.poll_action() {
             match action {
                 Action::Start(task) => to.tasks.push(task),
-                Action::Push(push) => to.commands.extend(push.now.read::<Commands>()),
+                Action::Push(push) => {
+                    let answer = |commands| Answer { commands, origin: push.origin };
+                    to.answers.extend(push.now.read::<Commands>().map(answer));
+                }
                 Action::Report(Report::Failed { dag, application, failure, .. }) => {
                     tracing::warn!(%dag, %application, %failure, "an application failed");
                 }
@@ -254,10 +272,10 @@ mod tests {
             let (brain, mut outcome) = (Brain::new(runtime(count), None).unwrap(), Outcome::default());
             for _ in 0..3 {
                 let batch = Content::new(PacketIns::default());
-                brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();
+                brain.batch(Duration::ZERO, (PacketIns::id(), batch), None, &mut outcome).unwrap();
             }
             let mut told = Vec::new();
-            brain.work(|| Duration::ZERO, &mut outcome, |commands| told.push(commands.len()));
+            brain.work(|| Duration::ZERO, &mut outcome, |answers| told.push(answers.len()));
             assert_eq!(told, told_at_once);
         }
     }
@@ -298,7 +316,7 @@ mod tests {
         place.set(brain.clone()).ok().unwrap();
         for _ in 0..3 {
             let batch = Content::new(PacketIns::default());
-            brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();
+            brain.batch(Duration::ZERO, (PacketIns::id(), batch), None, &mut outcome).unwrap();
         }
         brain.work(|| Duration::ZERO, &mut outcome, |_| {});
         assert_eq!(begun.load(Ordering::Relaxed), 1);
@@ -334,7 +352,7 @@ mod tests {
         let hand_over = |outcome: &mut Outcome| {
             (0..4).for_each(|_| {
                 let batch = Content::new(PacketIns::default());
-                brain.batch(Duration::ZERO, PacketIns::id(), batch, outcome).unwrap();
+                brain.batch(Duration::ZERO, (PacketIns::id(), batch), None, outcome).unwrap();
             });
         };
         // Alone, the two DAGs take turns.

@@ -22,8 +22,8 @@ pub struct Config {
     /// How many requests at once. Choice: as many as take a processor a millisecond, where the thesis has three; memory that a
     /// batch goes through is then still in the processor's cache when its answers are written, and nobody waits as long.
     pub batching: Batching,
-    /// From when a request can have come until its answer is written, for switches that ask for no more than their share.
-    /// Choice: none by default, since many loud switches make reads small then, which costs throughput. The shared queue, which forgets when requests came, keeps none.
+    /// From when a request can have come until its answer is in the socket, for switches that ask for no more than their share.
+    /// Choice: none by default, since many loud switches make reads small then, which costs throughput.
     pub latency_bound: Option<Duration>,
     /// Requests that a batch never exceeds by more than one read. Choice: 2048, whose frames and answers have half a
     /// megabyte, for the same reason.

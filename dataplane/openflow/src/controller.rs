@@ -77,7 +77,8 @@ impl Controller {
         keep(&listener, config.read.max(RECEIVE))
             .map_err(|fault| NotStarted::Listen { address, fault: fault.into() })?;
         let config = Config { workers: config.workers.max(1), ..config };
-        let brain = Brain::new(runtime, config.recorder.clone())?;
+        let patience = config.latency_bound.map(|bound| bound / 2);
+        let brain = Brain::new(runtime, config.recorder.clone())?.with_patience(patience);
         let shared = Arc::new(Shared::new(config, brain, Poller::new(listener)?));
         let (role, generation) = (shared.config.role, shared.config.generation);
         // Any election is newer than none.

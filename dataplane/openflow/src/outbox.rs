@@ -1,13 +1,14 @@
 //! What a batch makes switches do: commands are grouped by switch, and each switch is told all of its own at once
 //! (thesis section 4.2.3.1).
 
+use crate::brain::Answer;
 use crate::config::Config;
 use crate::link::{Link, Went};
 use crate::shared::Shared;
 use crate::statistics::Counters;
 use plait_control_openflow::{Commands, NotTold, Order};
 use plait_model_wire::openflow::chop;
-use std::sync::{Arc, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 const NONE: u32 = u32::MAX;
 /// The part of what may wait to be written that is written before more is told. Choice: an eighth, so that a switch which
@@ -32,9 +33,9 @@ impl Outbox {
 
     /// Tells switches what they are to do. A switch that another worker holds is passed by until all others are told,
     /// and waited for in the end. True if some socket takes no more.
-    pub fn send(&mut self, shared: &Shared, all: &[Arc<Commands>], counters: &Counters) {
-        for (which, commands) in all.iter().enumerate() {
-            self.sort(shared, which as u32, commands, counters);
+    pub fn send(&mut self, shared: &Shared, all: &[Answer], counters: &Counters) {
+        for (which, answer) in all.iter().enumerate() {
+            self.sort(shared, which as u32, &answer.commands, counters);
         }
         let mut wait = false;
         while !self.touched.is_empty() {
@@ -80,14 +81,7 @@ impl Outbox {
         }
     }
 
-    fn tell(
-        &mut self,
-        shared: &Shared,
-        all: &[Arc<Commands>],
-        slot: u32,
-        wait: bool,
-        counters: &Counters,
-    ) -> bool {
+    fn tell(&mut self, shared: &Shared, all: &[Answer], slot: u32, wait: bool, counters: &Counters) -> bool {
         let place = &shared.slots[slot as usize];
         let mut held = match place.link.try_lock() {
             Ok(held) => held,
@@ -99,10 +93,13 @@ impl Outbox {
             Err(TryLockError::WouldBlock) => return false,
         };
         let (mut at, _) = std::mem::replace(&mut self.heads[slot as usize], (NONE, NONE));
-        let mut told = 0;
+        let (mut told, mut came) = (0, None);
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
-            if let Some((switch, order)) = all[which as usize].get(place as usize) {
+            let Answer { commands, origin } = &all[which as usize];
+            // Nobody says where batches come from but who keeps a bound.
+            came = origin.map(|origin| origin.came).into_iter().chain(came).min();
+            if let Some((switch, order)) = commands.get(place as usize) {
                 let link = held.as_mut().filter(|link| link.is_of(switch));
                 let obeyed = link.map(|link| obey(link, order, &shared.config, counters));
                 match obeyed {
@@ -118,8 +115,12 @@ impl Outbox {
         }
         Counters::add(&counters.messages, told);
         if let Some(link) = held.as_mut() {
+            if let Some(came) = came {
+                link.owe(came);
+            }
             let is_gone = !link.is_flushed() && flush(link, counters) == Went::Ended;
             shared.weigh(link);
+            shared.count_answers(link, counters);
             if is_gone || link.has_ended_unheard() {
                 // Whoever visits it next finds that out, and says so.
                 shared.set_ready(slot, true);

@@ -8,7 +8,7 @@ use plait_control_openflow::{
 };
 use plait_control_runtime::{Dag, Manifest, Policy, Runtime, View, native};
 use plait_dataplane_openflow::{Config, Controller, Idleness, NoAnswer, Partition};
-use plait_model_wire::openflow::{BufferId, Message, v13};
+use plait_model_wire::openflow::{BufferId, Message, v10, v13};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -433,5 +433,96 @@ fn a_bound_on_latency_makes_reads_small_where_many_are_loud() {
     let (small, bounded) = measured(Some(Duration::from_micros(500)));
     assert!(small < free / 2.0, "{small} requests a read where {free} would be");
     assert!(bounded.waited > 0 && bounded.batches > unbounded.batches, "{bounded:?}");
-    assert_eq!((unbounded.waited, unbounded.late), (0, 0));
+    assert_eq!((unbounded.answers, unbounded.waited, unbounded.late), (0, 0, 0));
+}
+
+#[test]
+fn more_answers_are_late_the_tighter_the_bound_whoever_reads_and_whoever_answers() {
+    const REQUESTS: u32 = 400;
+    // Which part of all answers was late, where three workers take batches from each other.
+    let late = |design, latency_bound| {
+        let config = Config { workers: 3, design, latency_bound: Some(latency_bound), ..Config::default() };
+        let controller = start_with(config, slow_runtime(|| std::thread::sleep(Duration::from_millis(1))));
+        let mut clients: Vec<_> =
+            (1..=4).map(|datapath| Client::connect(&controller, Version::V13, datapath)).collect();
+        until("all are known", || controller.switches().len() == 4);
+        for client in &mut clients {
+            (0..REQUESTS).for_each(|number| client.packet_in(BufferId(number), &frame(1)));
+        }
+        for client in &mut clients {
+            (0..REQUESTS).for_each(|_| drop(client.packet_out()));
+        }
+        let sum = || {
+            let mut sum = plait_dataplane_openflow::Statistics::default();
+            controller.statistics().into_iter().for_each(|worker| sum += worker);
+            sum
+        };
+        until("all is counted", || sum().messages == 2 * 4 * u64::from(REQUESTS));
+        let sum = sum();
+        assert!(sum.answers >= 4 && sum.waited > 0, "{sum:?}");
+        sum.late as f64 / sum.answers as f64
+    };
+    let designs =
+        [Design::SharedQueue, Design::StaticPartition, Design::DynamicPartition, Design::RoundRobin];
+    for design in designs {
+        let [tight, loose] = [Duration::from_micros(500), 2 * PATIENCE].map(|bound| late(design, bound));
+        assert!(tight > 0.99 && loose == 0.0, "{tight} and {loose} of {design:?}");
+    }
+}
+
+/// A switch from memory, which takes nothing for as long as it is told to.
+#[derive(Debug)]
+struct Deaf {
+    says: std::collections::VecDeque<Vec<u8>>,
+    is_deaf: Arc<AtomicBool>,
+}
+
+impl plait_dataplane_openflow::End for Deaf {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let says = self.says.pop_front().ok_or(std::io::ErrorKind::WouldBlock)?;
+        into[..says.len()].copy_from_slice(&says);
+        Ok(says.len())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.is_deaf.load(Ordering::Acquire) {
+            true => Err(std::io::ErrorKind::WouldBlock.into()),
+            false => Ok(bytes.len()),
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_late_by_when_it_is_written_not_by_when_it_was_decided() {
+    let features = v10::Features {
+        datapath: 7,
+        buffers: 256,
+        tables: 1,
+        capabilities: v10::switch::Capabilities(0),
+        actions: v10::switch::ActionTypes::OUTPUT,
+        ports: Vec::new(),
+    };
+    let packet = v10::PacketIn {
+        buffer: BufferId::NO_BUFFER,
+        total_length: 60,
+        in_port: v10::PortNumber(1),
+        reason: v10::packet_in::PacketInReason::NO_MATCH,
+        data: vec![0; 60],
+    };
+    let says =
+        [v10::Body::Hello(Default::default()), v10::Body::Features(features), v10::Body::PacketIn(packet)];
+    let says = says.map(|body| v10::Message { xid: 1, body }.emit().unwrap());
+    let bound = Duration::from_millis(100);
+    let config = Config { workers: 1, latency_bound: Some(bound), ..Config::default() };
+    let controller = start(config);
+    let is_deaf = Arc::new(AtomicBool::new(true));
+    assert!(controller.admit(Box::new(Deaf { says: says.into(), is_deaf: is_deaf.clone() }), "memory"));
+    let counted = || controller.statistics()[0];
+    until("it is decided", || counted().messages == 2);
+    std::thread::sleep(2 * bound);
+    assert_eq!((counted().answers, counted().late), (0, 0), "nothing is written");
+    is_deaf.store(false, Ordering::Release);
+    until("it is written", || counted().answers == 1);
+    assert_eq!(counted().late, 1);
+    assert!(counted().waited >= bound.as_nanos() as u64);
 }

@@ -150,10 +150,6 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
         };
     }
     config.latency_bound = arguments.latency_bound.map(Duration::from);
-    if config.latency_bound.is_some() && config.design == Design::SharedQueue {
-        let why = "--latency-bound is not kept by the shared queue, which forgets when requests came: choose another --design";
-        return Err(Failure::usage(why));
-    }
     config.workers = arguments.workers.unwrap_or(config.workers).max(1);
     config.pin = !arguments.no_pin;
     config.output_batching = !arguments.no_output_batching;
