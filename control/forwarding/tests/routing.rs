@@ -144,9 +144,9 @@ fn a_switch_that_connects_again_soon_loses_nothing() {
         net.pass(SETTLED);
         assert_eq!(links(&net), real(&net), "{number}");
     }
-    // One that is away for longer is as dead as links that say nothing.
+    // One that is away for longer than switches may be is as dead as links that say nothing.
     net.lose(101);
-    net.pass(Duration::from_secs(6));
+    net.pass(Duration::from_secs(24));
     assert_eq!(links(&net), real(&net).into_iter().filter(|(a, b)| ![a.0, b.0].contains(&101)).collect());
     net.all_reach_all();
     net.regain(101);
@@ -154,6 +154,40 @@ fn a_switch_that_connects_again_soon_loses_nothing() {
     assert_eq!(links(&net), real(&net));
     net.all_reach_all();
     assert_eq!(net.hosts.len(), hosts);
+}
+
+#[test]
+fn a_switch_keeps_its_place_for_as_long_as_it_may_be_away_and_gets_it_back_whole() {
+    for seconds in [5, 12, 30] {
+        let mut config = config();
+        config.discovery.away = Duration::from_secs(seconds);
+        let mut net = settled(fat_tree(routing(&config)));
+        net.all_reach_all();
+        let flows = |net: &Net| net.switches.values().map(|switch| switch.flows.len()).collect::<Vec<_>>();
+        let before = flows(&net);
+        // Two at once, with a link between them, that are there again a second before it is too late.
+        let pair = [101, 201];
+        for number in pair {
+            net.lose(number);
+        }
+        net.pass(Duration::from_secs(seconds - 1));
+        assert_eq!(links(&net), real(&net), "{seconds}");
+        for number in pair {
+            net.regain(number);
+        }
+        // Whatever is heard of them in the rounds that follow.
+        for _ in 0..60 {
+            net.pass(Duration::from_millis(100));
+            assert_eq!((links(&net), flows(&net)), (real(&net), before.clone()), "{seconds}");
+        }
+        net.all_reach_all();
+        // What is said meanwhile counts: one whose neighbours lose their ports is gone at once.
+        net.kill(1);
+        assert!(!links(&net).iter().any(|(a, b)| [a.0, b.0].contains(&1)));
+        net.lose(102);
+        net.pass(Duration::from_secs(seconds + 4));
+        assert!(!links(&net).iter().any(|(a, b)| [a.0, b.0].contains(&102)), "{seconds}");
+    }
 }
 
 #[test]
