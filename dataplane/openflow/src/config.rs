@@ -36,6 +36,8 @@ pub struct Config {
     pub read: usize,
     /// Whether sockets that nothing waits in are passed by.
     pub idleness: Idleness,
+    /// Whether a switch that another worker holds when its turn comes is tried again in the same round.
+    pub revisits: bool,
     /// Whether all of a batch for one switch is sent at once.
     pub output_batching: bool,
     /// Whether a worker uses the room of a batch again.
@@ -103,6 +105,7 @@ impl Default for Config {
             batch_per_read: false,
             read: 64 << 10,
             idleness: Idleness::OnePoller(1),
+            revisits: true,
             output_batching: true,
             pools: true,
             scale: true,

@@ -4,7 +4,7 @@
 //! one round:  for each switch in turn, unless it is idle or another worker holds it:
 //!                 read a little, cut it into messages, add requests to the batch
 //!                 as many as the threshold says ─► process the batch
-//!             those that were held, once more
+//!             those that were held, once more, unless that is switched off
 //!             poll, if nobody else does
 //!             nothing waited anywhere ─► process what there is; nothing at all to do ─► sleep
 //! ```
@@ -154,8 +154,9 @@ impl<'a> Worker<'a> {
         let weights: Vec<u32> = self.members.iter().map(weight).collect();
         let worker = |slot: &u32| self.shared.slots[*slot as usize].worker.load(Ordering::Relaxed);
         let assigned: Vec<usize> = self.members.iter().map(worker).collect();
-        let Config { design, workers, .. } = self.shared.config;
-        self.rounds = Rounds::new(design, &weights, &assigned, self.number, workers);
+        let Config { design, workers, revisits, .. } = self.shared.config;
+        let rounds = Rounds::new(design, &weights, &assigned, self.number, workers);
+        self.rounds = rounds.revisiting(revisits);
     }
 
     /// A round. True if something was there, or others hold what is.

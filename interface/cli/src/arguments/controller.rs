@@ -135,6 +135,9 @@ pub struct ControllerRunArguments {
     /// Do not keep each worker to a processor of its own
     #[arg(long)]
     pub no_pin: bool,
+    /// Pass by a switch that another worker holds until the next round, in place of another try in the same one
+    #[arg(long)]
+    pub no_revisit: bool,
     /// Send each message by itself
     #[arg(long)]
     pub no_output_batching: bool,

@@ -152,6 +152,7 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
     config.latency_bound = arguments.latency_bound.map(Duration::from);
     config.workers = arguments.workers.unwrap_or(config.workers).max(1);
     config.pin = !arguments.no_pin;
+    config.revisits = !arguments.no_revisit;
     config.output_batching = !arguments.no_output_batching;
     config.pools = !arguments.no_pools;
     config.scale = !arguments.no_scale;
