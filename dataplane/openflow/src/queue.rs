@@ -119,4 +119,21 @@ mod tests {
         }
         assert_eq!((queue.spare.len(), queue.len()), (SPARE, 0));
     }
+
+    #[test]
+    fn since_when_requests_wait_goes_with_them() {
+        let mut queue = Queue::new(true);
+        let waiting = |came, bytes| Waiting { came: Duration::from_millis(came), bytes };
+        for (place, came) in (0..).zip([7, 5, 9]) {
+            queue.push(&mut part(place..place + 1), Some(waiting(came, 100)));
+        }
+        assert_eq!(queue.oldest(), Some(Duration::from_millis(7)));
+        let mut parts = Vec::new();
+        assert_eq!(queue.take(2, &mut parts), Some(waiting(5, 200)));
+        assert_eq!(queue.take(2, &mut parts), Some(waiting(9, 100)));
+        assert_eq!((queue.take(2, &mut parts), queue.oldest()), (None, None));
+        // Where nobody keeps a bound nobody asks.
+        queue.push(&mut part(0..1), None);
+        assert_eq!(queue.take(2, &mut parts), None);
+    }
 }

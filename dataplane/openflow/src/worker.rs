@@ -251,20 +251,28 @@ impl<'a> Worker<'a> {
             shared.brain.time(shared.now(), &mut self.outcome);
         }
         let (outbox, bound, counters) = (&mut self.outbox, &mut self.bound, self.counters);
-        shared.brain.work(
-            || shared.now(),
-            &mut self.outcome,
-            |answers| {
-                let began = shared.now();
-                outbox.send(shared, answers, counters);
-                let now = shared.now();
-                Counters::add(&counters.writing, now.saturating_sub(began).as_nanos() as u64);
-                if let Some(bound) = bound {
-                    let origins = answers.iter().filter_map(|answer| answer.origin.as_ref());
-                    origins.for_each(|origin| bound.answered(now, origin));
-                }
-            },
-        );
+        loop {
+            shared.brain.work(
+                || shared.now(),
+                &mut self.outcome,
+                |answers| {
+                    let began = shared.now();
+                    outbox.send(shared, answers, counters);
+                    let now = shared.now();
+                    Counters::add(&counters.writing, now.saturating_sub(began).as_nanos() as u64);
+                    if let Some(bound) = bound {
+                        let own = answers.iter().filter(|answer| !answer.is_held);
+                        let origins = own.filter_map(|answer| answer.origin.as_ref());
+                        origins.for_each(|origin| bound.answered(now, origin));
+                    }
+                },
+            );
+            let unsent = outbox.take_unsent();
+            if unsent.is_empty() {
+                return;
+            }
+            shared.brain.answered(shared.now(), unsent, &mut self.outcome);
+        }
     }
 
     /// Room for a batch: that of one which nobody has any more, if there is one.

@@ -4,7 +4,7 @@ use super::Worker;
 use super::resting::DEEP;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Tried};
+use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Token, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -119,9 +119,11 @@ impl Worker<'_> {
     pub(super) fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
         if let Some(mut link) = link {
             self.shared.forget(&mut link);
+            let datapath = link.session.datapath();
+            self.news.extend(link.session.unanswered().map(|number| (slot, datapath, News::Passed(number))));
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
             if link.ending.is_none() {
-                self.news.push((slot, link.session.datapath(), ended));
+                self.news.push((slot, datapath, ended));
             }
             self.shared.leave(slot);
             self.left.push(slot);
@@ -136,6 +138,7 @@ impl Worker<'_> {
             return;
         }
         let told: Vec<u32> = all.iter().map(|(slot, ..)| *slot).collect();
+        let mut passed = Vec::new();
         for (slot, datapath, news) in all {
             let Some(datapath) = datapath else { continue };
             match &news {
@@ -154,6 +157,10 @@ impl Worker<'_> {
                 News::Ended(_) => {
                     let is_last = || shared.lost(datapath, slot);
                     shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, is_last);
+                    continue;
+                }
+                News::Passed(number) => {
+                    passed.push(Token { switch: datapath, number: *number });
                     continue;
                 }
                 News::Answer(message) => {
@@ -184,6 +191,9 @@ impl Worker<'_> {
             shared.slots[slot as usize].untold.store(false, Ordering::Release);
         }
         self.left.drain(..).for_each(|slot| shared.free(slot));
+        if !passed.is_empty() {
+            shared.brain.answered(shared.now(), passed, &mut self.outcome);
+        }
         self.finish();
     }
 
@@ -326,7 +336,7 @@ mod tests {
         for (datapath, undone) in [(9, 1), (7, 1)] {
             let mut commands = Commands::default();
             commands.extend([(datapath, Command::Barrier)]);
-            let answer = Answer { commands: Arc::new(commands), origin: None };
+            let answer = Answer::new(Arc::new(commands), None);
             Outbox::new(1).send(&shared, &[answer], worker.counters);
             assert_eq!(worker.counters.read().undone, undone);
             assert_eq!(told.lock().unwrap().is_empty(), datapath == 9);

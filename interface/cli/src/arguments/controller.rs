@@ -159,6 +159,13 @@ pub struct ControllerRunArguments {
     /// Seconds without a packet after which a flow goes
     #[arg(long, default_value_t = 60)]
     pub idle_timeout: u16,
+    /// Of routing: for how long a switch that is not connected keeps its ports, links and hosts
+    #[arg(long, default_value = "20s", value_name = "TIME")]
+    pub keep_switch: TimeSpan,
+    /// Of routing: let a flow's first packet go when all switches of its way have answered a barrier behind its flow, or after this
+    /// much time; without it, it goes at once
+    #[arg(long, value_name = "TIME")]
+    pub path_barriers: Option<TimeSpan>,
     /// Access lists that are obeyed from the beginning: see `plait controller access --help`
     #[arg(long, value_name = "FILE")]
     pub access: Option<PathBuf>,
