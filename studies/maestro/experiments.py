@@ -169,6 +169,19 @@ def ablations(lab, app, designs, switches):
     return rows
 
 
+def revisits(lab, app, switches):
+    """Another try of who is held by another worker, and none, under skewed overload and at 0.82 of the capacity: of each what was
+    answered, deviations from max-min shares from that of the fairest switch on, and what workers met."""
+    most = capacity(lab, app, switches)
+    rows = []
+    for load in (OVERLOAD, BUSY):
+        for words, off in (("tried again", ()), ("passed by", ("--no-revisit",))):
+            told = lab.run(app, (*DESIGNS["round robin"], *off), skewed(most * load), switches=switches)
+            deviations = sorted((share["deviation"] for share in told["shares"]), key=abs)
+            rows.append([f"{load:.2f}: {words}", told["answered"], deviations, count(told, "skips"), count(told, "revisits")])
+    return rows
+
+
 def sizes(lab, app, maps):
     """Processor time for a request by connections, at an equal offered load: half of the capacity of the largest map."""
     load = capacity(lab, app, max(maps)) * HALF

@@ -29,6 +29,10 @@ pub struct Discovery {
     /// For how many rounds a port is probed in vain before hosts are believed to be behind it. Choice: 2, as many as a
     /// probe needs that was sent just after one round and heard just before the next.
     pub settle: u64,
+    /// For how long a switch that is not connected keeps its ports, links and hosts. Choice: 20 s, since Open vSwitch waits for up to
+    /// 8 s from one try to connect to the next, and as long for what a try comes to. One that died meanwhile without a word, whose
+    /// neighbours have no port that went down, is believed in as long.
+    pub away: Duration,
     /// What authenticates probes. Whoever starts the controller draws it, anew each time.
     pub key: [u8; 32],
 }
@@ -36,7 +40,8 @@ pub struct Discovery {
 impl Discovery {
     /// With a key.
     pub fn new(key: [u8; 32]) -> Self {
-        Self { interval: Duration::from_secs(1), missed: 3, settle: 2, key }
+        let (interval, away) = (Duration::from_secs(1), Duration::from_secs(20));
+        Self { interval, missed: 3, settle: 2, away, key }
     }
 }
 
@@ -135,18 +140,18 @@ fn probe_all(
     Ok((probing, some(commands)))
 }
 
-/// Takes note of switches that are not connected, and forgets the ports of those that are away for more rounds than a link may miss.
+/// Takes note of switches that are not connected, and forgets the ports of those that are away for longer than they may be.
 ///
 /// Choice: until then they keep ports, links and hosts, since a connection that breaks says nothing of the packets that pass its
-/// switch, and flows of its neighbours would be deleted for nothing. One that died without a word is a link that did.
+/// switch, and flows of its neighbours would be deleted for nothing.
 fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
     let is_away = |switch: &u64| !switches.known.get(switch).is_some_and(|info| info.connected);
     let all: BTreeSet<u64> = probing.since.keys().map(|(switch, _)| *switch).collect();
     let before = std::mem::replace(&mut probing.away, RedBlackTreeMapSync::new_sync());
+    let rounds = config.away.as_nanos().div_ceil(config.interval.as_nanos().max(1)) as u64;
     for switch in all.into_iter().filter(is_away) {
         let first = before.get(&switch).copied().unwrap_or(probing.round);
-        // With its links, which were heard in the round before the last: a port without its link would be one for hosts.
-        if first.saturating_add(config.missed) > probing.round {
+        if first.saturating_add(rounds) > probing.round {
             probing.away.insert_mut(switch, first);
             continue;
         }
@@ -160,7 +165,8 @@ fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
 /// What there is another set of.
 type Changed = (Perhaps<Heard>, Perhaps<Links>, Perhaps<Settled>);
 
-/// Forgets links that missed too many rounds, and counts ports that were probed for long enough.
+/// Forgets links that missed too many rounds, and counts ports that were probed for long enough. Of the links of a switch that is away
+/// nobody can hear: they miss none until it is there again, or forgotten.
 fn age(
     config: &Discovery,
     probing: Arc<Probing>,
@@ -170,8 +176,12 @@ fn age(
 ) -> Result<Changed, Failure> {
     let late = |round: u64| round.saturating_add(config.missed) < probing.round;
     let (mut fresh, mut changed) = (None, None);
-    if let Some(heard) = heard.filter(|heard| heard.last.values().any(|round| late(*round))) {
-        let left = heard.without(|_, round| late(round));
+    let is_away = |link: &Link| [link.from, link.to].iter().any(|end| probing.away.contains_key(end));
+    let aged = |link: &Link, round: u64| match is_away(link) {
+        true => Some(probing.round),
+        false => (!late(round)).then_some(round),
+    };
+    if let Some(left) = heard.and_then(|heard| heard.aged(aged)) {
         changed = left.links(links.as_deref());
         fresh = Some(left);
     }

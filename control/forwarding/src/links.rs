@@ -72,6 +72,21 @@ impl Heard {
         (before.map_or(&[][..], |links| &links.list) != links.list).then_some(links)
     }
 
+    /// With the round that `aged` gives each link, and without those that it gives none, unless nothing is another then.
+    pub(crate) fn aged(&self, aged: impl Fn(&Link, u64) -> Option<u64>) -> Option<Self> {
+        let other = |(link, round): (&Link, &u64)| (*link, *round, aged(link, *round));
+        let others: Vec<_> =
+            self.last.iter().map(other).filter(|(_, round, aged)| *aged != Some(*round)).collect();
+        let mut last = self.last.clone();
+        for (link, _, aged) in &others {
+            match aged {
+                Some(round) => last.insert_mut(*link, *round),
+                None => drop(last.remove_mut(link)),
+            }
+        }
+        (!others.is_empty()).then_some(Self { last })
+    }
+
     /// Without the links that `gone` says of.
     pub(crate) fn without(&self, gone: impl Fn(&Link, u64) -> bool) -> Self {
         let mut last = self.last.clone();

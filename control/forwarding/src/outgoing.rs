@@ -1,7 +1,8 @@
 //! Commands that several applications give.
 
 use plait_control_openflow::{
-    Actions, Command, Commands, Fields, Flow, Packet, PacketIn, PacketIns, PacketOut, Port, Switches, Version,
+    Actions, Command, Commands, Fields, Flow, Packet, PacketIn, PacketIns, PacketOut, Port, Staged, Switches,
+    Version,
 };
 use plait_control_runtime::Perhaps;
 use plait_model_wire::openflow::{v10, v13};
@@ -69,6 +70,11 @@ pub(crate) fn delete_leaving(version: Version, fields: Fields, port: Port) -> Op
         }
     };
     bytes.ok().map(Command::Raw)
+}
+
+/// Where flows are deleted, what was decided before and waits is not to add them again.
+pub(crate) fn superseding(deletes: &Commands) -> Perhaps<Staged> {
+    Perhaps((!deletes.is_empty()).then(|| Staged { supersedes: true, ..Staged::default() }))
 }
 
 /// Whether a switch is connected and its port up.

@@ -16,11 +16,14 @@ use crate::waiting::for_many;
 use crate::welcome;
 use foldhash::HashSet;
 use foldhash::quality::FixedState;
-use plait_control_openflow::{Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Switches, Version};
+use plait_control_openflow::{
+    Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Staged, Step, Switches, Version,
+};
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::number::ether_type;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How packets find their way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,10 @@ pub struct Routing {
     /// How many packets for all a port may send in a round of probes. Choice: 200, far more than hosts ask for that are
     /// in order, and few enough that a loop outside of the network cannot fill it.
     pub floods: u32,
+    /// For how long a flow's first packet, and its first switch's flow, wait for barriers behind the flows of all other switches of its
+    /// way. Choice: they do not, as in the thesis and in the field's controllers. A packet that comes before its flow is asked about
+    /// once more, and goes on from there; waiting for the slowest switch of each way makes the first packet of every flow later.
+    pub barriers: Option<Duration>,
     /// How many batches are worked on at once.
     pub instances: usize,
 }
@@ -42,7 +49,7 @@ impl Routing {
     /// With a key that authenticates probes.
     pub fn new(key: [u8; 32]) -> Self {
         let (discovery, hosts) = (Discovery::new(key), HostBounds::default());
-        Self { discovery, hosts, idle_timeout: 60, floods: 200, instances: 8 }
+        Self { discovery, hosts, idle_timeout: 60, floods: 200, barriers: None, instances: 8 }
     }
 }
 
@@ -56,7 +63,7 @@ impl Routing {
 /// ```
 pub fn routing(config: &Routing) -> Set {
     let many = for_many(config.instances);
-    let idle_timeout = config.idle_timeout;
+    let (idle_timeout, barriers) = (config.idle_timeout, config.barriers);
     Set::default()
         .with(
             Manifest::new("route-flow")
@@ -67,9 +74,10 @@ pub fn routing(config: &Routing) -> Set {
                 .reads("access-list@1?")
                 .writes("~commands@1?")
                 .writes("~floods@1?")
+                .writes("~staged-commands@1?")
                 .parallel(),
             native(move |(batch, routes, hosts, switches, access)| {
-                route_flow(idle_timeout, batch, routes, hosts, switches, access)
+                route_flow((idle_timeout, barriers), batch, routes, hosts, switches, access)
             }),
         )
         .dag(Dag::chain("route-flow", &["route-flow"]).on("packet-ins@1").policy(many))
@@ -84,15 +92,20 @@ pub fn routing(config: &Routing) -> Set {
         .and(topology())
 }
 
+/// What is told at once, what is for all, and what waits for barriers.
+type Decided = (Perhaps<Commands>, Perhaps<Floods>, Perhaps<Staged>);
+
 fn route_flow(
-    idle_timeout: u16,
+    (idle_timeout, barriers): (u16, Option<Duration>),
     batch: Arc<PacketIns>,
     routes: Arc<Routes>,
     hosts: Option<Arc<Hosts>>,
     switches: Arc<Switches>,
     access: Option<Arc<AccessList>>,
-) -> Result<(Perhaps<Commands>, Perhaps<Floods>), Failure> {
+) -> Result<Decided, Failure> {
     let (mut commands, mut floods) = (Commands::default(), Floods::default());
+    let patience = barriers.map_or(0, |patience| patience.as_micros() as u64);
+    let mut staged = Staged { patience, ..Staged::default() };
     // Of a flow whose packets come in one batch the way is set up once.
     let mut done: HashSet<(u64, Fields)> = HashSet::default();
     look_up(
@@ -132,22 +145,40 @@ fn route_flow(
                 return release(&packet, &mut commands);
             };
             let priority = if let Verdict::Permitted(priority) = verdict { priority } else { FORWARDING };
+            let version = |switch: &u64| {
+                let info = switches.known.get(switch).filter(|info| info.connected);
+                info.and_then(|info| Version::of(info.version))
+            };
+            // What the first switch is told, which is where the packet is: at once, or once the others have their flows.
+            let others = way.iter().skip(1).map(|(switch, ..)| *switch);
+            let behind: Vec<u64> =
+                others.filter(|switch| barriers.is_some() && version(switch).is_some()).collect();
+            let mut then = Commands::default();
             if done.insert((packet.switch, parsed.exactly(packet.in_port, Version::V13))) {
                 // From the last switch to the first, so that the packet meets flows wherever it comes (thesis §4.2.1).
-                for (switch, in_port, out) in way.iter().rev() {
-                    let info = switches.known.get(switch).filter(|info| info.connected);
-                    let Some(version) = info.and_then(|info| Version::of(info.version)) else { continue };
+                for (place, (switch, in_port, out)) in way.iter().enumerate().rev() {
+                    let Some(version) = version(switch) else { continue };
                     let flow = Flow::add(priority, parsed.exactly(*in_port, version), Actions::output(*out));
                     let (cookie, idle_timeout) = (routes.epoch, idle_timeout);
-                    add(*switch, version, Flow { cookie, idle_timeout, ..flow }, &mut commands);
+                    let to = match (behind.is_empty(), place) {
+                        (true, _) => &mut commands,
+                        (false, 0) => &mut then,
+                        (false, _) => &mut staged.first,
+                    };
+                    add(*switch, version, Flow { cookie, idle_timeout, ..flow }, to);
                 }
             }
             if let Some((_, _, out)) = way.first() {
-                send(&batch, place, &packet, *out, &mut commands);
+                let to = if behind.is_empty() { &mut commands } else { &mut then };
+                send(&batch, place, &packet, *out, to);
+            }
+            if !behind.is_empty() {
+                staged.steps.push(Step { behind, then });
             }
         },
     );
-    Ok((some(commands), floods.some()))
+    let staged = (!staged.steps.is_empty()).then_some(staged);
+    Ok((some(commands), floods.some(), Perhaps(staged)))
 }
 
 /// The switches from where a packet is to its host, each with the port that it comes by and the one that it leaves by.

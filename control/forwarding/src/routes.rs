@@ -2,8 +2,8 @@
 
 use crate::Set;
 use crate::links::{Link, Links, Settled};
-use crate::outgoing::{delete_leaving, some};
-use plait_control_openflow::{Commands, Fields, Port, Switches, Version};
+use crate::outgoing::{delete_leaving, some, superseding};
+use plait_control_openflow::{Commands, Fields, Port, Staged, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Manifest, Mismatch, Perhaps, Type, Value, View, Wit, native, wit};
 use plait_model_topology::graph::{Graph, NextHops};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -170,11 +170,15 @@ pub fn routes() -> Set {
                 .reads("switches@1")
                 .reads("routes@1?")
                 .writes("routes@1?")
-                .writes("~commands@1?"),
+                .writes("~commands@1?")
+                .writes("~staged-commands@1?"),
             native(|(links, settled, switches, before)| compute(links, settled, switches, before)),
         )
         .dag(Dag::chain("routes", &["routes"]).on("links@1").on("settled@1"))
 }
+
+/// Other routes, the flows that they end, and that nothing is to be done any more that was decided by those of before.
+type Computed = (Perhaps<Routes>, Perhaps<Commands>, Perhaps<Staged>);
 
 /// Choice: when a link is gone, a switch loses the flows that leave by a port which some shortest way has left, and no
 /// others: their next packets come here and get a way of now. What is on a shortest way still goes on undisturbed. A link
@@ -185,14 +189,14 @@ fn compute(
     settled: Arc<Settled>,
     switches: Arc<Switches>,
     before: Option<Arc<Routes>>,
-) -> Result<(Perhaps<Routes>, Perhaps<Commands>), Failure> {
+) -> Result<Computed, Failure> {
     let links = links.as_ref().map_or(&[][..], |links| &links.list);
     let before = before.as_deref();
     let epoch = before.map_or(0, |before| before.epoch + u64::from(before.paths.links != links));
     let now = Routes::of(epoch, links, &settled.ports, before);
     let same = |before: &Routes| before.epoch == epoch && before.edges == now.edges;
     if before.is_some_and(same) {
-        return Ok((Perhaps(None), Perhaps(None)));
+        return Ok((Perhaps(None), Perhaps(None), Perhaps(None)));
     }
     let mut commands = Commands::default();
     for (switch, port) in before.map(|before| before.left(&now)).unwrap_or_default() {
@@ -201,5 +205,6 @@ fn compute(
         let delete = version.and_then(|version| delete_leaving(version, Fields::ANY, port));
         commands.extend(delete.map(|command| (switch, command)));
     }
-    Ok((Perhaps(Some(now)), some(commands)))
+    let steps = superseding(&commands);
+    Ok((Perhaps(Some(now)), some(commands), steps))
 }

@@ -4,12 +4,12 @@ use crate::Set;
 use crate::frame::{Parsed, is_station};
 use crate::hosts::{HostBounds, Hosts, Known, Seen};
 use crate::links::Probing;
-use crate::outgoing::{delete_leaving, some};
+use crate::outgoing::{delete_leaving, some, superseding};
 use crate::routes::Routes;
 use crate::together::look_up;
 use crate::waiting::for_many;
 use foldhash::HashSet;
-use plait_control_openflow::{Commands, Fields, PacketIns, Port, Switches, Version};
+use plait_control_openflow::{Commands, Fields, PacketIns, Port, Staged, Switches, Version};
 use plait_control_runtime::{Dag, Failure, Kind, Manifest, Perhaps, View, native, wit};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::neighbor::Neighbor;
@@ -68,7 +68,8 @@ pub fn hosts(bounds: HostBounds, instances: usize) -> Set {
                 .reads("switches@1")
                 .reads("probing@1")
                 .writes("hosts@1")
-                .writes("~commands@1?"),
+                .writes("~commands@1?")
+                .writes("~staged-commands@1?"),
             native(move |(sightings, hosts, routes, switches, probing): (_, _, _, _, Arc<Probing>)| {
                 fold(bounds, sightings, hosts, routes, (switches, probing.round))
             }),
@@ -171,7 +172,7 @@ fn fold(
     hosts: Option<Arc<Hosts>>,
     routes: Arc<Routes>,
     (switches, round): (Arc<Switches>, u64),
-) -> Result<(Hosts, Perhaps<Commands>), Failure> {
+) -> Result<(Hosts, Perhaps<Commands>, Perhaps<Staged>), Failure> {
     let mut hosts = hosts.as_deref().cloned().unwrap_or_default();
     let mut commands = Commands::default();
     for Sighting { mac, switch, port, ipv4, ipv6 } in &sightings.list {
@@ -191,7 +192,8 @@ fn fold(
             commands.extend(deletes.map(|command| (number, command)));
         }
     }
-    Ok((hosts, some(commands)))
+    let steps = superseding(&commands);
+    Ok((hosts, some(commands), steps))
 }
 
 /// Forgets hosts behind ports that are no edge any more: down, gone, or the end of a link.

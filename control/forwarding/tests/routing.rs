@@ -144,9 +144,9 @@ fn a_switch_that_connects_again_soon_loses_nothing() {
         net.pass(SETTLED);
         assert_eq!(links(&net), real(&net), "{number}");
     }
-    // One that is away for longer is as dead as links that say nothing.
+    // One that is away for longer than switches may be is as dead as links that say nothing.
     net.lose(101);
-    net.pass(Duration::from_secs(6));
+    net.pass(Duration::from_secs(24));
     assert_eq!(links(&net), real(&net).into_iter().filter(|(a, b)| ![a.0, b.0].contains(&101)).collect());
     net.all_reach_all();
     net.regain(101);
@@ -154,6 +154,40 @@ fn a_switch_that_connects_again_soon_loses_nothing() {
     assert_eq!(links(&net), real(&net));
     net.all_reach_all();
     assert_eq!(net.hosts.len(), hosts);
+}
+
+#[test]
+fn a_switch_keeps_its_place_for_as_long_as_it_may_be_away_and_gets_it_back_whole() {
+    for seconds in [5, 12, 30] {
+        let mut config = config();
+        config.discovery.away = Duration::from_secs(seconds);
+        let mut net = settled(fat_tree(routing(&config)));
+        net.all_reach_all();
+        let flows = |net: &Net| net.switches.values().map(|switch| switch.flows.len()).collect::<Vec<_>>();
+        let before = flows(&net);
+        // Two at once, with a link between them, that are there again a second before it is too late.
+        let pair = [101, 201];
+        for number in pair {
+            net.lose(number);
+        }
+        net.pass(Duration::from_secs(seconds - 1));
+        assert_eq!(links(&net), real(&net), "{seconds}");
+        for number in pair {
+            net.regain(number);
+        }
+        // Whatever is heard of them in the rounds that follow.
+        for _ in 0..60 {
+            net.pass(Duration::from_millis(100));
+            assert_eq!((links(&net), flows(&net)), (real(&net), before.clone()), "{seconds}");
+        }
+        net.all_reach_all();
+        // What is said meanwhile counts: one whose neighbours lose their ports is gone at once.
+        net.kill(1);
+        assert!(!links(&net).iter().any(|(a, b)| [a.0, b.0].contains(&1)));
+        net.lose(102);
+        net.pass(Duration::from_secs(seconds + 4));
+        assert!(!links(&net).iter().any(|(a, b)| [a.0, b.0].contains(&102)), "{seconds}");
+    }
 }
 
 #[test]
@@ -397,6 +431,83 @@ fn routes_that_change_stall_flows_until_they_have() {
         take(runtime, &mut tasks);
     }
     assert_eq!(flows(&tasks), 2, "and then run beside each other");
+}
+
+/// A line of five switches, of which the last but one is slow, and a flow's first packet from end to end: how long until it arrives,
+/// and how often the controller was asked.
+fn first_packet(barriers: Option<Duration>, prepare: impl FnOnce(&mut Net)) -> (Option<Duration>, u64) {
+    let config = Routing { barriers, ..config() };
+    let mut net = Net::new(routing(&config));
+    net.add_switches(1..=5, false);
+    for number in 1..5 {
+        net.link(number, number + 1);
+    }
+    for number in [1, 5] {
+        net.host(number);
+    }
+    let mut net = settled(net);
+    net.all_reach_all();
+    prepare(&mut net);
+    let packet = net.hosts[0].udp(net.hosts[1].mac, net.hosts[1].ip, (1, 2));
+    let (asked, began) = (net.packet_ins, net.now);
+    net.send(0, packet.clone());
+    net.run();
+    for _ in 0..50 {
+        if net.hosts[1].heard.contains(&packet) {
+            return (Some(net.now - began), net.packet_ins - asked);
+        }
+        net.pass(Duration::from_millis(100));
+    }
+    (None, net.packet_ins - asked)
+}
+
+#[test]
+fn with_barriers_a_packet_comes_nowhere_before_its_flow() {
+    let (late, patience) = (Duration::from_millis(300), Duration::from_secs(1));
+    let slow = |net: &mut Net| net.slow = [(4, late)].into();
+    // Without, it overtakes, and is asked about once more.
+    assert_eq!(first_packet(None, |_| {}), (Some(Duration::ZERO), 1));
+    let (_, asked) = first_packet(None, slow);
+    assert!(asked > 1, "{asked}");
+    // With them it waits for the slowest, and no longer.
+    assert_eq!(first_packet(Some(patience), |_| {}), (Some(Duration::ZERO), 1));
+    assert_eq!(first_packet(Some(patience), slow), (Some(late), 1));
+    // An answer that is lost is waited for as long as it is said; the flows are there by then.
+    let mute = |net: &mut Net| net.mute = [4].into();
+    assert_eq!(first_packet(Some(patience), mute), (Some(patience), 1));
+    // One that is not connected is told nothing and waited for by nobody: the packet goes as far as it can.
+    let gone = |net: &mut Net| net.lose(4);
+    assert_eq!(first_packet(Some(patience), gone), first_packet(None, gone));
+}
+
+#[test]
+fn what_waits_for_barriers_when_its_way_ends_adds_no_flow_to_it() {
+    let config = Routing { barriers: Some(Duration::from_secs(1)), ..config() };
+    let mut net = settled(ring(routing(&config), 5));
+    net.all_reach_all();
+    net.mute.insert(3);
+    let packet = net.hosts[0].udp(net.hosts[2].mac, net.hosts[2].ip, (1, 2));
+    let flows = |net: &Net| net.switches[&1].flows.len();
+    let before = flows(&net);
+    net.send(0, packet.clone());
+    net.run();
+    assert_eq!((net.gate.passed().held, flows(&net)), (1, before));
+    // Its first hop dies meanwhile.
+    let end = *net.links.iter().find(|(from, to)| from.0 == 1 && to.0 == 2).unwrap().0;
+    net.set_link(end, false);
+    let passed = net.gate.passed();
+    assert_eq!((passed.held, passed.superseded), (0, 1));
+    net.pass(Duration::from_secs(2));
+    let dead = Actions::output(Port(end.1));
+    assert!(
+        net.switches[&1].flows.iter().all(|entry| entry.flow.actions != dead),
+        "a flow leads into a dead link"
+    );
+    // Whoever sends it again is served by the other way around.
+    assert!(!net.hosts[2].heard.contains(&packet));
+    net.send(0, packet.clone());
+    net.pass(Duration::from_secs(2));
+    assert!(net.hosts[2].heard.contains(&packet));
 }
 
 #[test]

@@ -2,13 +2,15 @@
 //! of the thesis.
 //!
 //! ```text
-//! after a full batch:        rate = requests / processor time, smoothed for this threshold
-//!                            no better than the batch before? ─► the trend turns
+//! after a full batch:        rate = requests / processor time, smoothed for this size
+//!                            larger and better than the batch before, or smaller and no better? ─► the trend is up
+//!                            larger and no better, or smaller and better?                       ─► the trend is down
 //!                            longer than the bound (BDU)?     ─► the trend is down
 //!                            threshold ± 10
 //! nothing waits to be read:  what is there is processed, the trend is down, threshold − 10
 //! ```
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -38,10 +40,15 @@ pub struct Batch {
     most: usize,
     threshold: usize,
     up: bool,
-    /// Requests in a second, by threshold. Choice: by the threshold, not by how many requests there were, which a read
-    /// brings beyond it by chance: few counts would ever be met twice.
+    /// Requests in a second, by size: how many steps there were in the batch.
+    ///
+    /// Choice: by that, and the trend by which of two batches was the larger, where the thesis has rates by the count and the trend turn
+    /// whenever a rate is no better. A read brings twenty requests, or six hundred, so that several thresholds come to the same
+    /// batches: none of these is better than the other, and by the thesis's rule the threshold would turn at each of them and never
+    /// leave its floor. Where each step makes a batch larger both rules are the same. By the count itself few would ever be met twice.
     smoothed: BTreeMap<usize, f64>,
-    previous: f64,
+    /// The size of the batch before, and its rate.
+    previous: (usize, f64),
 }
 
 impl Batch {
@@ -53,7 +60,7 @@ impl Batch {
             Batching::Static(requests) => requests.clamp(1, most),
             Batching::Adaptive(_) => STEP,
         };
-        Self { batching, most, threshold, up: true, smoothed: BTreeMap::new(), previous: 0.0 }
+        Self { batching, most, threshold, up: true, smoothed: BTreeMap::new(), previous: (0, 0.0) }
     }
 
     /// Requests at which a batch is to be processed.
@@ -66,12 +73,15 @@ impl Batch {
         let Batching::Adaptive(bound) = self.batching else { return };
         // A clock that has not moved has moved by less than it can tell.
         let rate = requests as f64 / took.max(Duration::from_nanos(1)).as_secs_f64();
-        let smoothed = self.smoothed.entry(self.threshold).or_insert(rate);
+        let size = requests / STEP;
+        let smoothed = self.smoothed.entry(size).or_insert(rate);
         *smoothed = (1.0 - SMOOTHING) * *smoothed + SMOOTHING * rate;
-        if *smoothed <= self.previous {
-            self.up = !self.up;
+        let (before, previous) = std::mem::replace(&mut self.previous, (size, *smoothed));
+        match size.cmp(&before) {
+            Ordering::Equal => {}
+            Ordering::Greater => self.up = *smoothed > previous,
+            Ordering::Less => self.up = *smoothed <= previous,
         }
-        self.previous = *smoothed;
         if took > bound {
             self.up = false;
         }

@@ -89,6 +89,7 @@ pub struct Rounds {
     place: usize,
     visits: u32,
     skipped: VecDeque<usize>,
+    revisits: bool,
     revisiting: Option<usize>,
     found: bool,
     counters: Counters,
@@ -119,10 +120,17 @@ impl Rounds {
             place: 0,
             visits: 0,
             skipped: VecDeque::new(),
+            revisits: true,
             revisiting: None,
             found: false,
             counters: Counters::default(),
         }
+    }
+
+    /// The same, but a switch that another worker holds is passed by until the next round, unless it `revisits`: what the second
+    /// try is worth is seen by its absence (Figure 4.10 of the thesis).
+    pub fn revisiting(self, revisits: bool) -> Self {
+        Self { revisits, ..self }
     }
 
     /// The next switch to try, unless the round is over. Those that `idle` names are passed by.
@@ -150,7 +158,9 @@ impl Rounds {
         self.visits += 1;
         if tried == Tried::Locked {
             self.counters.skips += 1;
-            self.skipped.push_back(switch);
+            if self.revisits {
+                self.skipped.push_back(switch);
+            }
         }
         if tried != Tried::Read {
             self.place += 1;

@@ -18,7 +18,8 @@
 //! 4. [`PacketIns`], [`Probes`], [`Commands`], [`Switches`], [`SwitchEvents`] – the views through which applications see switches, in
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
 //! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches,
-//! 6. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
+//! 6. [`Staged`], [`Gate`] – commands that wait until other switches have done theirs,
+//! 7. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
@@ -40,13 +41,14 @@ mod port;
 mod ports;
 mod role;
 mod session;
+mod stages;
 mod switchboard;
 mod switches;
 mod version;
 
 pub use action::{Action, Actions};
 pub use batch::{Batch, Batching};
-pub use bound::LatencyBound;
+pub use bound::{LatencyBound, Waiting};
 pub use command::{
     Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
 };
@@ -59,6 +61,7 @@ pub use port::Port;
 pub use ports::Ports;
 pub use role::{Candidacy, NotGranted, Role};
 pub use session::{News, NotTold, Session};
+pub use stages::{Gate, Passed, Staged, Step, Token, Told};
 pub use switchboard::Switchboard;
 pub use switches::{FlowRemoved, PortInfo, SwitchEvent, SwitchEvents, SwitchInfo, Switches};
 pub use version::{Refusal, Version};

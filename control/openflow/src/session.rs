@@ -29,6 +29,8 @@ pub enum News {
     Changed(SwitchInfo, Option<Port>),
     /// Something else happened.
     Event(SwitchEvent),
+    /// It has done all that it was told before this [barrier of somebody's](Session::pass).
+    Passed(u64),
     /// It answers a question, or a part of it.
     Answer(Message),
     /// It has said what this controller is to it, or why not what it wants to be.
@@ -53,6 +55,8 @@ pub struct Session {
     asked: Option<Asked>,
     /// What was said of roles before the switch is known.
     early: Vec<Result<Role, NotGranted>>,
+    /// Barriers that are not answered and somebody's, each with its transaction.
+    barriers: VecDeque<(u32, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +87,7 @@ impl Session {
             role: Role::Equal,
             asked: None,
             early: Vec::new(),
+            barriers: VecDeque::new(),
         }
     }
 
@@ -148,6 +153,23 @@ impl Session {
         }
     }
 
+    /// Asks when all before is done, for whoever knows the number: what comes of it is [`News::Passed`], and no event.
+    ///
+    /// # Errors
+    /// It cannot be sent, or is not this controller's to say.
+    pub fn pass(&mut self, number: u64) -> Result<(), NotTold> {
+        if self.role == Role::Slave {
+            return Err(NotTold::Slave);
+        }
+        self.barriers.push_back((self.connection.barrier()?, number));
+        Ok(())
+    }
+
+    /// Takes out the barriers that are somebody's and that nobody will answer any more, of a connection that has ended.
+    pub fn unanswered(&mut self) -> impl Iterator<Item = u64> + '_ {
+        self.barriers.drain(..).map(|(_, number)| number)
+    }
+
     /// Has the switch do what messages of this version say, of which there are whole ones only, one behind the other. Each
     /// gets a transaction of its own. Gives how many there were.
     ///
@@ -203,6 +225,15 @@ impl Session {
                 self.datapath = switch.datapath;
                 self.info.version = switch.version.number();
                 self.greet(switch.features);
+            }
+            Event::Barrier { xid, .. } if self.barriers.iter().any(|(barrier, _)| *barrier == xid) => {
+                // One before it that was refused is never answered by itself.
+                while let Some((barrier, number)) = self.barriers.pop_front() {
+                    self.news.push_back(News::Passed(number));
+                    if barrier == xid {
+                        break;
+                    }
+                }
             }
             Event::Barrier { bundle, .. } => {
                 self.news.push_back(News::Event(SwitchEvent::Barrier((bundle.count, bundle.refused))));

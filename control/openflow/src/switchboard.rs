@@ -1,7 +1,7 @@
 //! The driver between switches and the control runtime: news of sessions becomes views, commands find their switch.
 
 use crate::gone::Gone;
-use crate::{Command, Commands, News, PacketIns, Probes, SwitchEvent, SwitchEvents, Switches};
+use crate::{Command, Commands, News, PacketIns, Probes, Staged, SwitchEvent, SwitchEvents, Switches};
 use plait_control_runtime::{Content, Driver, Name, Port, Signature, Snapshot, View, ViewId};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Driver for Switchboard {
             Port::of::<Switches>(),
             Port::of::<SwitchEvents>(),
         ];
-        Signature { inputs: vec![Port::of::<Commands>()], outputs }
+        Signature { inputs: vec![Port::of::<Commands>(), Port::of::<Staged>()], outputs }
     }
 
     fn observe(&mut self, (datapath, news): Self::Event, _: &Snapshot) -> Vec<(ViewId, Content)> {
@@ -51,7 +51,7 @@ impl Driver for Switchboard {
             News::Event(event) => (None, Some(event)),
             News::Answer(message) => (None, message.emit().ok().map(SwitchEvent::Message)),
             // Applications hear of a role by what they may do: a switch is connected anew when it takes commands again.
-            News::Role(_) => (None, None),
+            News::Role(_) | News::Passed(_) => (None, None),
             News::Ended(reason) => {
                 let last = self.switches.known.get(&datapath).map(|info| (**info).clone());
                 let info = last.map(|info| crate::SwitchInfo { connected: false, ..info });
@@ -79,11 +79,19 @@ impl Driver for Switchboard {
     }
 
     fn push(&mut self, view: &ViewId, _: Option<&Content>, now: &Content) -> Vec<Self::Message> {
-        if *view != Commands::id() {
-            return Vec::new();
-        }
         // The runtime has checked the schema of what was written.
-        now.read::<Commands>().map_or_else(|_| Vec::new(), |commands| commands.words())
+        if *view == Commands::id() {
+            return now.read::<Commands>().map_or_else(|_| Vec::new(), |commands| commands.words());
+        }
+        if *view == Staged::id() {
+            // Whoever has no gate tells one after the other.
+            let all = |staged: Arc<Staged>| {
+                let then = staged.steps.iter().map(|step| &step.then);
+                std::iter::once(&staged.first).chain(then).flat_map(Commands::words).collect()
+            };
+            return now.read::<Staged>().map_or_else(|_| Vec::new(), all);
+        }
+        Vec::new()
     }
 }
 

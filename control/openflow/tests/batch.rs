@@ -34,6 +34,23 @@ fn the_threshold_finds_the_highest_rate_and_stays_there() {
     }
 }
 
+/// Where a read brings more requests than a step, several thresholds come to the same batches, and none of them is better.
+#[test]
+fn what_reads_bring_at_once_stops_no_threshold() {
+    for read in [20, 120, 600] {
+        let mut batch = Batch::new(Batching::Adaptive(UNBOUNDED), 65_536);
+        let mut sizes: Vec<usize> = Vec::new();
+        for _ in 0..1000 {
+            let requests = batch.threshold().next_multiple_of(read);
+            batch.processed(requests, takes(requests));
+            sizes.push(requests);
+        }
+        let rate = |requests: usize| requests as f64 / takes(requests).as_secs_f64();
+        let good = sizes[500..].iter().filter(|size| rate(**size) > 0.98 * rate(1200)).count();
+        assert!(good > 480, "{good} of 500 batches where reads bring {read}");
+    }
+}
+
 #[test]
 fn a_batch_that_takes_longer_than_the_bound_turns_the_threshold_down() {
     let bound = takes(400);

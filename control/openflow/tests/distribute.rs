@@ -134,6 +134,25 @@ fn a_round_passes_by_the_idle_skips_the_held_and_tries_them_again() {
 }
 
 #[test]
+fn without_revisits_who_is_held_has_no_turn_until_the_next_round() {
+    let mut rounds = Rounds::new(Design::RoundRobin, &[2, 1], &[], 0, 1).revisiting(false);
+    let mut round = |held: Option<usize>| {
+        let mut tried = Vec::new();
+        rounds.round(
+            |_| false,
+            |switch| {
+                tried.push(switch);
+                if held == Some(switch) { Tried::Locked } else { Tried::Read }
+            },
+        );
+        tried
+    };
+    assert_eq!((round(Some(0)), round(None)), (vec![0, 1], vec![0, 0, 1]));
+    let counters = rounds.counters();
+    assert_eq!((counters.rounds, counters.skips, counters.revisits, counters.missed), (2, 1, 0, 0));
+}
+
+#[test]
 fn of_a_shared_queue_one_worker_reads_every_switch() {
     let reads = |worker| {
         let mut read = Vec::new();

@@ -68,7 +68,9 @@ pub use native::{Given, Input, Output, Perhaps, Shared, Taken, native};
 pub use plan::DagFault;
 pub use record::{Entry, Event};
 pub use replay::{Divergence, replay};
-pub use runtime::{Action, Change, Config, Isolation, NotTaken, Push, Refused, Report, Runtime, ViewUse};
+pub use runtime::{
+    Action, Change, Config, Isolation, NotTaken, Origin, Push, Refused, Report, Runtime, ViewUse,
+};
 pub use schema::{Mismatch, Type};
 pub use set::Set;
 pub use task::{Executor, Finished, InPlace, RunId, Task};

@@ -158,3 +158,43 @@ fn several_instances_write_no_state_and_are_allowed_by_their_manifests() {
     let dag = Dag::chain("flooding", &["alone"]).on("requests@1").policy(policy);
     assert_eq!(fault(&mut runtime, dag), DagFault::NotParallel(name("alone")));
 }
+
+/// What is noted of those that were learned.
+#[derive(Debug, Clone, PartialEq)]
+struct Notes {
+    count: u32,
+}
+wit!(struct Notes { count });
+impl View for Notes {
+    const NAME: &'static str = "notes";
+    const KIND: Kind = Kind::Stream;
+}
+
+#[test]
+fn where_a_batch_comes_from_goes_with_all_that_it_sets_off() {
+    let mut runtime = learning(1, 100);
+    let note = native(|(learned,): (Arc<Learned>,)| Ok((Notes { count: learned.stations.len() as u32 },)));
+    add(&mut runtime, Manifest::new("note").reads("~learned@1").writes("~notes@1"), note);
+    runtime.add_dag(ms(0), Dag::chain("noting", &["note"]).on("learned@1")).unwrap();
+    let told = Signature { inputs: vec![Port::of::<Notes>()], outputs: vec![] };
+    runtime.add_driver(&name("notebook"), told).unwrap();
+    let origins: Vec<_> = (1..=3)
+        .map(|batch| Origin { came: ms(batch), handed: ms(10 + batch), size: 100 * batch })
+        .map(Some)
+        .chain([None])
+        .collect();
+    for (station, origin) in (0..).zip(&origins) {
+        let batch = Content::new(Requests { flows: vec![(station, station)] });
+        runtime.handle_batch(ms(20), &name("switches"), (Requests::id(), batch), *origin).unwrap();
+    }
+    let actions = settle(&mut runtime);
+    let of = |view: ViewId| -> Vec<Option<Origin>> {
+        let origin = |action: &Action| match action {
+            Action::Push(push) if push.view == view => Some(push.origin),
+            _ => None,
+        };
+        actions.iter().filter_map(origin).collect()
+    };
+    // Three of them waited for the first to be done with; of each there is an answer, and a note of what was learned of it.
+    assert_eq!((of(Answers::id()), of(Notes::id())), (origins.clone(), origins));
+}

@@ -1,9 +1,9 @@
 //! The control runtime behind its lock: batches and news go in, tasks are run by whoever brought them, commands come out.
 
 use crate::Recorder;
-use plait_control_openflow::{Commands, News, Switchboard};
+use plait_control_openflow::{Commands, Gate, News, Staged, Switchboard, Token, Told};
 use plait_control_runtime::{
-    Action, Content, Driver, Finished, Name, NotTaken, Report, Runtime, Task, ViewId,
+    Action, Content, Driver, Finished, Name, NotTaken, Origin, Report, Runtime, Task, View, ViewId,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,18 +18,25 @@ const MANY: usize = 2048;
 pub struct Brain {
     inner: Mutex<Inner>,
     driver: Name,
+    /// The view of what is told in two stages.
+    staged: ViewId,
     /// When the runtime has something to do, in nanoseconds; the greatest number is never.
     due: AtomicU64,
     /// Whether there is a task that any worker may take.
     spares: AtomicBool,
     /// Whether nothing is begun any more.
     is_over: AtomicBool,
+    /// How old what an answer is to may be before more is waited for that would be told with it.
+    patience: Option<Duration>,
     recorder: Option<Recorder>,
 }
 
 pub struct Inner {
     pub runtime: Runtime,
     pub switchboard: Switchboard,
+    /// What waits for switches to have done what they were told. Choice: behind the runtime's lock, so that what supersedes it does
+    /// so in the order in which both were decided.
+    pub gate: Gate,
     /// Tasks that others' end set off, first in, first out. Choice: any worker takes them, and not who ended the others, who
     /// would have the work of all as soon as batches wait, while the rest reads.
     spare: VecDeque<Task>,
@@ -41,8 +48,30 @@ pub struct Inner {
 #[derive(Default)]
 pub struct Outcome {
     tasks: Vec<Task>,
-    /// Commands, in the order in which they were committed.
-    pub commands: Vec<Arc<Commands>>,
+    /// What switches are to be told, in the order in which it was committed.
+    pub answers: Vec<Answer>,
+}
+
+/// What switches are to be told, and where the batch comes from to which it is an answer.
+pub struct Answer {
+    pub commands: Arc<Commands>,
+    /// Barriers that go behind what their switches are told.
+    pub barriers: Vec<Token>,
+    pub origin: Option<Origin>,
+    /// Whether it waited for switches: how long that took says nothing of what batches wait for.
+    pub is_held: bool,
+}
+
+impl Answer {
+    /// All of it at once.
+    pub fn new(commands: Arc<Commands>, origin: Option<Origin>) -> Self {
+        Self { commands, barriers: Vec::new(), origin, is_held: false }
+    }
+
+    /// What a gate lets through, at once or after it was held.
+    fn of_gate(Told { commands, barriers, origin }: Told, is_held: bool) -> Self {
+        Self { commands: Arc::new(commands), barriers, origin, is_held }
+    }
 }
 
 impl Brain {
@@ -61,9 +90,16 @@ impl Brain {
             runtime.grant(&driver, &port.view.name);
         }
         runtime.add_driver(&driver, signature)?;
-        let inner = Inner { runtime, switchboard, spare: VecDeque::new(), lost: HashMap::new() };
+        let gate = Gate::default();
+        let inner = Inner { runtime, switchboard, gate, spare: VecDeque::new(), lost: HashMap::new() };
         let (due, spares, is_over) = (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Self { inner: Mutex::new(inner), driver, due, spares, is_over, recorder })
+        let (inner, staged) = (Mutex::new(inner), Staged::id());
+        Ok(Self { inner, driver, staged, due, spares, is_over, patience: None, recorder })
+    }
+
+    /// One that has nothing wait that is as old, so that more is told at once.
+    pub fn with_patience(self, patience: Option<Duration>) -> Self {
+        Self { patience, ..self }
     }
 
     /// The runtime, for those who look.
@@ -77,20 +113,20 @@ impl Brain {
         (due != u64::MAX).then(|| Duration::from_nanos(due))
     }
 
-    /// Hands over what was read.
+    /// Hands over what was read, and says where it comes from.
     ///
     /// # Errors
     /// As many batches wait as may.
     pub fn batch(
         &self,
         now: Duration,
-        view: ViewId,
-        content: Content,
+        batch: (ViewId, Content),
+        origin: Option<Origin>,
         to: &mut Outcome,
     ) -> Result<(), NotTaken> {
         let mut inner = self.lock();
-        inner.runtime.handle_views(now, &self.driver, vec![(view, content)])?;
-        self.drain(&mut inner, to);
+        inner.runtime.handle_batch(now, &self.driver, batch, origin)?;
+        self.drain(now, &mut inner, to);
         Ok(())
     }
 
@@ -120,21 +156,31 @@ impl Brain {
                 tracing::warn!(%fault, datapath = %format_args!("{datapath:016x}"), "an event of a switch was lost");
             }
         }
-        self.drain(&mut inner, to);
+        self.drain(now, &mut inner, to);
+    }
+
+    /// Barriers were answered, or never will be.
+    pub fn answered(&self, now: Duration, barriers: Vec<Token>, to: &mut Outcome) {
+        let mut inner = self.lock();
+        let told = barriers.into_iter().flat_map(|token| inner.gate.answered(token));
+        to.answers.extend(told.map(|told| Answer::of_gate(told, true)));
+        self.drain(now, &mut inner, to);
     }
 
     /// Lets time pass.
     pub fn time(&self, now: Duration, to: &mut Outcome) {
         let mut inner = self.lock();
         inner.runtime.handle_timeout(now);
-        self.drain(&mut inner, to);
+        let told = inner.gate.handle_timeout(now).into_iter();
+        to.answers.extend(told.map(|told| Answer::of_gate(told, true)));
+        self.drain(now, &mut inner, to);
     }
 
     /// Changes what there is.
-    pub fn change<T>(&self, to: &mut Outcome, change: impl FnOnce(&mut Runtime) -> T) -> T {
+    pub fn change<T>(&self, now: Duration, to: &mut Outcome, change: impl FnOnce(&mut Runtime) -> T) -> T {
         let mut inner = self.lock();
         let changed = change(&mut inner.runtime);
-        self.drain(&mut inner, to);
+        self.drain(now, &mut inner, to);
         changed
     }
 
@@ -151,18 +197,15 @@ impl Brain {
     /// Runs tasks until there is none: on the calling thread, from first to last, so that a request stays in one
     /// processor's cache (thesis section 4.2.2.5). What they set off, of batches that waited for them, is done in turn by
     /// whoever has no task of its own. Commands are told when there is no task left, or as many messages as [`MANY`], since
-    /// one task may set off another for as long as there is load.
-    pub fn work(
-        &self,
-        clock: impl Fn() -> Duration,
-        to: &mut Outcome,
-        mut tell: impl FnMut(&[Arc<Commands>]),
-    ) {
+    /// one task may set off another for as long as there is load, or when what they answer is older than may be.
+    pub fn work(&self, clock: impl Fn() -> Duration, to: &mut Outcome, mut tell: impl FnMut(&[Answer])) {
         loop {
-            let messages: usize = to.commands.iter().map(|commands| commands.len()).sum();
-            if messages >= MANY || messages > 0 && to.tasks.is_empty() {
-                tell(&to.commands);
-                to.commands.clear();
+            let messages = |answer: &Answer| answer.commands.len() + answer.barriers.len();
+            let messages: usize = to.answers.iter().map(messages).sum();
+            let is_enough = messages >= MANY || to.tasks.is_empty() || self.is_urgent(&to.answers, &clock);
+            if messages > 0 && is_enough {
+                tell(&to.answers);
+                to.answers.clear();
             }
             if to.tasks.is_empty() && self.spares.load(Ordering::Acquire) {
                 self.take(&mut self.lock(), to);
@@ -173,9 +216,10 @@ impl Brain {
             let Some(task) = to.tasks.pop() else { return };
             let finished: Finished = task.run();
             let mut inner = self.lock();
-            inner.runtime.handle_finished(clock(), finished);
+            let now = clock();
+            inner.runtime.handle_finished(now, finished);
             let own = to.tasks.len();
-            self.drain(&mut inner, to);
+            self.drain(now, &mut inner, to);
             inner.spare.extend(to.tasks.drain(own..));
             if own == 0 {
                 self.take(&mut inner, to);
@@ -185,17 +229,31 @@ impl Brain {
         }
     }
 
+    /// Whether something is answered that is so old that nothing more is waited for.
+    fn is_urgent(&self, answers: &[Answer], clock: impl Fn() -> Duration) -> bool {
+        let came = answers.iter().filter_map(|answer| answer.origin).map(|origin| origin.came).min();
+        self.patience.zip(came).is_some_and(|(patience, came)| clock() >= came + patience)
+    }
+
     /// Takes the task that has waited longest, if there is one.
     fn take(&self, inner: &mut Inner, to: &mut Outcome) {
         to.tasks.extend(inner.spare.pop_front());
         self.spares.store(!inner.spare.is_empty(), Ordering::Release);
     }
 
-    fn drain(&self, inner: &mut Inner, to: &mut Outcome) {
+    fn drain(&self, now: Duration, inner: &mut Inner, to: &mut Outcome) {
         while let Some(action) = inner.runtime.poll_action() {
             match action {
                 Action::Start(task) => to.tasks.push(task),
-                Action::Push(push) => to.commands.extend(push.now.read::<Commands>()),
+                Action::Push(push) if push.view == self.staged => {
+                    let held =
+                        push.now.read::<Staged>().map(|staged| inner.gate.hold(now, &staged, push.origin));
+                    to.answers.extend(held.into_iter().flatten().map(|told| Answer::of_gate(told, false)));
+                }
+                Action::Push(push) => {
+                    let answer = |commands| Answer::new(commands, push.origin);
+                    to.answers.extend(push.now.read::<Commands>().map(answer));
+                }
                 Action::Report(Report::Failed { dag, application, failure, .. }) => {
                     tracing::warn!(%dag, %application, %failure, "an application failed");
                 }
@@ -215,10 +273,8 @@ impl Brain {
                 recorder.take(entry);
             }
         }
-        let due = inner
-            .runtime
-            .poll_timeout()
-            .map_or(u64::MAX, |due| due.as_nanos().try_into().unwrap_or(u64::MAX));
+        let due = [inner.runtime.poll_timeout(), inner.gate.poll_timeout()].into_iter().flatten().min();
+        let due = due.map_or(u64::MAX, |due| due.as_nanos().try_into().unwrap_or(u64::MAX));
         self.due.store(due, Ordering::Relaxed);
     }
 }
@@ -254,11 +310,27 @@ mod tests {
             let (brain, mut outcome) = (Brain::new(runtime(count), None).unwrap(), Outcome::default());
             for _ in 0..3 {
                 let batch = Content::new(PacketIns::default());
-                brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();
+                brain.batch(Duration::ZERO, (PacketIns::id(), batch), None, &mut outcome).unwrap();
             }
             let mut told = Vec::new();
-            brain.work(|| Duration::ZERO, &mut outcome, |commands| told.push(commands.len()));
+            brain.work(|| Duration::ZERO, &mut outcome, |answers| told.push(answers.len()));
             assert_eq!(told, told_at_once);
+        }
+    }
+
+    #[test]
+    fn what_answers_something_old_is_told_before_more_is_waited_for() {
+        let patience = Duration::from_millis(5);
+        for (now, told_at_once) in [(4, vec![3]), (6, vec![1, 1, 1])] {
+            let brain = Brain::new(runtime(1), None).unwrap().with_patience(Some(patience));
+            let mut outcome = Outcome::default();
+            for _ in 0..3 {
+                let (batch, origin) = (Content::new(PacketIns::default()), Some(Origin::default()));
+                brain.batch(Duration::ZERO, (PacketIns::id(), batch), origin, &mut outcome).unwrap();
+            }
+            let mut told = Vec::new();
+            brain.work(|| Duration::from_millis(now), &mut outcome, |answers| told.push(answers.len()));
+            assert_eq!(told, told_at_once, "after {now} ms");
         }
     }
 
@@ -298,7 +370,7 @@ mod tests {
         place.set(brain.clone()).ok().unwrap();
         for _ in 0..3 {
             let batch = Content::new(PacketIns::default());
-            brain.batch(Duration::ZERO, PacketIns::id(), batch, &mut outcome).unwrap();
+            brain.batch(Duration::ZERO, (PacketIns::id(), batch), None, &mut outcome).unwrap();
         }
         brain.work(|| Duration::ZERO, &mut outcome, |_| {});
         assert_eq!(begun.load(Ordering::Relaxed), 1);
@@ -334,7 +406,7 @@ mod tests {
         let hand_over = |outcome: &mut Outcome| {
             (0..4).for_each(|_| {
                 let batch = Content::new(PacketIns::default());
-                brain.batch(Duration::ZERO, PacketIns::id(), batch, outcome).unwrap();
+                brain.batch(Duration::ZERO, (PacketIns::id(), batch), None, outcome).unwrap();
             });
         };
         // Alone, the two DAGs take turns.

@@ -22,8 +22,8 @@ pub struct Config {
     /// How many requests at once. Choice: as many as take a processor a millisecond, where the thesis has three; memory that a
     /// batch goes through is then still in the processor's cache when its answers are written, and nobody waits as long.
     pub batching: Batching,
-    /// From when a request can have come until its answer is written, for switches that ask for no more than their share.
-    /// Choice: none by default, since many loud switches make reads small then, which costs throughput. The shared queue, which forgets when requests came, keeps none.
+    /// From when a request can have come until its answer is in the socket, for switches that ask for no more than their share.
+    /// Choice: none by default, since many loud switches make reads small then, which costs throughput.
     pub latency_bound: Option<Duration>,
     /// Requests that a batch never exceeds by more than one read. Choice: 2048, whose frames and answers have half a
     /// megabyte, for the same reason.
@@ -36,6 +36,8 @@ pub struct Config {
     pub read: usize,
     /// Whether sockets that nothing waits in are passed by.
     pub idleness: Idleness,
+    /// Whether a switch that another worker holds when its turn comes is tried again in the same round.
+    pub revisits: bool,
     /// Whether all of a batch for one switch is sent at once.
     pub output_batching: bool,
     /// Whether a worker uses the room of a batch again.
@@ -103,6 +105,7 @@ impl Default for Config {
             batch_per_read: false,
             read: 64 << 10,
             idleness: Idleness::OnePoller(1),
+            revisits: true,
             output_batching: true,
             pools: true,
             scale: true,

@@ -9,7 +9,7 @@ use crate::standing::{NoRole, NotAsked, Standing};
 use crate::statistics::{Counters, Statistics};
 use crate::stream::End;
 use crate::worker::Worker;
-use plait_control_openflow::{Candidacy, News, NotGranted, NotTold, Role, SwitchInfo, Switches};
+use plait_control_openflow::{Candidacy, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switches};
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
 use plait_model_wire::openflow::{Message, v10, v13};
 use rustix::thread::CpuSet;
@@ -77,7 +77,8 @@ impl Controller {
         keep(&listener, config.read.max(RECEIVE))
             .map_err(|fault| NotStarted::Listen { address, fault: fault.into() })?;
         let config = Config { workers: config.workers.max(1), ..config };
-        let brain = Brain::new(runtime, config.recorder.clone())?;
+        let patience = config.latency_bound.map(|bound| bound / 2);
+        let brain = Brain::new(runtime, config.recorder.clone())?.with_patience(patience);
         let shared = Arc::new(Shared::new(config, brain, Poller::new(listener)?));
         let (role, generation) = (shared.config.role, shared.config.generation);
         // Any election is newer than none.
@@ -134,7 +135,7 @@ impl Controller {
     pub fn change<T>(&self, change: impl FnOnce(&mut Runtime, Duration) -> T) -> T {
         let mut outcome = Outcome::default();
         let now = self.shared.now();
-        let changed = self.shared.brain.change(&mut outcome, |runtime| change(runtime, now));
+        let changed = self.shared.brain.change(now, &mut outcome, |runtime| change(runtime, now));
         self.finish(outcome);
         changed
     }
@@ -284,6 +285,11 @@ impl Controller {
         (self.shared.members().len(), self.shared.refused.load(Ordering::Relaxed))
     }
 
+    /// What has become of commands that wait until other switches have done theirs.
+    pub fn staged(&self) -> Passed {
+        self.shared.brain.lock().gate.passed()
+    }
+
     /// Bytes that wait for switches to read them.
     pub fn unread(&self) -> usize {
         self.shared.unread()
@@ -292,8 +298,15 @@ impl Controller {
     fn finish(&self, mut outcome: Outcome) {
         let shared = &self.shared;
         let (counters, mut outbox) = (Counters::default(), Outbox::new(shared.slots.len()));
-        let tell = |commands: &[_]| outbox.send(shared, commands, &counters);
-        shared.brain.work(|| shared.now(), &mut outcome, tell);
+        loop {
+            let tell = |answers: &[_]| outbox.send(shared, answers, &counters);
+            shared.brain.work(|| shared.now(), &mut outcome, tell);
+            let unsent = outbox.take_unsent();
+            if unsent.is_empty() {
+                break;
+            }
+            shared.brain.answered(shared.now(), unsent, &mut outcome);
+        }
         shared.poller.ring();
     }
 

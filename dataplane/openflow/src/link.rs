@@ -2,10 +2,14 @@
 
 use crate::stream::Stream;
 use plait_control_openflow::Session;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
+
+/// Answers of which it is known that they wait for a switch to read. Choice: 256; those beyond them count as one with the last.
+const OWED: usize = 256;
 
 /// A place for a switch. It outlives switches, so that workers share nothing but an array.
 #[derive(Debug, Default)]
@@ -18,7 +22,8 @@ pub struct Slot {
     pub requests: AtomicU64,
     /// Its worker, where the design has one.
     pub worker: AtomicUsize,
-    /// What waits in the socket has come since then, in nanoseconds: when it was found empty, or not yet told of.
+    /// What waits in the socket has come since then, in nanoseconds, as far as a bound on latency counts: since it was read, or not
+    /// yet told of.
     pub since: AtomicU64,
     /// Visits a round beyond the first.
     pub favour: AtomicU32,
@@ -38,6 +43,10 @@ pub struct Link {
     pub unread: usize,
     /// Ports that are known of it, likewise.
     pub ports: usize,
+    /// Bytes that were written.
+    written: u64,
+    /// Answers that wait to be written: the number of their last byte, and when the oldest can have come of what they answer.
+    owed: VecDeque<(u64, Duration)>,
 }
 
 /// How a read or a write went.
@@ -52,6 +61,11 @@ pub enum Went {
 }
 
 impl Link {
+    /// A connection of which nothing was read.
+    pub fn new(stream: Stream, session: Session) -> Self {
+        Self { stream, session, ending: None, unread: 0, ports: 0, written: 0, owed: VecDeque::new() }
+    }
+
     /// Reads once.
     pub fn read(&mut self, into: &mut [u8]) -> Went {
         went(self.stream.read(into))
@@ -71,6 +85,7 @@ impl Link {
             match went(self.stream.write(output)) {
                 Went::Bytes(count) => {
                     self.session.connection.transmitted(count);
+                    self.written += count as u64;
                     sum += count;
                     if count < length {
                         break;
@@ -81,6 +96,26 @@ impl Link {
             }
         }
         Went::Bytes(sum)
+    }
+
+    /// What it was told last answers something that can have come at `came`.
+    pub fn owe(&mut self, came: Duration) {
+        let end = self.written + self.session.connection.waiting() as u64;
+        let is_full = self.owed.len() >= OWED;
+        match self.owed.back_mut().filter(|_| is_full) {
+            Some(last) => *last = (end, last.1.min(came)),
+            None => self.owed.push_back((end, came)),
+        }
+    }
+
+    /// When what was answered came, of the next answer that the socket has whole.
+    pub fn answered(&mut self) -> Option<Duration> {
+        let (end, came) = *self.owed.front()?;
+        if end > self.written {
+            return None;
+        }
+        self.owed.pop_front();
+        Some(came)
     }
 
     /// Whether this is that switch's, once it is known: a slot may have come to be another's.

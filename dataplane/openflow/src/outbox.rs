@@ -1,15 +1,18 @@
 //! What a batch makes switches do: commands are grouped by switch, and each switch is told all of its own at once
 //! (thesis section 4.2.3.1).
 
+use crate::brain::Answer;
 use crate::config::Config;
 use crate::link::{Link, Went};
 use crate::shared::Shared;
 use crate::statistics::Counters;
-use plait_control_openflow::{Commands, NotTold, Order};
+use plait_control_openflow::{Commands, NotTold, Order, Token};
 use plait_model_wire::openflow::chop;
-use std::sync::{Arc, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 const NONE: u32 = u32::MAX;
+/// In the place of a command: it is that of a barrier.
+const BARRIER: u32 = 1 << 31;
 /// The part of what may wait to be written that is written before more is told. Choice: an eighth, so that a switch which
 /// reads is never given up for a batch that says much to it alone.
 const PART: usize = 8;
@@ -23,18 +26,22 @@ pub struct Outbox {
     /// Slots that there is something for.
     touched: Vec<u32>,
     later: Vec<u32>,
+    /// Barriers that could not be sent: nobody will answer them.
+    unsent: Vec<Token>,
 }
 
 impl Outbox {
     pub fn new(slots: usize) -> Self {
-        Self { heads: vec![(NONE, NONE); slots], chain: Vec::new(), touched: Vec::new(), later: Vec::new() }
+        let heads = vec![(NONE, NONE); slots];
+        Self { heads, chain: Vec::new(), touched: Vec::new(), later: Vec::new(), unsent: Vec::new() }
     }
 
     /// Tells switches what they are to do. A switch that another worker holds is passed by until all others are told,
     /// and waited for in the end. True if some socket takes no more.
-    pub fn send(&mut self, shared: &Shared, all: &[Arc<Commands>], counters: &Counters) {
-        for (which, commands) in all.iter().enumerate() {
-            self.sort(shared, which as u32, commands, counters);
+    pub fn send(&mut self, shared: &Shared, all: &[Answer], counters: &Counters) {
+        for (which, answer) in all.iter().enumerate() {
+            self.sort(shared, which as u32, &answer.commands, counters);
+            self.sort_barriers(shared, which as u32, &answer.barriers);
         }
         let mut wait = false;
         while !self.touched.is_empty() {
@@ -67,27 +74,44 @@ impl Outbox {
                 Counters::add(&counters.undone, 1);
                 continue;
             };
-            let at = self.chain.len() as u32;
-            self.chain.push((which, place as u32, NONE));
-            let (first, end) = &mut self.heads[slot as usize];
-            if *first == NONE {
-                *first = at;
-                self.touched.push(slot);
-            } else {
-                self.chain[*end as usize].2 = at;
-            }
-            *end = at;
+            self.append(slot, which, place as u32);
         }
     }
 
-    fn tell(
-        &mut self,
-        shared: &Shared,
-        all: &[Arc<Commands>],
-        slot: u32,
-        wait: bool,
-        counters: &Counters,
-    ) -> bool {
+    /// Barriers, each behind what its switch is told.
+    fn sort_barriers(&mut self, shared: &Shared, which: u32, barriers: &[Token]) {
+        if barriers.is_empty() {
+            return;
+        }
+        let routes = shared.routes();
+        for (place, token) in barriers.iter().enumerate() {
+            match routes.get(&token.switch) {
+                Some(slot) => self.append(*slot, which, place as u32 | BARRIER),
+                None => self.unsent.push(*token),
+            }
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, slot: u32, which: u32, place: u32) {
+        let at = self.chain.len() as u32;
+        self.chain.push((which, place, NONE));
+        let (first, end) = &mut self.heads[slot as usize];
+        if *first == NONE {
+            *first = at;
+            self.touched.push(slot);
+        } else {
+            self.chain[*end as usize].2 = at;
+        }
+        *end = at;
+    }
+
+    /// Takes out barriers that could not be sent.
+    pub fn take_unsent(&mut self) -> Vec<Token> {
+        std::mem::take(&mut self.unsent)
+    }
+
+    fn tell(&mut self, shared: &Shared, all: &[Answer], slot: u32, wait: bool, counters: &Counters) -> bool {
         let place = &shared.slots[slot as usize];
         let mut held = match place.link.try_lock() {
             Ok(held) => held,
@@ -99,10 +123,20 @@ impl Outbox {
             Err(TryLockError::WouldBlock) => return false,
         };
         let (mut at, _) = std::mem::replace(&mut self.heads[slot as usize], (NONE, NONE));
-        let mut told = 0;
+        let (mut told, mut came) = (0, None);
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
-            if let Some((switch, order)) = all[which as usize].get(place as usize) {
+            let Answer { commands, barriers, origin, .. } = &all[which as usize];
+            // Nobody says where batches come from but who keeps a bound.
+            came = origin.map(|origin| origin.came).into_iter().chain(came).min();
+            if place & BARRIER != 0 {
+                let token = barriers[(place & !BARRIER) as usize];
+                let link = held.as_mut().filter(|link| link.is_of(token.switch));
+                match link.map(|link| link.session.pass(token.number)) {
+                    Some(Ok(())) => told += 1,
+                    Some(Err(_)) | None => self.unsent.push(token),
+                }
+            } else if let Some((switch, order)) = commands.get(place as usize) {
                 let link = held.as_mut().filter(|link| link.is_of(switch));
                 let obeyed = link.map(|link| obey(link, order, &shared.config, counters));
                 match obeyed {
@@ -118,8 +152,12 @@ impl Outbox {
         }
         Counters::add(&counters.messages, told);
         if let Some(link) = held.as_mut() {
+            if let Some(came) = came {
+                link.owe(came);
+            }
             let is_gone = !link.is_flushed() && flush(link, counters) == Went::Ended;
             shared.weigh(link);
+            shared.count_answers(link, counters);
             if is_gone || link.has_ended_unheard() {
                 // Whoever visits it next finds that out, and says so.
                 shared.set_ready(slot, true);

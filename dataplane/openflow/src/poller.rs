@@ -86,14 +86,23 @@ impl Poller {
         }
         events.clear();
         let began = shared.now();
-        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-        // Whatever goes wrong, an interrupting signal most likely, the next poll tells.
-        let _ = epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout));
+        // Nobody asks when something came but who keeps a bound.
+        let (is_asked, mut since) = (shared.config.latency_bound.is_some(), *turn);
+        let is_told = !wait.is_zero() && is_asked && {
+            self.look(Duration::ZERO, events);
+            !events.is_empty()
+        };
+        if !is_told {
+            self.look(wait, events);
+            if !wait.is_zero() {
+                // Nothing was there before: it has just come. For how long the system had this thread wait is not known.
+                since = shared.now();
+            }
+        }
         let mut found = 0;
-        let since = *turn;
         if events.len() < events.capacity() {
             // Whatever came before this poll it has told. Of one that waited, its end is what is known.
-            *turn = if wait.is_zero() { began } else { shared.now() };
+            *turn = if wait.is_zero() || is_told { began } else { shared.now() };
         }
         for event in events.iter() {
             let Event { flags, data } = *event;
@@ -107,8 +116,7 @@ impl Poller {
                         shared.slots[slot as usize].ended.store(true, Ordering::Release);
                     }
                     let slot = slot as u32;
-                    // Nobody asks but who keeps a bound.
-                    if shared.config.latency_bound.is_some() && !shared.is_ready(slot) {
+                    if is_asked && !shared.is_ready(slot) {
                         shared.slots[slot as usize]
                             .since
                             .fetch_max(since.as_nanos() as u64, Ordering::Relaxed);
@@ -119,6 +127,12 @@ impl Poller {
             }
         }
         Some(found)
+    }
+
+    fn look(&self, wait: Duration, events: &mut Vec<Event>) {
+        let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
+        // Whatever goes wrong, an interrupting signal most likely, the next poll tells.
+        let _ = epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout));
     }
 
     /// A connection has ended: there may be room for another one.

@@ -154,7 +154,7 @@ impl Shared {
             self.free.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
             return false;
         };
-        let mut link = Link { stream, session, ending: None, unread: 0, ports: 0 };
+        let mut link = Link::new(stream, session);
         link.flush();
         *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
         self.set_ready(slot, true);
@@ -191,6 +191,21 @@ impl Shared {
             self.ports.leave(&mut link.ports);
         }
         is_crowded
+    }
+
+    /// Counts answers that were written, by when what they answer can have come.
+    pub fn count_answers(&self, link: &mut Link, counters: &Counters) {
+        let Some(bound) = self.config.latency_bound else { return };
+        // What is encrypted and not sent is not written.
+        if link.stream.holds_output() {
+            return;
+        }
+        while let Some(came) = link.answered() {
+            let waited = self.now().saturating_sub(came);
+            Counters::add(&counters.answers, 1);
+            Counters::add(&counters.waited, waited.as_nanos() as u64);
+            Counters::add(&counters.late, u64::from(waited > bound));
+        }
     }
 
     /// Nothing is kept any more of one that was taken out.

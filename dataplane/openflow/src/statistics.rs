@@ -71,9 +71,11 @@ counters! {
     /// Errors that switches answered with, a flow for which a table has no room among them, and messages of theirs that cannot be
     /// read.
     rejected,
-    /// With a bound on latency: batches whose oldest request may have waited longer than that.
+    /// With a bound on latency: answers that were written, each what one switch was told at once.
+    answers,
+    /// Of these, those to a batch whose oldest request may have waited longer than that by then.
     late,
-    /// With a bound on latency: nanoseconds from when the oldest request of each batch can have come, until it was answered.
+    /// Nanoseconds from when the oldest request of the batch can have come until its answer was written, of all `answers`.
     waited,
     /// The threshold of a batch, as it is now.
     threshold,

@@ -4,16 +4,15 @@
 //! one round:  for each switch in turn, unless it is idle or another worker holds it:
 //!                 read a little, cut it into messages, add requests to the batch
 //!                 as many as the threshold says ─► process the batch
-//!             those that were held, once more
+//!             those that were held, once more, unless that is switched off
 //!             poll, if nobody else does
 //!             nothing waited anywhere ─► process what there is; nothing at all to do ─► sleep
 //! ```
 //!
-//! [`reading`] is what it does with a switch; [`bounded`] how it keeps a bound on latency; [`resting`] when it works at all.
+//! [`reading`] is what it does with a switch; [`resting`] when it works at all.
 //!
 //! Source: sections 4.2.2.4 and 4.2.3 of the thesis.
 
-mod bounded;
 mod reading;
 mod resting;
 
@@ -24,9 +23,8 @@ use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::statistics::Counters;
 use crate::{Idleness, config::Config};
-use bounded::Bound;
-use plait_control_openflow::{Batch, Design, News, PacketIns, Probes, Rounds};
-use plait_control_runtime::{Content, View, ViewId};
+use plait_control_openflow::{Batch, Design, LatencyBound, News, PacketIns, Probes, Rounds};
+use plait_control_runtime::{Content, Origin, View, ViewId};
 use rustix::event::epoll::Event;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -68,7 +66,7 @@ pub struct Worker<'a> {
     window: (Duration, Duration),
     /// How long the last batch took.
     took: Duration,
-    bound: Option<Bound>,
+    bound: Option<LatencyBound>,
     /// Whether much was read of a switch at once in this round.
     is_deep: bool,
     round: u64,
@@ -101,7 +99,7 @@ impl<'a> Worker<'a> {
             idle: Duration::ZERO,
             window: Default::default(),
             took: Duration::ZERO,
-            bound: shared.config.latency_bound.map(Bound::new),
+            bound: shared.config.latency_bound.map(LatencyBound::new),
             is_deep: false,
             round: 0,
             events: Vec::with_capacity(1024),
@@ -156,8 +154,9 @@ impl<'a> Worker<'a> {
         let weights: Vec<u32> = self.members.iter().map(weight).collect();
         let worker = |slot: &u32| self.shared.slots[*slot as usize].worker.load(Ordering::Relaxed);
         let assigned: Vec<usize> = self.members.iter().map(worker).collect();
-        let Config { design, workers, .. } = self.shared.config;
-        self.rounds = Rounds::new(design, &weights, &assigned, self.number, workers);
+        let Config { design, workers, revisits, .. } = self.shared.config;
+        let rounds = Rounds::new(design, &weights, &assigned, self.number, workers);
+        self.rounds = rounds.revisiting(revisits);
     }
 
     /// A round. True if something was there, or others hold what is.
@@ -179,7 +178,7 @@ impl<'a> Worker<'a> {
             if shared.config.design == Design::SharedQueue {
                 queued |= self.enqueue();
                 // Switches are slowed down, and memory is bounded: who reads helps to process.
-                while self.queue().len() >= self.most_queued() {
+                while self.is_crowded() {
                     self.dequeue();
                 }
             }
@@ -205,10 +204,11 @@ impl<'a> Worker<'a> {
     fn process(&mut self, full: bool) {
         let (requests, began) = (self.requests.len(), self.shared.now());
         let before = full.then(processor_time);
+        let origin = self.bound.as_mut().and_then(|bound| bound.hand_over(began));
         if !self.probes.is_empty() {
             Counters::add(&self.counters.probes, self.probes.len() as u64);
             let content = Content::new(Probes(std::mem::take(&mut self.probes)));
-            self.hand_over(self.views.1.clone(), content);
+            self.hand_over((self.views.1.clone(), content), origin);
         }
         if requests > 0 {
             let fresh = self.room();
@@ -216,12 +216,9 @@ impl<'a> Worker<'a> {
             if self.shared.config.pools && self.pool.len() < POOL {
                 self.pool.push(batch.clone());
             }
-            self.hand_over(self.views.0.clone(), Content::shared(batch));
+            self.hand_over((self.views.0.clone(), Content::shared(batch)), origin);
         }
         self.finish();
-        if let Some(bound) = &mut self.bound {
-            bound.answered(self.shared.now(), self.counters);
-        }
         if requests > 0 {
             self.took = self.shared.now().saturating_sub(began);
             Counters::add(&self.counters.batches, 1);
@@ -235,10 +232,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn hand_over(&mut self, view: ViewId, content: Content) {
+    fn hand_over(&mut self, batch: (ViewId, Content), origin: Option<Origin>) {
         let brain = &self.shared.brain;
         // As many batches wait as may: nothing more is read until some are worked off, and so switches are slowed down.
-        while brain.batch(self.shared.now(), view.clone(), content.clone(), &mut self.outcome).is_err() {
+        while brain.batch(self.shared.now(), batch.clone(), origin, &mut self.outcome).is_err() {
             self.finish();
             std::thread::yield_now();
             if self.shared.brain.is_over() {
@@ -253,16 +250,29 @@ impl<'a> Worker<'a> {
         if shared.brain.due().is_some_and(|due| due <= shared.now()) {
             shared.brain.time(shared.now(), &mut self.outcome);
         }
-        let (outbox, counters) = (&mut self.outbox, self.counters);
-        shared.brain.work(
-            || shared.now(),
-            &mut self.outcome,
-            |commands| {
-                let began = shared.now();
-                outbox.send(shared, commands, counters);
-                Counters::add(&counters.writing, shared.now().saturating_sub(began).as_nanos() as u64);
-            },
-        );
+        let (outbox, bound, counters) = (&mut self.outbox, &mut self.bound, self.counters);
+        loop {
+            shared.brain.work(
+                || shared.now(),
+                &mut self.outcome,
+                |answers| {
+                    let began = shared.now();
+                    outbox.send(shared, answers, counters);
+                    let now = shared.now();
+                    Counters::add(&counters.writing, now.saturating_sub(began).as_nanos() as u64);
+                    if let Some(bound) = bound {
+                        let own = answers.iter().filter(|answer| !answer.is_held);
+                        let origins = own.filter_map(|answer| answer.origin.as_ref());
+                        origins.for_each(|origin| bound.answered(now, origin));
+                    }
+                },
+            );
+            let unsent = outbox.take_unsent();
+            if unsent.is_empty() {
+                return;
+            }
+            shared.brain.answered(shared.now(), unsent, &mut self.outcome);
+        }
     }
 
     /// Room for a batch: that of one which nobody has any more, if there is one.
@@ -286,7 +296,8 @@ impl<'a> Worker<'a> {
             return false;
         }
         let mut requests = std::mem::take(&mut self.requests);
-        self.queue().push(&mut requests);
+        let waiting = self.bound.as_mut().and_then(LatencyBound::take);
+        self.queue().push(&mut requests, waiting);
         self.requests = requests;
         self.shared.wake(None);
         true
@@ -302,10 +313,21 @@ impl<'a> Worker<'a> {
         self.batch.threshold().saturating_mul(4 * self.shared.config.workers)
     }
 
+    /// Whether so much is queued, or since so long, that who reads is to help.
+    fn is_crowded(&self) -> bool {
+        let queue = self.queue();
+        let bound = self.bound.as_ref().zip(queue.oldest());
+        queue.len() >= self.most_queued()
+            || bound.is_some_and(|(bound, came)| bound.is_behind(self.shared.now(), came))
+    }
+
     fn dequeue(&mut self) -> bool {
         let most = self.batch.threshold();
         let mut parts = std::mem::take(&mut self.parts);
-        self.queue().take(most.saturating_sub(self.requests.len()), &mut parts);
+        let waiting = self.queue().take(most.saturating_sub(self.requests.len()), &mut parts);
+        if let Some((bound, waiting)) = self.bound.as_mut().zip(waiting) {
+            bound.joined(waiting);
+        }
         if !parts.is_empty() {
             parts.iter_mut().for_each(|part| self.requests.append(part));
             self.queue().put_back(&mut parts);

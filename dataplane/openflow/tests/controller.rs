@@ -3,12 +3,12 @@
 mod support;
 
 use plait_control_openflow::{
-    Actions, Batching, Command, Commands, Design, Packet, PacketIns, PacketOut, Port, SwitchEvents, Switches,
-    Version,
+    Actions, Batching, Command, Commands, Design, Fields, Flow, Packet, PacketIns, PacketOut, Port, Staged,
+    Step, SwitchEvents, Switches, Version,
 };
 use plait_control_runtime::{Dag, Manifest, Policy, Runtime, View, native};
 use plait_dataplane_openflow::{Config, Controller, Idleness, NoAnswer, Partition};
-use plait_model_wire::openflow::{BufferId, Message, v13};
+use plait_model_wire::openflow::{BufferId, Message, v10, v13};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -433,5 +433,161 @@ fn a_bound_on_latency_makes_reads_small_where_many_are_loud() {
     let (small, bounded) = measured(Some(Duration::from_micros(500)));
     assert!(small < free / 2.0, "{small} requests a read where {free} would be");
     assert!(bounded.waited > 0 && bounded.batches > unbounded.batches, "{bounded:?}");
-    assert_eq!((unbounded.waited, unbounded.late), (0, 0));
+    assert_eq!((unbounded.answers, unbounded.waited, unbounded.late), (0, 0, 0));
+}
+
+#[test]
+fn more_answers_are_late_the_tighter_the_bound_whoever_reads_and_whoever_answers() {
+    const REQUESTS: u32 = 400;
+    // Which part of all answers was late, where three workers take batches from each other.
+    let late = |design, latency_bound| {
+        let config = Config { workers: 3, design, latency_bound: Some(latency_bound), ..Config::default() };
+        let controller = start_with(config, slow_runtime(|| std::thread::sleep(Duration::from_millis(1))));
+        let mut clients: Vec<_> =
+            (1..=4).map(|datapath| Client::connect(&controller, Version::V13, datapath)).collect();
+        until("all are known", || controller.switches().len() == 4);
+        for client in &mut clients {
+            (0..REQUESTS).for_each(|number| client.packet_in(BufferId(number), &frame(1)));
+        }
+        for client in &mut clients {
+            (0..REQUESTS).for_each(|_| drop(client.packet_out()));
+        }
+        let sum = || {
+            let mut sum = plait_dataplane_openflow::Statistics::default();
+            controller.statistics().into_iter().for_each(|worker| sum += worker);
+            sum
+        };
+        until("all is counted", || sum().messages == 2 * 4 * u64::from(REQUESTS));
+        let sum = sum();
+        assert!(sum.answers >= 4 && sum.waited > 0, "{sum:?}");
+        sum.late as f64 / sum.answers as f64
+    };
+    let designs =
+        [Design::SharedQueue, Design::StaticPartition, Design::DynamicPartition, Design::RoundRobin];
+    for design in designs {
+        let [tight, loose] = [Duration::from_micros(500), 2 * PATIENCE].map(|bound| late(design, bound));
+        assert!(tight > 0.99 && loose == 0.0, "{tight} and {loose} of {design:?}");
+    }
+}
+
+/// A switch from memory, which takes nothing for as long as it is told to.
+#[derive(Debug)]
+struct Deaf {
+    says: std::collections::VecDeque<Vec<u8>>,
+    is_deaf: Arc<AtomicBool>,
+}
+
+impl plait_dataplane_openflow::End for Deaf {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let says = self.says.pop_front().ok_or(std::io::ErrorKind::WouldBlock)?;
+        into[..says.len()].copy_from_slice(&says);
+        Ok(says.len())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.is_deaf.load(Ordering::Acquire) {
+            true => Err(std::io::ErrorKind::WouldBlock.into()),
+            false => Ok(bytes.len()),
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_late_by_when_it_is_written_not_by_when_it_was_decided() {
+    let features = v10::Features {
+        datapath: 7,
+        buffers: 256,
+        tables: 1,
+        capabilities: v10::switch::Capabilities(0),
+        actions: v10::switch::ActionTypes::OUTPUT,
+        ports: Vec::new(),
+    };
+    let packet = v10::PacketIn {
+        buffer: BufferId::NO_BUFFER,
+        total_length: 60,
+        in_port: v10::PortNumber(1),
+        reason: v10::packet_in::PacketInReason::NO_MATCH,
+        data: vec![0; 60],
+    };
+    let says =
+        [v10::Body::Hello(Default::default()), v10::Body::Features(features), v10::Body::PacketIn(packet)];
+    let says = says.map(|body| v10::Message { xid: 1, body }.emit().unwrap());
+    let bound = Duration::from_millis(100);
+    let config = Config { workers: 1, latency_bound: Some(bound), ..Config::default() };
+    let controller = start(config);
+    let is_deaf = Arc::new(AtomicBool::new(true));
+    assert!(controller.admit(Box::new(Deaf { says: says.into(), is_deaf: is_deaf.clone() }), "memory"));
+    let counted = || controller.statistics()[0];
+    until("it is decided", || counted().messages == 2);
+    std::thread::sleep(2 * bound);
+    assert_eq!((counted().answers, counted().late), (0, 0), "nothing is written");
+    is_deaf.store(false, Ordering::Release);
+    until("it is written", || counted().answers == 1);
+    assert_eq!(counted().late, 1);
+    assert!(counted().waited >= bound.as_nanos() as u64);
+}
+
+#[test]
+fn what_waits_for_a_switch_is_told_when_it_answers_or_is_gone() {
+    // Each packet of the first switch leaves it once the others have their flows: of switch 9, which nobody knows, nobody waits.
+    let stage = |(packets,): (Arc<PacketIns>,)| {
+        let steps = packets.iter().enumerate().map(|(place, packet)| {
+            let (in_port, actions) = (packet.in_port, Actions::output(Port::FLOOD));
+            let out = PacketOut { in_port, actions, packet: Packet::of(&packets, place) };
+            let then = [(packet.switch, Command::PacketOut(out))].into_iter().collect();
+            Step { behind: vec![2, 3, 9], then }
+        });
+        let flow = |switch| (switch, Command::Flow(Flow::add(10, Fields::ANY, Actions::output(Port(2)))));
+        let first = [2, 3, 9].map(flow).into_iter().collect();
+        Ok((Staged { first, steps: steps.collect(), patience: 120_000_000, supersedes: false },))
+    };
+    let mut runtime = Runtime::new(Default::default());
+    let manifest = Manifest::new("stage").reads("~packet-ins@1").writes("~staged-commands@1").parallel();
+    runtime.grant(&manifest.name, &Staged::id().name);
+    runtime.add_application(manifest, native(stage)).unwrap();
+    runtime.add_dag(Duration::ZERO, Dag::chain("stage", &["stage"]).on("packet-ins@1")).unwrap();
+    let controller = start_with(Config { workers: 2, ..Config::default() }, runtime);
+    let [mut first, mut second, mut third] =
+        [1, 2, 3].map(|datapath| Client::connect(&controller, Version::V13, datapath));
+    until("all are known", || controller.switches().len() == 3);
+    // The next barrier's transaction, behind the flow.
+    let barrier = |client: &mut Client| {
+        let mut flows = 0;
+        loop {
+            match client.next().expect("the controller ended the connection") {
+                Message::V13(v13::Message { body: v13::Body::FlowMod(flow), .. }) if flow.priority == 10 => {
+                    flows += 1;
+                }
+                Message::V13(v13::Message { xid, body: v13::Body::BarrierRequest }) => {
+                    assert_eq!(flows, 1, "its flow comes before");
+                    return xid;
+                }
+                _ => {}
+            }
+        }
+    };
+    let answer = |client: &mut Client, xid| {
+        client.send(Message::V13(v13::Message { xid, body: v13::Body::BarrierReply }));
+    };
+    let held = || controller.staged().held;
+    first.packet_in(BufferId(1), &frame(1));
+    let xids = [barrier(&mut second), barrier(&mut third)];
+    assert_eq!(held(), 1);
+    answer(&mut third, xids[1]);
+    answer(&mut second, xids[0]);
+    assert_eq!(first.packet_out().0, BufferId(1));
+    assert_eq!(held(), 0);
+    // One answers what it was asked later: what was asked before is done, too. The other is gone before it answers.
+    for number in [2, 3] {
+        first.packet_in(BufferId(number), &frame(1));
+        until("it waits", || held() == u64::from(number) - 1);
+    }
+    barrier(&mut second);
+    let last = barrier(&mut second);
+    answer(&mut second, last);
+    assert_eq!(held(), 2);
+    drop(third);
+    assert_eq!([first.packet_out().0, first.packet_out().0], [BufferId(2), BufferId(3)]);
+    let passed = controller.staged();
+    assert_eq!((passed.held, passed.answered, passed.overdue), (0, 3, 0));
 }

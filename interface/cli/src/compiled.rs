@@ -6,6 +6,7 @@ use plait_control_runtime::{Application, Manifest, Name};
 use plait_interface_daemon::{Source, recording::Track};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What they are called.
 pub const NAMES: [&str; 2] = ["learning-switch", "routing"];
@@ -17,6 +18,10 @@ pub struct Compiled {
     pub app: String,
     /// Seconds without a packet after which a flow goes.
     pub idle_timeout: u16,
+    /// For how long routing keeps a switch that is not connected.
+    pub away: Duration,
+    /// For how long routing's packets wait for barriers, if they do.
+    pub barriers: Option<Duration>,
     /// Batches that are worked on at once.
     pub instances: usize,
     /// What authenticates probes of links.
@@ -33,7 +38,12 @@ impl Compiled {
                 instances,
                 ..LearningSwitch::default()
             })),
-            "routing" => Some(routing(&Routing { idle_timeout, instances, ..Routing::new(self.key) })),
+            "routing" => {
+                let barriers = self.barriers;
+                let mut config = Routing { idle_timeout, instances, barriers, ..Routing::new(self.key) };
+                config.discovery.away = self.away;
+                Some(routing(&config))
+            }
             _ => None,
         }
     }

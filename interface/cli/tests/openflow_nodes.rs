@@ -157,6 +157,79 @@ fn a_ring_of_open_vswitch_and_its_controller_are_a_file_and_heal() {
     person.assert_nothing_runs();
 }
 
+/// Whether who asks a port of a host gets its answer.
+fn is_answered(testbed: &Testbed, from: &str, to: &str, port: u16) -> bool {
+    let line = format!("timeout 3 socat -T 2 - TCP:{to}:{port},connect-timeout=2 </dev/null | grep -q here");
+    testbed.shell(from, &line).code() == Some(0)
+}
+
+/// What the component in the controller has counted.
+fn guarded(testbed: &Testbed) -> Option<(u64, u64)> {
+    let said = testbed.shell("c0", "plait --json controller views guarded@1");
+    let said = (said.code() == Some(0)).then(|| said.json())?;
+    Some((said["seen"].as_u64()?, said["refused"].as_u64()?))
+}
+
+#[test]
+fn a_component_reads_what_switches_ask_and_is_added_replaced_and_removed_while_they_do() {
+    let Some(person) = person() else { return };
+    let testbed = person.up(RING);
+    assert!(eventually(|| all_reach_all(&testbed, &["h1", "h2", "h3"])), "{:?}", switches(&testbed, "c0"));
+    let servers = [23, 24].map(|port| {
+        testbed.background("h2", &format!("socat TCP-LISTEN:{port},fork,reuseaddr SYSTEM:'echo here'"))
+    });
+    let answered = || [23, 24].map(|port| is_answered(&testbed, "h1", "h2", port));
+    assert!(eventually(|| answered() == [true, true]));
+    // Flows that are there, and new ones all the time, go on whatever becomes of the component.
+    let ping = testbed.background("h1", "echo $$ > /run/node/ping; exec ping -q -i 0.1 -W 2 h3");
+    let asks =
+        "port=3000; while true; do echo | socat -t 0 - UDP:h3:$port; port=$((port + 1)); sleep 0.05; done";
+    let asking = testbed.background("h1", asks);
+
+    let control = |line: &str| testbed.shell("c0", &format!("plait control {line}"));
+    let (component, manifest) = component::example("port-guard");
+    let component = put(&person, &testbed, "port-guard.wasm", &component);
+    let manifest = put(&person, &testbed, "port-guard.json", manifest.as_bytes());
+    let add = format!("add {component} --manifest {manifest} --on packet-ins@1");
+    let refused = control(&add);
+    assert!(refused.code() == Some(1) && refused.stderr.contains("--allow"), "{refused:?}");
+    control(&format!("{add} --allow commands --allow guarded")).fine();
+    assert!(eventually(|| answered() == [false, true]), "{:?}", guarded(&testbed));
+    let (seen, refused) = guarded(&testbed).unwrap();
+    assert!(seen > refused && refused > 0, "{seen} {refused}");
+    // The rule is the switch's own: it is there among its flows.
+    let dropped = |port: u16| {
+        let flows = testbed.shell("s1", "ovs-ofctl -O OpenFlow13 dump-flows br0").fine();
+        flows.contains(&format!("priority=9000,tcp,tp_dst={port} actions=drop"))
+    };
+    assert!(eventually(|| !answered()[0] && dropped(23)));
+
+    // In its own place, which keeps its DAG and what it knows.
+    let other =
+        put(&person, &testbed, "other.wasm", &component::example_with("port-guard", &["-DPORT=24"]).0);
+    control(&format!("add {other} --manifest {manifest}")).fine();
+    assert!(eventually(|| answered() == [true, false]));
+    assert!(guarded(&testbed).unwrap() > (seen, refused));
+
+    control("remove port-guard").fine();
+    assert!(eventually(|| answered() == [true, true]));
+    assert_eq!(guarded(&testbed), None, "its view is gone with it");
+    assert!(!control("graph").fine().contains("port-guard"));
+    let statistics = testbed.shell("c0", "plait --json controller stats").json();
+    assert!(statistics["workers"].as_array().unwrap().iter().all(|worker| worker["malformed"] == 0));
+    asking.signal(rustix::process::Signal::KILL);
+    asking.wait();
+    testbed.shell("h1", "kill -INT $(cat /run/node/ping)").fine();
+    let pinged = ping.wait();
+    assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
+    for server in servers {
+        server.signal(rustix::process::Signal::KILL);
+        server.wait();
+    }
+    testbed.down();
+    person.assert_nothing_runs();
+}
+
 #[test]
 fn a_tree_of_both_versions_learns_with_a_controller_and_without() {
     let Some(person) = person() else { return };

@@ -134,11 +134,13 @@ async fn view(State(controller): Of, Path(name): Path<String>) -> Response {
 }
 
 async fn statistics(State(controller): Of) -> Json<Value> {
-    let (connections, refused) = controller.connections();
+    let ((connections, refused), staged) = (controller.connections(), controller.staged());
     let address = controller.address().ok().map(|address| address.to_string());
     Json(json!({
         "address": address, "workers": controller.statistics(), "connections": connections, "refused": refused,
-        "unread": controller.unread(),
+        "unread": controller.unread(), "staged": {
+            "held": staged.held, "answered": staged.answered, "overdue": staged.overdue, "superseded": staged.superseded
+        },
     }))
 }
 

@@ -15,7 +15,7 @@ use plait_control_runtime::{
 };
 use plait_model_wire::ethernet::Mac;
 use rpds::HashTrieMapSync;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +39,19 @@ pub struct Net {
     pub commands: u64,
     /// Whether the controller is told of nothing.
     pub deaf: bool,
+    /// What waits for barriers, as its driver has it.
+    pub gate: Gate,
+    /// Switches that do what they are told so much later, and those whose answers to barriers are lost.
+    pub slow: BTreeMap<u64, Duration>,
+    pub mute: BTreeSet<u64>,
+    /// What slow switches are yet to do.
+    later: Vec<(Duration, u64, Late)>,
+}
+
+/// What a slow switch is told.
+enum Late {
+    Does(Command),
+    Answers(Token),
 }
 
 pub fn name(text: &str) -> Name {
@@ -55,12 +68,11 @@ impl Net {
             ViewPort::of::<Switches>(),
             ViewPort::of::<AccessList>(),
         ];
+        let inputs = vec![ViewPort::of::<Commands>(), ViewPort::of::<Staged>()];
         for view in ["packet-ins", "probes", "switch-events", "switches", "access-list"] {
             runtime.grant(&name(DRIVER), &name(view));
         }
-        runtime
-            .add_driver(&name(DRIVER), Signature { inputs: vec![ViewPort::of::<Commands>()], outputs })
-            .unwrap();
+        runtime.add_driver(&name(DRIVER), Signature { inputs, outputs }).unwrap();
         set.add_to(&mut runtime, Duration::ZERO).unwrap();
         Self {
             runtime,
@@ -74,6 +86,10 @@ impl Net {
             packet_ins: 0,
             commands: 0,
             deaf: false,
+            gate: Gate::default(),
+            slow: BTreeMap::new(),
+            mute: BTreeSet::new(),
+            later: Vec::new(),
         }
     }
 
@@ -206,20 +222,47 @@ impl Net {
         let now = self.now;
         for action in self.runtime.settle(&mut InPlace::default(), || now) {
             match action {
+                Do::Push(push) if push.view == Staged::id() => {
+                    let told = self.gate.hold(now, &push.now.read::<Staged>().unwrap(), None);
+                    self.tell_switches(told);
+                }
                 Do::Push(push) => {
-                    let commands = push.now.read::<Commands>().unwrap();
-                    for (number, command) in &commands.words() {
-                        self.commands += 1;
-                        let Some(switch) = self.switches.get_mut(number).filter(|switch| switch.connected)
-                        else {
-                            continue;
-                        };
-                        let out = switch.obey(command);
-                        self.leave(*number, out);
-                    }
+                    let commands = (*push.now.read::<Commands>().unwrap()).clone();
+                    self.tell_switches(vec![Told { commands, barriers: Vec::new(), origin: None }]);
                 }
                 Do::Report(Report::Committed { .. }) => {}
                 other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn tell_switches(&mut self, all: Vec<Told>) {
+        for Told { commands, barriers, .. } in all {
+            let words = commands.words().into_iter().map(|(number, command)| (number, Late::Does(command)));
+            let barriers = barriers.into_iter().map(|token| (token.switch, Late::Answers(token)));
+            for (number, what) in words.chain(barriers) {
+                self.commands += u64::from(matches!(what, Late::Does(_)));
+                match self.slow.get(&number) {
+                    Some(late) => self.later.push((self.now + *late, number, what)),
+                    None => self.done(number, what),
+                }
+            }
+        }
+    }
+
+    fn done(&mut self, number: u64, what: Late) {
+        let is_connected = self.switches.get(&number).is_some_and(|switch| switch.connected);
+        match what {
+            Late::Does(_) if !is_connected => {}
+            Late::Does(command) => {
+                let out = self.switches.get_mut(&number).unwrap().obey(&command);
+                self.leave(number, out);
+            }
+            Late::Answers(_) if is_connected && self.mute.contains(&number) => {}
+            // Of one that is gone the driver says so.
+            Late::Answers(token) => {
+                let told = self.gate.answered(token);
+                self.tell_switches(told);
             }
         }
     }
@@ -304,6 +347,13 @@ impl Net {
             self.now += Duration::from_millis(100);
             self.runtime.handle_timeout(self.now);
             self.settle();
+            let (due, later) =
+                std::mem::take(&mut self.later).into_iter().partition(|(due, ..)| *due <= self.now);
+            self.later = later;
+            let due: Vec<(Duration, u64, Late)> = due;
+            due.into_iter().for_each(|(_, number, what)| self.done(number, what));
+            let told = self.gate.handle_timeout(self.now);
+            self.tell_switches(told);
             self.run();
         }
     }

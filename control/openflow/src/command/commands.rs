@@ -88,6 +88,15 @@ impl Commands {
         self.orders.len()
     }
 
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let said = self.orders.iter().map(|(_, kept)| match kept {
+            Kept::Said(Command::Raw(bytes)) => size_of::<(u64, Kept)>() + bytes.len(),
+            Kept::Said(_) | Kept::Written(..) => size_of::<(u64, Kept)>(),
+        });
+        self.bytes.len() + said.sum::<usize>()
+    }
+
     /// The switch and what it is to do, by its place: a command, or all messages that were written for it in a row.
     pub fn get(&self, place: usize) -> Option<(u64, Order<'_>)> {
         self.orders.get(place).map(|(switch, kept)| (*switch, self.order(kept)))

@@ -1,6 +1,6 @@
 //! What happens: drivers write, time passes, applications are done.
 
-use super::{Action, Push, Report, Runtime};
+use super::{Action, Origin, Push, Queued, Report, Runtime};
 use crate::record::{Event, written};
 use crate::{Content, Driver, Finished, Kind, Mismatch, Name, ViewId};
 use std::time::Duration;
@@ -59,6 +59,30 @@ impl Runtime {
         driver: &Name,
         changes: Vec<(ViewId, Content)>,
     ) -> Result<(), NotTaken> {
+        self.accept(now, driver, changes, None)
+    }
+
+    /// A driver has a batch of a stream, and says where it comes from: [`Push::origin`] of all that comes of it is this.
+    ///
+    /// # Errors
+    /// As those of [`handle_views`](Self::handle_views).
+    pub fn handle_batch(
+        &mut self,
+        now: Duration,
+        driver: &Name,
+        (view, batch): (ViewId, Content),
+        origin: Option<Origin>,
+    ) -> Result<(), NotTaken> {
+        self.accept(now, driver, vec![(view, batch)], origin)
+    }
+
+    fn accept(
+        &mut self,
+        now: Duration,
+        driver: &Name,
+        changes: Vec<(ViewId, Content)>,
+        origin: Option<Origin>,
+    ) -> Result<(), NotTaken> {
         let signature = self.drivers.get(driver).ok_or_else(|| NotTaken::Unknown(driver.clone()))?;
         for (place, (view, content)) in changes.iter().enumerate() {
             let undeclared = || NotTaken::Undeclared { driver: driver.clone(), view: view.clone() };
@@ -74,7 +98,7 @@ impl Runtime {
         }
         self.pass(now);
         self.record(|| Event::Observed { driver: driver.clone(), changes: written(&changes) });
-        self.publish(changes, None);
+        self.publish(changes, None, origin);
         self.advance();
         Ok(())
     }
@@ -128,7 +152,12 @@ impl Runtime {
 
     /// Makes changes seen: state in the environment, batches in queues, both at drivers. `by` is the DAG whose commit
     /// it is, which it does not set off again.
-    pub(super) fn publish(&mut self, changes: Vec<(ViewId, Content)>, by: Option<&Name>) -> Vec<ViewId> {
+    pub(super) fn publish(
+        &mut self,
+        changes: Vec<(ViewId, Content)>,
+        by: Option<&Name>,
+        origin: Option<Origin>,
+    ) -> Vec<ViewId> {
         let latest = self.environment.latest();
         let (mut state, mut streams) = (Vec::new(), Vec::new());
         for (view, content) in changes {
@@ -149,6 +178,7 @@ impl Runtime {
                         view: view.clone(),
                         before: latest.content(view).cloned(),
                         now: content.clone(),
+                        origin,
                     }));
                 }
             }
@@ -157,7 +187,7 @@ impl Runtime {
         for (name, dag) in &mut self.dags {
             for (view, content) in streams.iter().filter(|(view, _)| dag.plan.stream.as_ref() == Some(view)) {
                 if dag.queue.len() < dag.plan.dag.policy.queue {
-                    dag.queue.push_back((self.now, content.clone()));
+                    dag.queue.push_back(Queued { since: self.now, batch: content.clone(), origin });
                 } else {
                     dag.dropped += 1;
                     dropped.push(Report::Dropped { dag: name.clone(), view: view.clone() });

@@ -78,6 +78,20 @@ pub struct Push {
     pub before: Option<Content>,
     /// What it holds.
     pub now: Content,
+    /// Where the batch comes from that set off who wrote it, if whoever handed that over said so.
+    pub origin: Option<Origin>,
+}
+
+/// Where a batch comes from, as whoever [handed it over](Runtime::handle_batch) says: it goes with all that the batch sets off,
+/// from stream to stream, until drivers are told. The runtime decides nothing by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// When the oldest of what is in it can have come.
+    pub came: Duration,
+    /// When it was handed over.
+    pub handed: Duration,
+    /// How much is in it, in whatever unit its driver counts.
+    pub size: u64,
 }
 
 /// What has become of a run.
@@ -160,8 +174,7 @@ pub(crate) struct Scheduled {
     due: Vec<Duration>,
     /// Since when there is a reason to run it.
     wanted: Option<Duration>,
-    /// Batches, each with when it came.
-    queue: VecDeque<(Duration, Content)>,
+    queue: VecDeque<Queued>,
     /// Its next run begins no sooner.
     not_before: Duration,
     pub runs: Timing,
@@ -170,6 +183,14 @@ pub(crate) struct Scheduled {
     pub failed: u64,
     pub preempted: u64,
     pub dropped: u64,
+}
+
+/// A batch that waits for a run of its own.
+pub(super) struct Queued {
+    /// Since when.
+    since: Duration,
+    batch: Content,
+    origin: Option<Origin>,
 }
 
 impl Runtime {

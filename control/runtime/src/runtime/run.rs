@@ -1,6 +1,6 @@
 //! A run, from its wish to its commit.
 
-use super::{Action, Isolation, Report, Runtime, Scheduled};
+use super::{Action, Isolation, Origin, Queued, Report, Runtime, Scheduled};
 use crate::plan::Plan;
 use crate::record::{Event, written};
 use crate::{Content, Failure, Inputs, Name, RunId, Snapshot, Task, ViewId};
@@ -14,6 +14,7 @@ pub(super) struct Pending {
     pub dag: Name,
     pub since: Duration,
     pub batch: Option<Content>,
+    pub origin: Option<Origin>,
     /// How often in a row it was given up.
     preempted: u32,
 }
@@ -52,19 +53,20 @@ impl Runtime {
                 continue;
             }
             let priority = dag.plan.dag.policy.priority;
-            let mut submit = |since, batch| {
+            let mut submit = |since, batch, origin| {
                 self.admission.submit(self.next_run, dag.claim.clone(), priority);
-                self.pending.insert(self.next_run, Pending { dag: name.clone(), since, batch, preempted: 0 });
+                let wish = Pending { dag: name.clone(), since, batch, origin, preempted: 0 };
+                self.pending.insert(self.next_run, wish);
                 self.next_run += 1;
             };
             if let Some(since) = dag.wanted.take() {
-                submit(since, None);
+                submit(since, None, None);
                 continue;
             }
             while free > 0
-                && let Some((since, batch)) = dag.queue.pop_front()
+                && let Some(Queued { since, batch, origin }) = dag.queue.pop_front()
             {
-                submit(since, Some(batch));
+                submit(since, Some(batch), origin);
                 free -= 1;
             }
         }
@@ -137,7 +139,8 @@ impl Runtime {
         let (seen, kept): (Vec<_>, Vec<_>) = outputs.into_iter().partition(now_seen);
         run.written.extend(kept);
         if !seen.is_empty() {
-            self.publish(seen, Some(&plan.dag.name));
+            let origin = run.wish.origin;
+            self.publish(seen, Some(&plan.dag.name), origin);
         }
         if ends {
             self.commit(id);
@@ -160,7 +163,7 @@ impl Runtime {
         let owned = |view: &ViewId| run.plan.writes.contains(view) || run.plan.streams.contains(view);
         let changes: Vec<_> = run.written.into_iter().filter(|(view, _)| owned(view)).collect();
         self.record(|| Event::Committed { run: id, dag: name.clone(), changes: written(&changes) });
-        let changed = self.publish(changes, Some(&name));
+        let changed = self.publish(changes, Some(&name), run.wish.origin);
         if let Some(dag) = self.dags.get_mut(&name) {
             dag.runs.record(self.now - run.started);
             dag.not_before = self.now.saturating_add(dag.plan.dag.policy.min_interval);
@@ -238,7 +241,9 @@ impl Scheduled {
     /// Wishes again what was about to run.
     pub(super) fn take_back(&mut self, wish: Pending) {
         match (wish.batch, &self.plan.stream) {
-            (Some(batch), Some(_)) => self.queue.push_front((wish.since, batch)),
+            (Some(batch), Some(_)) => {
+                self.queue.push_front(Queued { since: wish.since, batch, origin: wish.origin });
+            }
             (None, None) => self.wanted = self.wanted.or(Some(wish.since)),
             // It is set off by something else now.
             _ => {}

@@ -43,6 +43,16 @@ impl Fed {
         Costs { decide: costs.decide + queue, ..costs }
     }
 
+    /// Whether what was measured of so many workers of a design is what the model is fed with for them.
+    pub fn is_of(design: Design, workers: usize) -> bool {
+        match design {
+            Design::RoundRobin => true,
+            Design::SharedQueue => workers == 1,
+            Design::StaticPartition => workers > 1,
+            Design::DynamicPartition => false,
+        }
+    }
+
     /// Prints it.
     pub fn tell(&self) {
         let mut columns = vec![("alone".to_owned(), self.all[0])];

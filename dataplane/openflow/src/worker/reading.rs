@@ -4,7 +4,7 @@ use super::Worker;
 use super::resting::DEEP;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Tried};
+use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Token, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -32,6 +32,7 @@ impl Worker<'_> {
             return self.leave(slot, held.take());
         }
         self.shared.weigh(link);
+        self.shared.count_answers(link, self.counters);
         if link.has_ended_unheard() {
             // It may never say anything more.
             self.hear(slot, link);
@@ -40,7 +41,7 @@ impl Worker<'_> {
             return Tried::Empty;
         }
         Counters::add(&self.counters.reads, 1);
-        let most = self.bound.as_ref().map_or(self.buffer.len(), |bound| bound.read().min(self.buffer.len()));
+        let most = self.bound.as_ref().map_or(self.buffer.len(), |bound| bound.turn().min(self.buffer.len()));
         let began = if self.bound.is_some() { self.shared.now() } else { Duration::ZERO };
         let count = match link.read(&mut self.buffer[..most]) {
             Went::Bytes(count) => {
@@ -59,16 +60,8 @@ impl Worker<'_> {
             Went::Ended => return self.leave(slot, held.take()),
         };
         let may_hold = link.stream.may_hold_input() || !link.stream.is_watched();
-        let is_emptied = count < most && !may_hold;
-        if !is_emptied || place.ended.load(Ordering::Acquire) {
+        if count == most || may_hold || place.ended.load(Ordering::Acquire) {
             self.shared.set_ready(slot, true);
-        }
-        if let Some(bound) = &mut self.bound {
-            bound.took(count, Duration::from_nanos(place.since.load(Ordering::Relaxed)));
-            if is_emptied {
-                // What comes next has come since then.
-                place.since.store(began.as_nanos() as u64, Ordering::Relaxed);
-            }
         }
         // A master's packets are not a slave's, whatever the switch thinks of roles.
         let datapath = link.session.datapath().filter(|_| link.session.role() != Role::Slave);
@@ -85,6 +78,11 @@ impl Worker<'_> {
         let taken = (requests.len() + probes.len() - before) as u64;
         Counters::add(&counters.requests, taken);
         place.requests.fetch_add(taken, Ordering::Relaxed);
+        if let Some(bound) = &mut self.bound {
+            // What comes next has come since then. What it has beyond its turn waits by its own fault from then on.
+            let since = place.since.swap(began.as_nanos() as u64, Ordering::Relaxed);
+            bound.took(count, (taken > 0).then_some(Duration::from_nanos(since)));
+        }
         self.hear(slot, link);
         if !link.is_flushed() {
             Counters::add(&self.counters.writes, 1);
@@ -121,9 +119,11 @@ impl Worker<'_> {
     pub(super) fn leave(&mut self, slot: u32, link: Option<Link>) -> Tried {
         if let Some(mut link) = link {
             self.shared.forget(&mut link);
+            let datapath = link.session.datapath();
+            self.news.extend(link.session.unanswered().map(|number| (slot, datapath, News::Passed(number))));
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
             if link.ending.is_none() {
-                self.news.push((slot, link.session.datapath(), ended));
+                self.news.push((slot, datapath, ended));
             }
             self.shared.leave(slot);
             self.left.push(slot);
@@ -138,6 +138,7 @@ impl Worker<'_> {
             return;
         }
         let told: Vec<u32> = all.iter().map(|(slot, ..)| *slot).collect();
+        let mut passed = Vec::new();
         for (slot, datapath, news) in all {
             let Some(datapath) = datapath else { continue };
             match &news {
@@ -156,6 +157,10 @@ impl Worker<'_> {
                 News::Ended(_) => {
                     let is_last = || shared.lost(datapath, slot);
                     shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, is_last);
+                    continue;
+                }
+                News::Passed(number) => {
+                    passed.push(Token { switch: datapath, number: *number });
                     continue;
                 }
                 News::Answer(message) => {
@@ -186,6 +191,9 @@ impl Worker<'_> {
             shared.slots[slot as usize].untold.store(false, Ordering::Release);
         }
         self.left.drain(..).for_each(|slot| shared.free(slot));
+        if !passed.is_empty() {
+            shared.brain.answered(shared.now(), passed, &mut self.outcome);
+        }
         self.finish();
     }
 
@@ -212,7 +220,7 @@ fn transaction(message: &plait_model_wire::openflow::Message) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::brain::Brain;
+    use crate::brain::{Answer, Brain};
     use crate::poller::Poller;
     use crate::shared::Shared;
     use crate::stream::End;
@@ -328,7 +336,8 @@ mod tests {
         for (datapath, undone) in [(9, 1), (7, 1)] {
             let mut commands = Commands::default();
             commands.extend([(datapath, Command::Barrier)]);
-            Outbox::new(1).send(&shared, &[Arc::new(commands)], worker.counters);
+            let answer = Answer::new(Arc::new(commands), None);
+            Outbox::new(1).send(&shared, &[answer], worker.counters);
             assert_eq!(worker.counters.read().undone, undone);
             assert_eq!(told.lock().unwrap().is_empty(), datapath == 9);
         }

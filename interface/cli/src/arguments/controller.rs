@@ -135,6 +135,9 @@ pub struct ControllerRunArguments {
     /// Do not keep each worker to a processor of its own
     #[arg(long)]
     pub no_pin: bool,
+    /// Pass by a switch that another worker holds until the next round, in place of another try in the same one
+    #[arg(long)]
+    pub no_revisit: bool,
     /// Send each message by itself
     #[arg(long)]
     pub no_output_batching: bool,
@@ -156,6 +159,13 @@ pub struct ControllerRunArguments {
     /// Seconds without a packet after which a flow goes
     #[arg(long, default_value_t = 60)]
     pub idle_timeout: u16,
+    /// Of routing: for how long a switch that is not connected keeps its ports, links and hosts
+    #[arg(long, default_value = "20s", value_name = "TIME")]
+    pub keep_switch: TimeSpan,
+    /// Of routing: let a flow's first packet go when all switches of its way have answered a barrier behind its flow, or after this
+    /// much time; without it, it goes at once
+    #[arg(long, value_name = "TIME")]
+    pub path_barriers: Option<TimeSpan>,
     /// Access lists that are obeyed from the beginning: see `plait controller access --help`
     #[arg(long, value_name = "FILE")]
     pub access: Option<PathBuf>,

@@ -5,7 +5,7 @@ use crate::arguments::{App, ControllerArguments, ControllerCommand, ControllerRu
 use crate::compiled::{Applications, Compiled};
 use crate::output::{Failure, Output, table};
 use plait_control_forwarding::access::AccessList;
-use plait_control_openflow::{Batching, Design, Role};
+use plait_control_openflow::{Batching, Role};
 use plait_control_runtime::{self as runtime, Memory, Runtime, View};
 use plait_dataplane_agent::open_many_files;
 use plait_dataplane_openflow::{Config, Controller, Idleness, Recorder, Security};
@@ -129,7 +129,14 @@ fn compiled(arguments: &ControllerRunArguments, workers: usize) -> Result<Compil
         App::LearningSwitch => "learning-switch",
         App::Routing => "routing",
     };
-    Ok(Compiled { app: app.to_owned(), idle_timeout: arguments.idle_timeout, instances: workers, key })
+    Ok(Compiled {
+        app: app.to_owned(),
+        idle_timeout: arguments.idle_timeout,
+        away: arguments.keep_switch.into(),
+        barriers: arguments.path_barriers.map(Duration::from),
+        instances: workers,
+        key,
+    })
 }
 
 fn recording(file: &Path, compiled: &Compiled) -> Result<Recording, Failure> {
@@ -150,12 +157,9 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
         };
     }
     config.latency_bound = arguments.latency_bound.map(Duration::from);
-    if config.latency_bound.is_some() && config.design == Design::SharedQueue {
-        let why = "--latency-bound is not kept by the shared queue, which forgets when requests came: choose another --design";
-        return Err(Failure::usage(why));
-    }
     config.workers = arguments.workers.unwrap_or(config.workers).max(1);
     config.pin = !arguments.no_pin;
+    config.revisits = !arguments.no_revisit;
     config.output_batching = !arguments.no_output_batching;
     config.pools = !arguments.no_pools;
     config.scale = !arguments.no_scale;

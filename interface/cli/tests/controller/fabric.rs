@@ -56,6 +56,48 @@ fn connections_break_and_nobody_notices(testbed: &Testbed, fabric: &Fabric, host
     assert!(ways() >= before, "{} of {before} ways are left", ways());
 }
 
+/// A switch finds no controller for longer than a link may be unheard, and then does. Its flows and its place are as they were.
+fn a_switch_is_away_and_keeps_its_place(testbed: &Testbed, host: u8, all: usize) {
+    testbed.shell("h1", &format!("ping -c 3 -i 0.1 -W 1 10.9.0.{host}")).fine();
+    let epoch = || ask(testbed, "views routes@1").unwrap()["epoch"].as_u64();
+    let (before, since) = (epoch(), std::time::Instant::now());
+    let ping = testbed.background("h1", &format!("ping -q -c 70 -i 0.1 -W 1 10.9.0.{host}"));
+    vsctl(testbed, "set-controller b2 tcp:127.0.0.1:1");
+    assert!(eventually(|| gone(testbed) == 1));
+    while since.elapsed() < std::time::Duration::from_secs(6) {
+        assert_eq!(links(testbed), all);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    vsctl(testbed, "set-controller b2 tcp:127.0.0.1:6653");
+    assert!(eventually(|| gone(testbed) == 0));
+    let pinged = ping.wait();
+    assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
+    assert_eq!((links(testbed), epoch()), (all, before), "nothing has changed");
+}
+
+#[test]
+fn ways_are_set_up_behind_the_barriers_of_open_vswitch() {
+    let Some(person) = Person::root() else { return skip("switches in user space are tested as root") };
+    if !has_open_vswitch() {
+        return;
+    }
+    let fabric = Fabric::ring(5);
+    let testbed = fabric.up(&person);
+    control(&testbed, "routing --path-barriers 2s");
+    assert!(eventually(|| links(&testbed) == 10), "{:?}", ask(&testbed, "topology"));
+    assert!(eventually(|| fabric.all_reach_all(&testbed)));
+    let staged = |what: &str| ask(&testbed, "stats").unwrap()["staged"][what].as_u64().unwrap();
+    assert!(staged("answered") > 0);
+    // Each switch answers: those of 1.0 and of 1.3.
+    assert!(eventually(|| staged("held") == 0));
+    assert!(staged("overdue") * 10 <= staged("answered"), "{:?}", ask(&testbed, "stats"));
+    // One that dies is waited for by nobody.
+    Fabric::kill_switch(&testbed, 3);
+    assert!(eventually(|| links(&testbed) == 6 && gone(&testbed) == 1), "{}", links(&testbed));
+    assert!(eventually(|| fabric.all_but_one_reach_all(&testbed, 3)));
+    testbed.down();
+}
+
 #[test]
 fn a_fat_tree_of_switches_is_discovered_routed_and_survives_links_switches_and_the_controller() {
     let Some(person) = Person::root() else { return skip("switches in user space are tested as root") };
@@ -106,6 +148,8 @@ fn a_ring_of_switches_is_routed_without_a_loop_and_a_learning_switch_bridges_a_l
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
     let flows = ask(&testbed, "flows 0000000000000001").unwrap();
     assert!(flows.as_array().unwrap().len() > 1, "{flows}");
+
+    a_switch_is_away_and_keeps_its_place(&testbed, 3, 10);
 
     // A link dies: there is the other way around. It is there again, and a switch dies.
     Fabric::kill_link(&testbed, 1, 2);
