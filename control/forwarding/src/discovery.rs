@@ -29,9 +29,9 @@ pub struct Discovery {
     /// For how many rounds a port is probed in vain before hosts are believed to be behind it. Choice: 2, as many as a
     /// probe needs that was sent just after one round and heard just before the next.
     pub settle: u64,
-    /// For how long a switch that is not connected keeps its ports, links and hosts. Choice: 20 s, since Open vSwitch waits for up to
-    /// 8 s from one try to connect to the next, and as long for what a try comes to. One that died meanwhile without a word, whose
-    /// neighbours have no port that went down, is believed in as long.
+    /// For how long a switch that is not connected keeps its ports, links and hosts. Choice: 10 s, since Open vSwitch waits for up to
+    /// 8 s from one try to connect to the next, so that all are there again when a controller's host was away. One that died
+    /// meanwhile without a word, whose neighbours have no port that went down, is believed in as long.
     pub away: Duration,
     /// What authenticates probes. Whoever starts the controller draws it, anew each time.
     pub key: [u8; 32],
@@ -40,7 +40,7 @@ pub struct Discovery {
 impl Discovery {
     /// With a key.
     pub fn new(key: [u8; 32]) -> Self {
-        let (interval, away) = (Duration::from_secs(1), Duration::from_secs(20));
+        let (interval, away) = (Duration::from_secs(1), Duration::from_secs(10));
         Self { interval, missed: 3, settle: 2, away, key }
     }
 }

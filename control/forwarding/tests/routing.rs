@@ -146,7 +146,7 @@ fn a_switch_that_connects_again_soon_loses_nothing() {
     }
     // One that is away for longer than switches may be is as dead as links that say nothing.
     net.lose(101);
-    net.pass(Duration::from_secs(24));
+    net.pass(Duration::from_secs(14));
     assert_eq!(links(&net), real(&net).into_iter().filter(|(a, b)| ![a.0, b.0].contains(&101)).collect());
     net.all_reach_all();
     net.regain(101);
