@@ -29,9 +29,9 @@ pub struct Discovery {
     /// For how many rounds a port is probed in vain before hosts are believed to be behind it. Choice: 2, as many as a
     /// probe needs that was sent just after one round and heard just before the next.
     pub settle: u64,
-    /// For how long a switch that is not connected keeps its ports, links and hosts. Choice: 10 s, since Open vSwitch waits for up to
-    /// 8 s from one try to connect to the next, so that all are there again when a controller's host was away. One that died
-    /// meanwhile without a word, whose neighbours have no port that went down, is believed in as long.
+    /// For how long a switch that is not connected keeps its ports, links and hosts. Choice: 3 s, as long as a link may be unheard:
+    /// one that died without a word, whose neighbours have no port that went down, is believed in as long. Open vSwitch waits for up
+    /// to 8 s from one try to connect to the next.
     pub away: Duration,
     /// What authenticates probes. Whoever starts the controller draws it, anew each time.
     pub key: [u8; 32],
@@ -40,7 +40,7 @@ pub struct Discovery {
 impl Discovery {
     /// With a key.
     pub fn new(key: [u8; 32]) -> Self {
-        let (interval, away) = (Duration::from_secs(1), Duration::from_secs(10));
+        let (interval, away) = (Duration::from_secs(1), Duration::from_secs(3));
         Self { interval, missed: 3, settle: 2, away, key }
     }
 }
@@ -166,7 +166,7 @@ fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
 type Changed = (Perhaps<Heard>, Perhaps<Links>, Perhaps<Settled>);
 
 /// Forgets links that missed too many rounds, and counts ports that were probed for long enough. Of the links of a switch that is away
-/// nobody can hear: they miss none until it is there again, or forgotten.
+/// nobody can hear: they miss no round until it is there again, and are forgotten with its ports.
 fn age(
     config: &Discovery,
     probing: Arc<Probing>,
@@ -176,10 +176,14 @@ fn age(
 ) -> Result<Changed, Failure> {
     let late = |round: u64| round.saturating_add(config.missed) < probing.round;
     let (mut fresh, mut changed) = (None, None);
-    let is_away = |link: &Link| [link.from, link.to].iter().any(|end| probing.away.contains_key(end));
-    let aged = |link: &Link, round: u64| match is_away(link) {
-        true => Some(probing.round),
-        false => (!late(round)).then_some(round),
+    let is_forgotten = |switch: u64| {
+        let ports = (switch, Port(0))..=(switch, Port(u32::MAX));
+        probing.since.range(ports).next().is_none()
+    };
+    let aged = |link: &Link, round: u64| match [link.from, link.to] {
+        ends if ends.into_iter().any(is_forgotten) => None,
+        ends if ends.iter().any(|end| probing.away.contains_key(end)) => Some(probing.round.min(round + 1)),
+        _ => (!late(round)).then_some(round),
     };
     if let Some(left) = heard.and_then(|heard| heard.aged(aged)) {
         changed = left.links(links.as_deref());

@@ -141,7 +141,7 @@ fn route_flow(
                 }
                 return release(&packet, &mut commands);
             }
-            let Some(way) = way(&routes, &parsed, &packet, to) else {
+            let Some(way) = way(&routes, &switches, &parsed, &packet, to) else {
                 return release(&packet, &mut commands);
             };
             let priority = if let Verdict::Permitted(priority) = verdict { priority } else { FORWARDING };
@@ -183,9 +183,10 @@ fn route_flow(
 
 /// The switches from where a packet is to its host, each with the port that it comes by and the one that it leaves by.
 /// Of equally short ways the flow's hash chooses, anew at each switch, so that what one switch parts the next does not
-/// leave together.
+/// leave together. One by a switch that is away is chosen only if there is no other, since nobody can tell that one of the flow.
 fn way(
     routes: &Routes,
+    switches: &Switches,
     parsed: &Parsed<'_>,
     packet: &PacketIn<'_>,
     to: (u64, Port),
@@ -196,9 +197,13 @@ fn way(
     // A packet leaves by the port that it came by only if it is said so.
     let back = |in_port, out| if in_port == out { Port::IN_PORT } else { out };
     while at != to.0 {
-        let count = routes.hops(at, to.0).count() as u64;
-        let choice = hash(at).checked_rem(count)?;
-        let hop = routes.hops(at, to.0).nth(choice as usize)?;
+        let all = || routes.hops(at, to.0);
+        let there = || all().filter(|hop| switches.known.get(&hop.to).is_some_and(|info| info.connected));
+        let one_of = |count: usize| hash(at).checked_rem(count as u64).map(|choice| choice as usize);
+        let hop = match one_of(there().count()) {
+            Some(choice) => there().nth(choice)?,
+            None => all().nth(one_of(all().count())?)?,
+        };
         way.push((at, in_port, back(in_port, hop.out)));
         (at, in_port) = (hop.to, hop.in_port);
     }

@@ -87,6 +87,10 @@ impl Batch {
         }
         let next = if self.up { self.threshold + STEP } else { self.threshold.saturating_sub(STEP) };
         self.threshold = next.clamp(STEP, self.most);
+        // Where reads are alike no other size is seen, and nothing would turn what has come down as far as it goes.
+        if self.threshold == STEP && took <= bound {
+            self.up = true;
+        }
     }
 
     /// Nothing waits in any socket: whatever the batch holds is to be processed now, which says nothing of its rate. In

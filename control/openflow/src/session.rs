@@ -241,6 +241,10 @@ impl Session {
             Event::Role { xid, role } => self.granted(xid, role),
             Event::Refused { xid, error } => {
                 self.not_granted(xid, &error);
+                // A switch that knows no barriers answers none, and nobody is to wait for it.
+                let refused = self.barriers.iter().position(|(barrier, _)| *barrier == xid);
+                let number = refused.and_then(|place| self.barriers.remove(place));
+                self.news.extend(number.map(|(_, number)| News::Passed(number)));
                 self.news.push_back(News::Event(SwitchEvent::Refused(error.to_string())));
             }
             Event::Unreadable(why) => {

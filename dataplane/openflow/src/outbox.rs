@@ -152,7 +152,7 @@ impl Outbox {
         }
         Counters::add(&counters.messages, told);
         if let Some(link) = held.as_mut() {
-            if let Some(came) = came {
+            if let Some(came) = came.filter(|_| told > 0) {
                 link.owe(came);
             }
             let is_gone = !link.is_flushed() && flush(link, counters) == Went::Ended;

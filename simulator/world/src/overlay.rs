@@ -24,7 +24,6 @@ use plait_control_overlay::{Config, Key, written};
 use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::random::SplitMix64;
-use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{port, protocol};
 use plait_simulator_engine::{HostIndex, NodeIndex};
 use std::collections::BTreeMap;
@@ -84,15 +83,14 @@ impl World {
                 joining.decide_by(config, now, move || draws.draw(), spec.is_recorded);
             }
             let host = self.overlay_node(own.node, mtus[own.node.0 as usize])?;
-            let (address, data_plane) =
-                (station_of(own.id), member.data_plane.as_ref().or(spec.data_plane.as_ref()));
+            let data_plane = member.data_plane.as_ref().or(spec.data_plane.as_ref());
             if let Some(plane) = data_plane {
-                joining.give(plane.config.carries, &plane.devices, address);
+                joining.give(own.id, plane);
                 self.listen(host, plane)?;
             }
             let join = |node: &mut OverlayNode| {
                 if let Some(plane) = data_plane {
-                    node.forwarding().join(spec.application, spec.group, plane, address);
+                    node.forwarding().join(spec.application, spec.group, plane, own.id);
                 }
                 node.join(now, spec.application, joining);
             };
@@ -238,10 +236,4 @@ fn config(spec: &OverlaySpec, own: &Known, seeds: &[IpAddr]) -> Option<Config> {
         interval: spec.interval,
         neighbours: spec.neighbours,
     })
-}
-
-/// The hardware address of a member's devices. Choice: it is made of the member's identity, so that each has another one.
-fn station_of(id: NodeId) -> Mac {
-    let [a, b, c, d] = id.0.to_be_bytes();
-    Mac([2, 1, a, b, c, d])
 }

@@ -137,7 +137,7 @@ impl Worker<'_> {
                 self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sleeper);
                 // Whoever saw that there is work before this worker was among the sleepers has woken nobody.
                 if !self.anything_waits() {
-                    std::thread::park_timeout(NAP);
+                    std::thread::park_timeout(NAP.min(wait));
                 }
                 let mut sleepers = self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
                 sleepers.retain(|(sleeper, _)| *sleeper != self.number);

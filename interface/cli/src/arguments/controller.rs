@@ -160,7 +160,7 @@ pub struct ControllerRunArguments {
     #[arg(long, default_value_t = 60)]
     pub idle_timeout: u16,
     /// Of routing: for how long a switch that is not connected keeps its ports, links and hosts
-    #[arg(long, default_value = "10s", value_name = "TIME")]
+    #[arg(long, default_value = "3s", value_name = "TIME")]
     pub keep_switch: TimeSpan,
     /// Of routing: let a flow's first packet go when all switches of its way have answered a barrier behind its flow, or after this
     /// much time; without it, it goes at once

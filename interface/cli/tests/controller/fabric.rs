@@ -143,7 +143,7 @@ fn a_ring_of_switches_is_routed_without_a_loop_and_a_learning_switch_bridges_a_l
     }
     let fabric = Fabric::ring(5);
     let testbed = fabric.up(&person);
-    control(&testbed, "routing");
+    control(&testbed, "routing --keep-switch 20s");
     assert!(eventually(|| links(&testbed) == 10), "{:?}", ask(&testbed, "topology"));
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
     let flows = ask(&testbed, "flows 0000000000000001").unwrap();

@@ -230,6 +230,7 @@ pub(crate) fn wear(fabric: &Fabric, packet: &mut Packet, relays: StackIndex) -> 
     if relays != StackIndex::NONE {
         let stack = fabric.stacks.get(relays.0 as usize)?;
         packet.stack = relays;
+        packet.ttl = crate::packet::TTL;
         packet.hash = stack.hash(0, packet.hash);
         packet.frame = packet.frame.checked_add(stack.length())?;
     }

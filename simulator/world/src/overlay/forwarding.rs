@@ -3,14 +3,14 @@
 use super::outer::{below, flow_of, framed};
 use super::spec::DataPlane;
 use plait_dataplane_overlay::{
-    ApplicationConfig, Compiler, DeviceConfig, Kind, Neighbour, Room, Underlay, Write,
+    ApplicationConfig, Compiler, DeviceConfig, Identifier, Kind, Neighbour, Room, Underlay, Write,
 };
 use plait_dataplane_reference::tables::{Adjacency, Device, Drop, FibEntry, FibKey, VniKey};
 use plait_dataplane_reference::{Counts, Outcome, Table, Walk, arrivals};
 use plait_model_overlay::{Application, Event, NodeId, Overlay};
 use plait_model_wire::ethernet::{self, Mac};
 use plait_simulator_engine::{Datagram, Transmit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -94,8 +94,8 @@ impl Forwarding {
         forwarding
     }
 
-    /// Takes part in an overlay, with devices of that hardware address.
-    pub fn join(&mut self, application: Application, group: Option<NodeId>, plane: &DataPlane, address: Mac) {
+    /// Takes part in an overlay, as that member. An identifier that is said of several members is the last one's, as an agent has it.
+    pub fn join(&mut self, application: Application, group: Option<NodeId>, plane: &DataPlane, own: NodeId) {
         let config = plane.config.clone();
         let first = self.ports.len() as u32 + 1;
         for (place, device) in plane.devices.iter().enumerate() {
@@ -104,12 +104,23 @@ impl Forwarding {
             let key = VniKey { application: application.0.into(), vni: config.vni };
             self.walk.vnis.insert(key, tenant);
             let device = config.device(plane.config.carries, tenant);
-            self.ports.push(Port { config, device, address, place });
+            self.ports.push(Port { config, device, address: plane.address(own, place), place });
         }
+        let key = |(device, identifier): (usize, &Identifier)| FibKey {
+            tenant: first + device as u32,
+            identifier: identifier.bytes(),
+        };
+        let last: HashMap<FibKey, NodeId> = plane
+            .entries
+            .iter()
+            .map(|(device, identifier, node)| (key((*device, identifier)), *node))
+            .collect();
         let mut entries: BTreeMap<NodeId, Vec<FibKey>> = BTreeMap::new();
         for (device, identifier, node) in &plane.entries {
-            let key = FibKey { tenant: first + *device as u32, identifier: identifier.bytes() };
-            entries.entry(*node).or_default().push(key);
+            let key = key((*device, identifier));
+            if last.get(&key) == Some(node) {
+                entries.entry(*node).or_default().push(key);
+            }
         }
         self.compiler.set_kind(application, config.kind());
         self.applications.insert(application, Carried { config, group, entries });

@@ -2,12 +2,12 @@
 
 use super::flows::OverlayFlowSpec;
 use super::forwarding::Forwarding;
+use super::spec::DataPlane;
 use super::station::Station;
 use plait_control_overlay::record::{Entry, Recorded};
 use plait_control_overlay::{Config, Member, Plane};
-use plait_dataplane_overlay::{Carries, DeviceConfig};
-use plait_model_overlay::{Application, Event, Overlay, Tables};
-use plait_model_wire::ethernet::Mac;
+use plait_dataplane_overlay::DeviceConfig;
+use plait_model_overlay::{Application, Event, NodeId, Overlay, Tables};
 use plait_model_wire::number::port::OVERLAY_CONTROL;
 use plait_simulator_engine::{Datagram, FlowCounters, Transmit};
 use std::collections::VecDeque;
@@ -96,13 +96,13 @@ impl OverlayMember {
         self.decide(now);
     }
 
-    /// Gives it devices of that hardware address.
-    pub(super) fn give(&mut self, carries: Carries, devices: &[DeviceConfig], address: Mac) {
-        let above = |device: &DeviceConfig| {
-            let station = Station::new(address, carries.are_frames());
+    /// Gives it the devices of its data plane.
+    pub(super) fn give(&mut self, own: NodeId, plane: &DataPlane) {
+        let above = |(place, device): (usize, &DeviceConfig)| {
+            let station = Station::new(plane.address(own, place), plane.config.carries.are_frames());
             Above { vni: device.vni, station }
         };
-        self.devices = devices.iter().map(above).collect();
+        self.devices = plane.devices.iter().enumerate().map(above).collect();
     }
 
     /// What control decides by; nothing where nobody decides.

@@ -3,6 +3,7 @@
 use plait_control_overlay::Plane;
 use plait_dataplane_overlay::{ApplicationConfig, Carries, DeviceConfig, Encapsulation, Identifier};
 use plait_model_overlay::{Application, NodeId};
+use plait_model_wire::ethernet::Mac;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub struct DataPlane {
     pub config: ApplicationConfig,
     /// The member's devices.
     pub devices: Vec<DeviceConfig>,
+    /// Their hardware addresses; of one that has none here it is made of the member's identity, so that each has another one.
+    pub addresses: Vec<[u8; 6]>,
     /// At which members identifiers are, by devices' places.
     pub entries: Vec<(usize, Identifier, NodeId)>,
 }
@@ -61,7 +64,13 @@ impl DataPlane {
     pub fn new(carries: Carries, vni: u32, encapsulation: Encapsulation) -> Self {
         let config = ApplicationConfig { carries, encapsulation, vni, ..ApplicationConfig::default() };
         let devices = vec![DeviceConfig::new("", Application::ETHERNET, vni)];
-        Self { config, devices, entries: Vec::new() }
+        Self { config, devices, addresses: Vec::new(), entries: Vec::new() }
+    }
+
+    /// The hardware address of a member's device.
+    pub(super) fn address(&self, member: NodeId, device: usize) -> Mac {
+        let [a, b, c, d] = member.0.to_be_bytes();
+        Mac(self.addresses.get(device).copied().unwrap_or([2, 1, a, b, c, d]))
     }
 }
 

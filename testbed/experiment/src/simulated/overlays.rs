@@ -3,7 +3,8 @@
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::{Network, section};
 use plait_simulator_world::{DataPlane, MemberSpec, OverlayIndex, OverlaySpec, World};
-use plait_testbed_runtime::overlay::{Member, Resolved, resolve};
+use plait_testbed_runtime::overlay::{Member, Resolved, check, resolve};
+use plait_testbed_runtime::plan::mac;
 use plait_testbed_runtime::section::Overlays;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(super) fn add(
 ) -> Result<Vec<SimulatedOverlay>, Vec<Diagnostic>> {
     let written: Option<Overlays> = section(&network.sections, "overlays").map_err(|fault| vec![fault])?;
     let overlays = written.map(|written| resolve(&written, network)).transpose()?.unwrap_or_default();
+    check(&overlays, network, world.assignment())?;
     let mut added = Vec::new();
     for overlay in overlays {
         let Some(spec) = spec_of(&overlay, network, is_recorded) else { continue };
@@ -66,6 +68,7 @@ fn spec_of(overlay: &Resolved, network: &Network, is_recorded: bool) -> Option<O
 }
 
 fn member_of(overlay: &Resolved, member: &Member, network: &Network) -> MemberSpec {
+    let name = network.nodes[member.node].name.clone();
     let devices: Vec<_> = overlay.devices_of(member).collect();
     let entries = devices.iter().enumerate().flat_map(|(place, device)| {
         overlay.entries_of(member, device).map(move |(identifier, node)| (place, identifier, node))
@@ -74,9 +77,10 @@ fn member_of(overlay: &Resolved, member: &Member, network: &Network) -> MemberSp
         config: overlay.config_of(member),
         entries: entries.collect(),
         devices: devices.iter().map(|device| device.config.clone()).collect(),
+        addresses: devices.iter().map(|device| mac(&(name.clone(), device.config.name.clone()))).collect(),
     };
     MemberSpec {
-        node: network.nodes[member.node].name.clone(),
+        node: name,
         id: Some(member.id),
         locators: member.locators.as_ref().map(|given| given.iter().copied().collect()),
         routes: overlay.routes_of(member),

@@ -1,6 +1,6 @@
 //! Traffic on a testbed: `plait traffic share` in every node that sends or receives.
 
-use super::{error, millis};
+use super::error;
 use crate::section::Traffic;
 use crate::world::{FlowLogger, FlowRow, WorldError};
 use plait_dataplane_traffic::{Share, Source, Told};
@@ -38,8 +38,6 @@ struct Program {
     /// What it has as standard output: it says that it listens, hears when to begin, and tells what came.
     channel: BufReader<UnixStream>,
     err: File,
-    /// For how long its sinks listen.
-    until: Duration,
 }
 
 impl Flows {
@@ -101,7 +99,6 @@ impl Program {
         let (channel, out) = UnixStream::pair().map_err(error)?;
         let err = scratch().map_err(error)?;
         let share_text = serde_json::to_string(share).map_err(error)?;
-        let until = Duration::from_nanos(share.until);
         channel.set_read_timeout(Some(PATIENCE)).map_err(error)?;
         // A kernel takes words of 128 KiB, and more of them (MAX_ARG_STRLEN).
         let pieces =
@@ -111,12 +108,13 @@ impl Program {
         let request = ExecRequest {
             node: node.to_owned(),
             command,
-            timeout_ms: Some(millis(until + 2 * PATIENCE) as u64),
+            // It ends with the line to it, and may have to wait until somebody reads what it tells.
+            timeout_ms: None,
             ..ExecRequest::default()
         };
         let running = testbed.exec(request, [own.as_fd(), out.as_fd(), err.as_fd()]);
         let running = running.map_err(|why| error(format!("traffic of {node}: {why}")))?;
-        Ok(Self { node: node.to_owned(), running, channel: BufReader::new(channel), err, until })
+        Ok(Self { node: node.to_owned(), running, channel: BufReader::new(channel), err })
     }
 
     /// Waits until it has all its ports.
@@ -129,9 +127,8 @@ impl Program {
 
     /// Says when flows begin.
     fn begin(&mut self, begin: Duration) -> Result<(), WorldError> {
-        let mut channel = self.channel.get_ref();
-        let said = channel.set_read_timeout(Some(self.until + PATIENCE));
-        said.and_then(|()| writeln!(channel, "{}", begin.as_nanos())).or_else(|_| self.failed())
+        let said = writeln!(self.channel.get_mut(), "{}", begin.as_nanos());
+        said.or_else(|_| self.failed())
     }
 
     /// What became of its share.

@@ -26,47 +26,65 @@ pub(crate) fn put_in(
 ) -> Result<(), Vec<Diagnostic>> {
     let written = decode_section::<Overlays>(&network.sections, "overlays").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(()) };
+    let overlays = resolve(&written, network)?;
+    check(&overlays, network, assignment)?;
     let mut faults = Vec::new();
-    let mut before: Vec<(String, Reached)> = Vec::new();
-    for overlay in resolve(&written, network)? {
-        faults.extend(overlapping(&overlay, network, assignment));
-        match locators(&overlay, network, assignment) {
-            Ok(locators) => {
-                let mut reached = Reached::new();
-                for (member, own) in overlay.members.iter().zip(&locators) {
-                    let config = overlay.config_of(member);
-                    if let Err(fault) = config.check() {
-                        let text = format!("of `{}`: {fault}", network.nodes[member.node].name);
-                        faults.push(Diagnostic::new(member.span, text));
-                    }
-                    reached.insert(member.node, (config, own.clone()));
-                }
-                for (name, theirs) in &before {
-                    faults.extend(shared(&overlay, &reached, name, theirs, network));
-                }
-                before.push((overlay.name.clone(), reached));
-                let fed = overlay
-                    .feed
-                    .as_ref()
-                    .map(|feed| feed.members(&overlay.members, &locators, network, assignment));
-                let feeds = match fed.unwrap_or_else(|| Ok(vec![None; locators.len()])) {
-                    Ok(feeds) => feeds,
-                    Err(fault) => {
-                        faults.extend(fault);
-                        continue;
-                    }
-                };
-                for ((member, own), evpn) in overlay.members.iter().zip(&locators).zip(feeds) {
-                    let name = &network.nodes[member.node].name;
-                    if let Some(node) = state.nodes.get_mut(name) {
-                        let of = OverlayState { evpn, ..member_state(&overlay, member, own, &locators) };
-                        node.overlays.insert(overlay.name.clone(), of);
-                    }
-                }
-                add_hosts(state, &overlay, network);
+    for overlay in overlays {
+        let locators = locators(&overlay, network, assignment)?;
+        let fed =
+            overlay.feed.as_ref().map(|feed| feed.members(&overlay.members, &locators, network, assignment));
+        let feeds = match fed.unwrap_or_else(|| Ok(vec![None; locators.len()])) {
+            Ok(feeds) => feeds,
+            Err(fault) => {
+                faults.extend(fault);
+                continue;
             }
-            Err(fault) => faults.extend(fault),
+        };
+        for ((member, own), evpn) in overlay.members.iter().zip(&locators).zip(feeds) {
+            let name = &network.nodes[member.node].name;
+            if let Some(node) = state.nodes.get_mut(name) {
+                let of = OverlayState { evpn, ..member_state(&overlay, member, own, &locators) };
+                node.overlays.insert(overlay.name.clone(), of);
+            }
         }
+        add_hosts(state, &overlay, network);
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Looks whether overlays can be, in either world: together, and with the network below.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check(
+    overlays: &[Resolved],
+    network: &Network,
+    assignment: &Assignment,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    let mut before: Vec<(&str, Reached)> = Vec::new();
+    for overlay in overlays {
+        faults.extend(overlapping(overlay, network, assignment));
+        let locators = match locators(overlay, network, assignment) {
+            Ok(locators) => locators,
+            Err(fault) => {
+                faults.extend(fault);
+                continue;
+            }
+        };
+        let mut reached = Reached::new();
+        for (member, own) in overlay.members.iter().zip(locators) {
+            let config = overlay.config_of(member);
+            if let Err(fault) = config.check() {
+                let text = format!("of `{}`: {fault}", network.nodes[member.node].name);
+                faults.push(Diagnostic::new(member.span, text));
+            }
+            reached.insert(member.node, (config, own));
+        }
+        for (name, theirs) in &before {
+            faults.extend(shared(overlay, &reached, name, theirs, network));
+        }
+        before.push((&overlay.name, reached));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

@@ -20,6 +20,7 @@ mod told;
 
 pub(crate) use agents::Means;
 pub use agents::RECORDING;
+pub use desired::check;
 pub(crate) use desired::put_in;
 pub(crate) use program::{PROGRAMS, own_program};
 pub use resolve::{Device, Member, Plane, Resolved, resolve};

@@ -161,7 +161,8 @@ impl Resolver<'_> {
             self.fault(idle.span, text, "write 1s or more");
         } else if let Some(idle) = written.idle.filter(|idle| duration(idle.value) <= silence) {
             let text = format!("a flow that moves may be silent for {} ms", silence.as_secs_f64() * 1e3);
-            self.fault(idle.span, text, "write more, or a smaller `spread`");
+            let help = "write more, or a smaller `spread`, which follows from the links' queues where it is not written";
+            self.fault(idle.span, text, help);
         }
         let k = written.k.map_or(Settings::default().k, |k| k.value.into());
         Resolved {

@@ -13,8 +13,8 @@ const MOST: Duration = Duration::from_secs(1);
 
 /// By how much a packet may be later by one way than by another, at most: what it is on the slowest links, of as many as a way
 /// has, with their queues full, and 10 ms. Choice: a way has no more links than twice as many as lie between a node in the middle and
-/// the one that is farthest from it, since who chooses among the shortest ways takes none that leads to and fro; and a second is
-/// enough for everybody.
+/// the one that is farthest from it, since who chooses among the shortest ways takes none that leads to and fro; where links cost
+/// more than one, no more than all nodes have; and a second is enough for everybody.
 pub fn usual(network: &Network) -> Duration {
     let both = |conditions: &[Conditions; 2]| conditions.each_ref().map(|one| one.longest().as_nanos());
     let links = network.links.iter().map(|link| both(&link.conditions)).map(|[there, back]| there.max(back));
@@ -23,22 +23,32 @@ pub fn usual(network: &Network) -> Duration {
         network.lans.iter().map(|lan| both(&lan.conditions)).map(|[way_in, out]| way_in.saturating_add(out));
     let mut times: Vec<u64> = links.chain(lans).collect();
     times.sort_unstable_by(|one, other| other.cmp(one));
-    let along = times.into_iter().take(2 * radius(&neighbours(network))).fold(0, u64::saturating_add);
+    let along = times.into_iter().take(longest_way(network)).fold(0, u64::saturating_add);
     REST.saturating_add(Duration::from_nanos(along)).min(MOST)
 }
 
-/// How many links lie between a node in the middle, of those that the first one reaches, and the one that is farthest from it.
-fn radius(graph: &Graph) -> usize {
-    let Some(first) = (graph.vertices() > 0).then(|| graph.shortest_paths(0)) else { return 0 };
+/// How many links a way has at most.
+fn longest_way(network: &Network) -> usize {
+    let graph = neighbours(network);
+    if network.links.iter().any(|link| link.cost != 1) {
+        return graph.vertices().saturating_sub(1);
+    }
+    let parts = graph.components().members();
+    2 * parts.iter().map(|part| radius(&graph, part[0])).max().unwrap_or(0)
+}
+
+/// How many links lie between a node in the middle, of those that `first` reaches, and the one that is farthest from it.
+fn radius(graph: &Graph, first: usize) -> usize {
+    let first = graph.shortest_paths(first);
     // The middle of a way that is as long as any, or nearly.
-    let from_end = graph.shortest_paths(first.reached().last().unwrap_or(0));
-    let from_other = graph.shortest_paths(from_end.reached().last().unwrap_or(0));
+    let from_end = graph.shortest_paths(first.reached().last().unwrap_or(first.source()));
+    let from_other = graph.shortest_paths(from_end.reached().last().unwrap_or(first.source()));
     let length = from_end.eccentricity();
     let is_middle = |vertex: &usize| {
         from_end.distance(*vertex) == Some(length / 2)
             && from_other.distance(*vertex) == Some(length.div_ceil(2))
     };
-    let middle = first.reached().find(is_middle).unwrap_or(0);
+    let middle = first.reached().find(is_middle).unwrap_or(first.source());
     graph.shortest_paths(middle).eccentricity().min(first.eccentricity()) as usize
 }
 
@@ -94,7 +104,7 @@ mod tests {
         let source = Source::new("n.yaml", text);
         let read = |path: &str| Err(format!("no {path}"));
         let network = parse_network(&source, &Vocabulary::core(), &read).unwrap();
-        assert_eq!(radius(&neighbours(&network)), 4);
+        assert_eq!(longest_way(&network), 8);
         assert_eq!(usual(&network), Duration::from_millis(17));
     }
 }

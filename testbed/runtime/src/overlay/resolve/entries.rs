@@ -32,8 +32,7 @@ impl Resolver<'_> {
     /// Looks whether what is for all of an overlay that the file fills gets to each once: headers that name nodes have it passed on,
     /// and others do not. Where the file says to whom it goes, it does as it says.
     pub(super) fn mixed(&mut self, written: &Members, config: &ApplicationConfig, members: &[Member]) {
-        let Some(group) = config.group.filter(|_| config.carries == Carries::Ethernet && members.len() > 2)
-        else {
+        let Some(group) = config.group.filter(|_| config.floods() && members.len() > 2) else {
             return;
         };
         if members.iter().any(|member| member.routes.contains_key(&group)) {
