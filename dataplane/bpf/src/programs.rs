@@ -344,12 +344,12 @@ impl Programs {
         object::run(&self.program(program)?, packet, verdict)
     }
 
-    /// Sends a packet through the guard that this host took in by an interface, and forwards.
+    /// The same of one that this host took in by an interface, of programs but the relay.
     ///
     /// # Errors
     /// As with [`run`](Self::run).
-    pub fn guard_forwarded(&self, packet: &[u8], interface: u32) -> Result<Ran, Error> {
-        object::run_from(&self.program(Program::Guard)?, packet, interface)
+    pub fn run_from(&self, program: Program, packet: &[u8], interface: u32) -> Result<Ran, Error> {
+        object::run_from(&self.program(program)?, packet, interface)
     }
 
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {

@@ -37,6 +37,7 @@ fn every_request_stands_in_the_sample() {
         "remove_device",
         "set_control",
         "set_evpn",
+        "set_underlay",
         "fib_add",
         "fib_del",
         "fib_get",
@@ -62,6 +63,7 @@ fn every_request_stands_in_the_sample() {
         | Request::RemoveDevice { .. }
         | Request::SetControl { .. }
         | Request::SetEvpn { .. }
+        | Request::SetUnderlay { .. }
         | Request::FibAdd { .. }
         | Request::FibDel { .. }
         | Request::FibGet { .. }

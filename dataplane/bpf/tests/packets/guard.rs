@@ -28,7 +28,7 @@ fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
                 if is_frame { frame(STATION_B, STATION_A, ether_type::IPV4, &inner) } else { inner.clone() };
             let others = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
             // What nobody but the overlay speaks is forwarded for others, and not this host's own.
-            let ran = node.programs.guard_forwarded(&others, 1).unwrap();
+            let ran = node.programs.run_from(Program::Guard, &others, 1).unwrap();
             assert_eq!(
                 (ran.verdict, ran.packet),
                 (Verdict::Next, others.clone()),

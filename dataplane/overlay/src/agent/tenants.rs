@@ -60,7 +60,7 @@ impl Agent {
             address: link.map_or([0; 6], |link| link.address),
             prefix,
             // What a port takes in is its bridge's or its VRF's, and not the host's.
-            in_place: (in_place && !link.is_some_and(|link| link.is_port)).into(),
+            in_place: (in_place && link.is_none_or(|link| link.master.is_none())).into(),
             way_out,
             offset: device.bits.map_or(0, |bits| u32::from(bits.offset / 8)),
             reserved: 0,
