@@ -75,7 +75,6 @@ impl Agent {
             }
         };
         self.entrances.next = now() + (now() - begun) * PAUSES;
-        self.entrances.is_stale = false;
         let below_others = self.underlay.below_others();
         let mut open: BTreeMap<u32, u32> = BTreeMap::new();
         for index in self.below() {
@@ -87,13 +86,17 @@ impl Agent {
         }
         let before = std::mem::take(&mut self.entrances.open);
         let mut written = Ok(());
+        let mut write = |index: u32, is: Option<u32>| {
+            let is_written = self.tables.set_entrance(index, is);
+            is_written.map_err(|error| written = Err(error)).is_ok()
+        };
         for index in before.keys().filter(|index| !open.contains_key(index)) {
-            written = written.and(self.tables.set_entrance(*index, None));
+            write(*index, None);
         }
-        for (index, is) in open.iter().filter(|(index, is)| before.get(index) != Some(is)) {
-            written = written.and(self.tables.set_entrance(*index, Some(*is)));
-        }
+        // What the kernel refuses is tried again.
+        open.retain(|index, is| before.get(index) == Some(is) || write(*index, Some(*is)));
         self.entrances.open = open;
+        self.entrances.is_stale = written.is_err();
         Ok(written?)
     }
 

@@ -376,7 +376,7 @@ impl Agent {
         }
         if changes.links {
             self.start_segmenter();
-            self.find_entrances()?;
+            written = written.and(self.find_entrances());
             self.attach()?;
         }
         if changes.links || changes.features {
