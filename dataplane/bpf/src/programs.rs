@@ -352,6 +352,15 @@ impl Programs {
         object::run_from(&self.program(program)?, packet, interface)
     }
 
+    /// The same of a superpacket, whose payload is to be cut to so many bytes each. The kernel knows of it no more than that: not
+    /// what to make of its headers, so that no program makes it longer or shorter.
+    ///
+    /// # Errors
+    /// As with [`run`](Self::run).
+    pub fn run_superpacket(&self, program: Program, packet: &[u8], segment: u32) -> Result<Ran, Error> {
+        object::run_superpacket(&self.program(program)?, packet, segment)
+    }
+
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {
         object::program(&self.object, program.name())
     }

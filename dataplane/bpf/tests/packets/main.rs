@@ -20,6 +20,7 @@ use plait_dataplane_reference::tables::*;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::*;
+use std::cell::RefCell;
 use std::net::IpAddr;
 use support::line::Line;
 use support::*;
