@@ -3,7 +3,7 @@
  *
  *   transmit   leaves a tenant's device:   identify ─► FIB ─► path ─► hop ─► wire ─► adjacency ─► underlay
  *                                          a miss: the group, the kernel's own routes, or dropped
- *   receive    comes in by the underlay:   arrive ─► known peer? ─► own: deliver; else path, as above
+ *   receive    comes in by the underlay:   arrive ─► known peer, by an entrance? ─► own: deliver; else path, as above
  *                                          a superpacket that cannot: cut by the kernel, and here again
  *   relay      the same, before the kernel: arrive ─► known peer? ─► another node's: path, as above; else receive
  *   guard      leaves by the underlay:     not from a program of Plait's, but as if ─► dropped
@@ -17,6 +17,9 @@
 #include "relay.h"
 #include "segment.h"
 #include "too_big.h"
+
+/* Of a tag of IEEE 802.1Q. */
+#define VLAN_ID 0xfff
 
 /* As sockets have it. */
 #define AF_INET6 10
@@ -164,6 +167,9 @@ int receive(struct __sk_buff *skb)
 	__u32 path = 0, segmenter;
 	int reason, verdict;
 
+	/* What is of a VLAN is for the device of that, which has this program, too. */
+	if (skb->vlan_tci & VLAN_ID)
+		return NEXT;
 	reason = arrive(skb, &parcel, &recent);
 	if (reason)
 		return reason == NOT_OURS ? NEXT : drop(-reason);
@@ -180,8 +186,10 @@ int receive(struct __sk_buff *skb)
 	if (parcel.source == application->own)
 		return drop(DROP_UNKNOWN_SOURCE);
 	segmenter = segmenter_of(skb, &parcel, application, recent);
-	if (segmenter)
+	if (segmenter) {
+		skb->tc_index = GUARD_PASSES;
 		return bpf_redirect(segmenter, 0);
+	}
 	if (parcel.destination == application->own)
 		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel, recent);
 	if (parcel.ttl <= 1)

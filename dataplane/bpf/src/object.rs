@@ -51,8 +51,10 @@ pub(crate) fn verdict(returned: i32) -> Verdict {
     }
 }
 
-/// Where the interface by which a packet came in stands in what programs of TC are told of it (`struct __sk_buff`).
+/// Where it stands in what programs of TC are told of a packet (`struct __sk_buff`) by which interface that came in.
 const CAME_BY: usize = 36;
+/// And to how many bytes each a superpacket's payload is cut.
+const SEGMENT: usize = 176;
 
 /// Sends a packet through a program, by no device.
 pub(crate) fn run(
@@ -65,9 +67,18 @@ pub(crate) fn run(
 
 /// The same as if it had come in by an interface before.
 pub(crate) fn run_from(program: &ProgramMut<'_>, packet: &[u8], interface: u32) -> Result<Ran, Error> {
-    let mut told = [0; CAME_BY + 4];
-    told[CAME_BY..].copy_from_slice(&interface.to_ne_bytes());
-    run_with(program, packet, Some(&mut told), self::verdict)
+    run_told(program, packet, CAME_BY, interface)
+}
+
+/// The same as if it were a superpacket.
+pub(crate) fn run_superpacket(program: &ProgramMut<'_>, packet: &[u8], segment: u32) -> Result<Ran, Error> {
+    run_told(program, packet, SEGMENT, segment)
+}
+
+fn run_told(program: &ProgramMut<'_>, packet: &[u8], at: usize, number: u32) -> Result<Ran, Error> {
+    let mut told = vec![0; at];
+    told.extend_from_slice(&number.to_ne_bytes());
+    run_with(program, packet, Some(&mut told), verdict)
 }
 
 fn run_with(

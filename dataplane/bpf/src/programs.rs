@@ -344,12 +344,21 @@ impl Programs {
         object::run(&self.program(program)?, packet, verdict)
     }
 
-    /// Sends a packet through the guard that this host took in by an interface, and forwards.
+    /// The same of one that this host took in by an interface, of programs but the relay.
     ///
     /// # Errors
     /// As with [`run`](Self::run).
-    pub fn guard_forwarded(&self, packet: &[u8], interface: u32) -> Result<Ran, Error> {
-        object::run_from(&self.program(Program::Guard)?, packet, interface)
+    pub fn run_from(&self, program: Program, packet: &[u8], interface: u32) -> Result<Ran, Error> {
+        object::run_from(&self.program(program)?, packet, interface)
+    }
+
+    /// The same of a superpacket, whose payload is to be cut to so many bytes each. The kernel knows of it no more than that: not
+    /// what to make of its headers, so that no program makes it longer or shorter.
+    ///
+    /// # Errors
+    /// As with [`run`](Self::run).
+    pub fn run_superpacket(&self, program: Program, packet: &[u8], segment: u32) -> Result<Ran, Error> {
+        object::run_superpacket(&self.program(program)?, packet, segment)
     }
 
     pub(crate) fn program(&self, program: Program) -> Result<libbpf_rs::ProgramMut<'_>, Error> {

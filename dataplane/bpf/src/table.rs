@@ -77,6 +77,8 @@ pub mod names {
         pub const SIGHTINGS: u32 => Sighting = "sightings";
         /// Who cuts superpackets that could not be taken in whole.
         pub const SEGMENTERS: u32 => Segmenter = "segmenters";
+        /// What devices are to packets that come by them: [`entrance`].
+        pub const ENTRANCES: u32 => u32 = "entrances";
         /// Where the kernel finds ways for what nobody knows.
         pub const WAYS_OUT: u32 => WayOut = "ways_out";
         /// Whose a locator is.

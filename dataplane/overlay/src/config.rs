@@ -189,6 +189,13 @@ impl DeviceConfig {
     }
 }
 
+/// Whether a device can be called so.
+pub(crate) fn is_device_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_plain = (1..16).contains(&name.len()) && name.chars().all(plain);
+    is_plain && !matches!(name, "." | ".." | "all" | "default")
+}
+
 /// Who fills LIB and RIB beside those who write by hand, and by what key nodes know each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -466,9 +473,7 @@ impl DeviceConfig {
     /// # Errors
     /// The first fault.
     pub fn check(&self) -> Result<(), BadConfig> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let is_name = (1..16).contains(&self.name.len()) && self.name.chars().all(plain);
-        if !is_name || matches!(self.name.as_str(), "." | ".." | "all" | "default") {
+        if !is_device_name(&self.name) {
             return Err(BadConfig::Name(self.name.clone()));
         }
         if self.vni > MOST_VNI {

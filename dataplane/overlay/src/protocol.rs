@@ -5,7 +5,7 @@ use crate::{ApplicationConfig, Control, DeviceConfig, Evpn, Identifier};
 use plait_dataplane_agent::Conversation;
 use plait_model_overlay::{Answer, Application, Event, NodeId, Operation};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Version of the conversation. An agent answers its own and refuses others by name.
@@ -81,6 +81,11 @@ pub enum Request {
         application: Application,
         /// Which.
         evpn: Option<Evpn>,
+    },
+    /// Names the devices by which the overlay's packets may come to this host; without names those that routes lead by.
+    SetUnderlay {
+        /// Their names.
+        devices: Option<BTreeSet<String>>,
     },
     /// Says at which node an identifier is.
     FibAdd {
@@ -162,6 +167,11 @@ pub enum Change {
         /// Its name.
         device: String,
     },
+    /// The devices by which packets may come in were named, or are no more.
+    Underlay {
+        /// Their names.
+        devices: Option<BTreeSet<String>>,
+    },
     /// Entries of the data plane's tables, since the last such event, for changes that no asker made: by control planes, and by the
     /// network below.
     Written {
@@ -187,6 +197,7 @@ impl Change {
             Request::SetApplication { application, .. }
             | Request::SetControl { application, .. }
             | Request::SetEvpn { application, .. } => Some(Self::Application { application: *application }),
+            Request::SetUnderlay { devices } => Some(Self::Underlay { devices: devices.clone() }),
             Request::SetDevice(DeviceConfig { name, .. }) | Request::RemoveDevice { name } => {
                 Some(Self::Device { device: name.clone() })
             }
@@ -228,6 +239,9 @@ pub struct Config {
     /// Existing control planes that fill all tables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evpn: BTreeMap<Application, Evpn>,
+    /// The devices by which packets may come in, where somebody named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub underlay: Option<BTreeSet<String>>,
 }
 
 /// A session with an existing control plane.
@@ -260,6 +274,9 @@ pub struct Stats {
     /// Entries of the data plane's tables that this agent wrote, whoever wanted it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub writes: u64,
+    /// Devices by which packets may come in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub underlay: Vec<String>,
     /// Devices of the underlay in whose drivers what passes is relayed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub xdp: Vec<String>,

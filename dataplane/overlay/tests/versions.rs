@@ -1,6 +1,8 @@
 //! What outlives a process or leaves it has a version, and is read as it was written.
 
+use plait_dataplane_overlay::agent::LAYOUT;
 use plait_dataplane_overlay::protocol::{Envelope, PROTOCOL_VERSION, Reply, Request};
+use plait_dataplane_reference::tables::tables_in_c;
 use std::fs;
 
 /// The lines of a sample, which nobody changes but with the version.
@@ -37,6 +39,7 @@ fn every_request_stands_in_the_sample() {
         "remove_device",
         "set_control",
         "set_evpn",
+        "set_underlay",
         "fib_add",
         "fib_del",
         "fib_get",
@@ -62,6 +65,7 @@ fn every_request_stands_in_the_sample() {
         | Request::RemoveDevice { .. }
         | Request::SetControl { .. }
         | Request::SetEvpn { .. }
+        | Request::SetUnderlay { .. }
         | Request::FibAdd { .. }
         | Request::FibDel { .. }
         | Request::FibGet { .. }
@@ -72,4 +76,26 @@ fn every_request_stands_in_the_sample() {
         | Request::Trace(_)
         | Request::Watch => {}
     };
+}
+
+/// What a successor reads of its predecessor's tables has one layout for each version: what a name, a type or a number of these is
+/// changes with the version, and its sample with it. What is new beside them changes nothing.
+#[test]
+fn a_successor_reads_the_tables_of_its_version_as_they_were_written() {
+    let maps = format!("{}/../bpf/programs/include/maps.h", env!("CARGO_MANIFEST_DIR"));
+    let declared =
+        fs::read_to_string(&maps).unwrap_or_else(|error| panic!("{maps}: {error}")) + &tables_in_c();
+    let lines = sample(&format!("layout-{LAYOUT}.h")).join("\n");
+    let parts: Vec<&str> = lines.split("\n\n").collect();
+    assert!(parts.len() >= 13, "{}", parts.len());
+    for part in parts {
+        // Of a structure all fields, of tables and numbers each line.
+        let wanted = if part.starts_with("struct") { vec![part] } else { part.lines().collect() };
+        for wanted in wanted {
+            assert!(
+                declared.contains(wanted),
+                "{wanted}\nis no more in layout {LAYOUT}: is it another version?"
+            );
+        }
+    }
 }

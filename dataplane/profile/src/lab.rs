@@ -88,16 +88,25 @@ const BELOW: u8 = 100;
 const _: () = assert!(TUNNELS + 2 * Tunnel::ALL.len() as u8 <= OURS);
 
 /// What is tried beside the ovstack header.
-const OTHERS: [Encapsulation; 6] = [
+const OTHERS: [Encapsulation; 7] = [
     Encapsulation::Vxlan,
     Encapsulation::Geneve,
     Encapsulation::Nvgre,
     Encapsulation::Gre,
     Encapsulation::Mpls,
     Encapsulation::Nsh,
+    Encapsulation::Gpe,
 ];
 /// And of packets.
-const OTHERS_IP: [Encapsulation; 3] = [Encapsulation::Ipip, Encapsulation::Gre, Encapsulation::Gue];
+const OTHERS_IP: [Encapsulation; 7] = [
+    Encapsulation::Ipip,
+    Encapsulation::Gre,
+    Encapsulation::Gue,
+    Encapsulation::Geneve,
+    Encapsulation::Mpls,
+    Encapsulation::Nsh,
+    Encapsulation::Gpe,
+];
 
 impl Lab {
     /// Two hosts with a bare veth, tunnels of the kernel's, and each of ours, on veths of their own.

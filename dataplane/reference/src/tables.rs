@@ -356,6 +356,14 @@ numbers! {
         pub const IPV6 = 256;
     }
 
+    /// What a device is to the overlay's packets that come by it. By one that is nothing of it none comes in.
+    pub mod entrance as "ENTRANCE" {
+        /// They may come in.
+        pub const OPEN = 1;
+        /// The device above it says: it is a port of a bridge, or wears another's address.
+        pub const BELOW = 2;
+    }
+
     /// Hops in the underlay.
     pub mod hops as "HOPS" {
         /// Of an ovstack packet, which has hops of its own; of others they are the overlay's.
@@ -428,7 +436,7 @@ numbers! {
 }
 
 reasons! {
-    /// Why a packet was dropped.
+    /// Why a packet was dropped. A new one is the last: a successor reads its predecessor's counters.
     pub enum Drop as "DROP" {
         /// The bytes are no packet of their encapsulation.
         Malformed as "malformed" = "MALFORMED",
@@ -454,6 +462,8 @@ reasons! {
         Forged as "forged" = "FORGED",
         /// The kernel refused what had to be done with it.
         Refused as "refused" = "REFUSED",
+        /// It came from a node's locator by a device that leads to no node.
+        WrongDevice as "wrong-device" = "WRONG_DEVICE",
     }
 }
 

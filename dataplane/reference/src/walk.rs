@@ -48,6 +48,8 @@ pub struct Walk {
     pub peers: Table<PeerKey, Peer>,
     /// Own locators.
     pub endpoints: Table<EndpointKey, u32>,
+    /// What devices are to packets that come by them: [`entrance`].
+    pub entrances: Table<u32, u32>,
     /// Where the kernel finds ways for what nobody knows.
     pub ways_out: Table<u32, WayOut>,
     /// Whose a locator is.
@@ -147,9 +149,20 @@ impl Walk {
         self.done(sent)
     }
 
-    /// A frame comes in by the underlay, at a second of the clock that [`FibEntry::heard`] tells.
+    /// A frame comes in by the underlay, at a second of the clock that [`FibEntry::heard`] tells. Of the device nothing is asked, as
+    /// where nobody knows by which it will come.
     pub fn receive(&mut self, frame: &[u8], second: u32) -> Outcome {
-        match self.arrive(frame) {
+        self.come(frame, Some(entrance::OPEN), second)
+    }
+
+    /// The same of one that comes by a device.
+    pub fn receive_by(&mut self, interface: u32, frame: &[u8], second: u32) -> Outcome {
+        let entrance = self.entrances.get(&interface);
+        self.come(frame, entrance, second)
+    }
+
+    fn come(&mut self, frame: &[u8], entrance: Option<u32>, second: u32) -> Outcome {
+        match self.arrive(frame, entrance) {
             Ok(Some(parcel)) => {
                 let sent = self.pass(parcel, second);
                 self.done(sent)

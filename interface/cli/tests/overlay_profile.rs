@@ -17,8 +17,12 @@ fn every_ways_packets_are_followed_from_the_call_to_the_driver() {
     let said: Value = serde_json::from_str(&ended.stdout).unwrap();
 
     let ways = said["ways"].as_array().unwrap();
-    // Nothing, the kernel's five, and eleven of ours.
-    assert_eq!(ways.len() + said["absent"].as_array().unwrap().len(), 17, "{said:#}");
+    // Nothing, the kernel's five, and sixteen of ours: frames in all that carry frames, packets in all that carry packets.
+    assert_eq!(ways.len() + said["absent"].as_array().unwrap().len(), 22, "{said:#}");
+    let names: Vec<&str> = ways.iter().map(|way| way["way"].as_str().unwrap()).collect();
+    for name in ["vxlan-gpe", "geneve, IP", "mpls, IP", "nsh, IP", "vxlan-gpe, IP"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
     let has =
         |way: &Value, stage: &str| way["stages"].as_array().unwrap().iter().any(|found| found[0] == stage);
     let drawn = std::fs::read_to_string(&drawing).unwrap();

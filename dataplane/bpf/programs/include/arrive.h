@@ -346,12 +346,14 @@ inline int arrive(struct __sk_buff *skb, struct parcel *parcel, struct recent **
 	shim = read_outer(skb, parcel, &key);
 	if (!shim)
 		return NOT_OURS;
-	*recent = recall(&key, parcel->flow);
+	*recent = recall(skb, &key, parcel->flow);
 	if (!*recent) {
 		__builtin_memcpy(endpoint.own, key.own, 16);
 		endpoint.protocol_port = key.protocol_port;
 		return bpf_map_lookup_elem(&endpoints, &endpoint) ? -DROP_UNKNOWN_LOCATOR : NOT_OURS;
 	}
+	if (!may_come_in(skb, *recent))
+		return (*recent)->entrance == ENTRANCE_BELOW ? NOT_OURS : -DROP_WRONG_DEVICE;
 	peer = &(*recent)->peer;
 	copy(parcel->from, key.locator, 16);
 	parcel->encapsulated = true;

@@ -17,7 +17,7 @@
 #define NEXT TC_ACT_UNSPEC
 #define DROPPED TC_ACT_SHOT
 
-/* How the overlay's guard knows what programs of Plait send: no socket can write it. */
+/* How the overlay's guard, and its entrance for what was cut, know what programs of Plait send: no socket can write it. */
 #define GUARD_PASSES 0x504c
 
 #define inline static inline __attribute__((always_inline))

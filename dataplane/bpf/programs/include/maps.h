@@ -31,6 +31,8 @@ TABLE(vnis, BPF_MAP_TYPE_HASH, struct vni_key, __u32, SIZE_TENANTS, BPF_F_NO_PRE
 TABLE(peers, BPF_MAP_TYPE_HASH, struct peer_key, struct peer, 65536, BPF_F_NO_PREALLOC);
 /* Own locators alone, to tell strangers from what is none of the overlay's. */
 TABLE(endpoints, BPF_MAP_TYPE_HASH, struct endpoint_key, __u32, 4096, BPF_F_NO_PREALLOC);
+/* Devices by which the overlay's packets may come in, and those below them. */
+TABLE(entrances, BPF_MAP_TYPE_HASH, __u32, __u32, 4096, BPF_F_NO_PREALLOC);
 /* Whose a locator is, for those who ask. */
 TABLE(locators, BPF_MAP_TYPE_HASH, struct locator_key, __u32, 16384, BPF_F_NO_PREALLOC);
 TABLE(drops, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, DROP_REASONS, 0);

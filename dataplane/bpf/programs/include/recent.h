@@ -12,10 +12,17 @@
 /* No application has this number. */
 #define NO_APPLICATION 256
 
+/* What a device is that stands in no table: nothing comes in by it, or what this host cut (segment.h) and nothing else. */
+#define ENTRANCE_SHUT 0
+#define ENTRANCE_CUT 3
+
 struct recent {
 	/* Of the tables, when they were looked at. */
 	__u64 generation;
 	__u32 moment;
+	/* By which device packets came, and what that is to them. */
+	__u32 interface;
+	__u32 entrance;
 	struct peer_key key;
 	struct peer peer;
 	/* Where packets for a node go on. */
@@ -63,26 +70,46 @@ inline bool is_same(const void *one, const void *other, const __u32 bytes)
 	return !difference;
 }
 
-/* What is known of a pair of locators, of this flow's kind; 0 of one that is no peer's. */
-inline struct recent *recall(const struct peer_key *key, __u16 flow)
+inline __u32 entrance_of(__u32 interface)
+{
+	const struct segmenter *segmenter = at(segmenters, 0);
+	const __u32 *entrance;
+
+	if (segmenter && segmenter->front && interface == segmenter->back)
+		return ENTRANCE_CUT;
+	entrance = bpf_map_lookup_elem(&entrances, &interface);
+	return entrance ? *entrance : ENTRANCE_SHUT;
+}
+
+/* Whether a packet may come in by its device. No program can send into the pair what wears the mark of ours. */
+inline bool may_come_in(const struct __sk_buff *skb, const struct recent *recent)
+{
+	return recent->entrance == ENTRANCE_OPEN || (recent->entrance == ENTRANCE_CUT && skb->tc_index == GUARD_PASSES);
+}
+
+/* What is known of a pair of locators, of this flow's kind, by this device; 0 of one that is no peer's. */
+inline struct recent *recall(const struct __sk_buff *skb, const struct peer_key *key, __u16 flow)
 {
 	struct recent *recent = at(recents, (flow >> 8 ^ key->locator[15]) & (RECENTS - 1));
 	const __u64 *turned = at(generations, 0);
 	const struct peer *peer;
-	__u32 moment = this_moment();
+	__u32 moment = this_moment(), interface = skb->ingress_ifindex;
 	__u64 generation;
 
 	if (!recent || !turned)
 		return 0;
 	/* Before the tables are looked at. */
 	generation = *(const volatile __u64 *)turned;
-	if (recent->generation == generation && recent->moment == moment && is_same(&recent->key, key, sizeof(*key)))
+	if (recent->generation == generation && recent->moment == moment && recent->interface == interface &&
+	    is_same(&recent->key, key, sizeof(*key)))
 		return recent;
 	peer = bpf_map_lookup_elem(&peers, key);
 	if (!peer)
 		return 0;
 	recent->generation = generation;
 	recent->moment = moment;
+	recent->interface = interface;
+	recent->entrance = entrance_of(interface);
 	copy(&recent->key, key, sizeof(*key));
 	copy(&recent->peer, peer, sizeof(*peer));
 	recent->onward.application = NO_APPLICATION;

@@ -193,3 +193,85 @@ fn pass_on(next: &[u32], packets: u32) {
         wrote_alike(&node, &walk.borrow());
     });
 }
+
+/// What is drawn of a group: each next hop's outer header, whether it is of IPv6, and the MTU on its way, if there is one; which of
+/// them are in the group, and whether this node is.
+type DrawnGroup = (Vec<(u32, bool, Option<u32>)>, Vec<bool>, bool);
+
+/// Writes a drawn group, in the place of the one before.
+fn draw(node: &Node, line: &Line, (hops, are_in, includes_own): &DrawnGroup) {
+    let programs = &node.programs;
+    let numbers = [PEER_HOP, FAR_HOP, THIRD_HOP];
+    let nodes = [PEER, FAR, THIRD];
+    for ((number, of), (kind, is_ipv6, mtu)) in numbers.into_iter().zip(nodes).zip(hops) {
+        let interface = if mtu.is_some() { line.index } else { 0 };
+        let adjacency =
+            Adjacency { interface, mtu: mtu.unwrap_or_default(), destination: GATEWAY.0, source: UNDERLAY.0 };
+        programs.table(&names::ADJACENCY_SLOTS).unwrap().set(&number, &adjacency).unwrap();
+        programs.table(&names::ADJACENCIES).unwrap().set(&number, &number.into()).unwrap();
+        let [own, theirs] = [OWN_LOCATOR, THIRD_LOCATOR].map(|locator| of_family(locator, *is_ipv6));
+        let wire = Wire::new(own, theirs, *kind, number).unwrap();
+        programs.table(&names::WIRES).unwrap().set(&number, &wire).unwrap();
+        let mut choices = [Choice { below: 0, wire: 0 }; size::CHOICES as usize];
+        choices[0] = Choice { below: 50, wire: number };
+        let path = if of == FAR { FAR_PATH } else { PEER_PATH };
+        let hop = Hop { node: of.0, weights: 50, count: 1, path, choices };
+        programs.table(&names::HOPS).unwrap().set(&number, &hop).unwrap();
+    }
+    let next: Vec<u32> =
+        numbers.into_iter().zip(are_in).filter(|(_, is_in)| **is_in).map(|(hop, _)| hop).collect();
+    let mut sorted = next;
+    let wires = programs.table(&names::WIRES).unwrap();
+    sorted.sort_by_key(|hop| wires.get(hop).unwrap().unwrap().length);
+    let mut hops = [0; size::GROUP as usize];
+    hops[..sorted.len()].copy_from_slice(&sorted);
+    let group = Group { count: sorted.len() as u32, includes_own: (*includes_own).into(), hops };
+    programs.table(&names::GROUPS).unwrap().set(&0, &group).unwrap();
+    programs.turn().unwrap();
+}
+
+/// Whatever the group and the ways to its next hops are, both send the same copies, of what begins here and of what passes.
+#[test]
+fn both_send_and_pass_on_to_any_groups_alike() {
+    if !may_load() {
+        return;
+    }
+    let namespace = Namespace::new().unwrap();
+    let line = Line::new(&namespace);
+    for is_ipv6 in [false, true] {
+        namespace
+            .run(|| {
+                let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6 };
+                let node = way.node().unwrap();
+                gather(&node, &line, (encapsulation::OVSTACK, is_ipv6), true);
+                let kinds = proptest::sample::select(ENCAPSULATIONS.to_vec());
+                let mtu =
+                    proptest::option::weighted(0.9, proptest::sample::select(vec![60, 400, 1400, 1500]));
+                let hops = proptest::collection::vec((kinds, any::<bool>(), mtu), 3);
+                let are_in = proptest::collection::vec(prop::bool::weighted(0.8), 3);
+                let least = behind_ip(is_ipv6) + 8 + 20 + 20;
+                let packets = (
+                    proptest::collection::vec(frames(), 10),
+                    proptest::collection::vec(broken(heard(way.driver, is_ipv6)), 20),
+                );
+                let copies = RefCell::new([0; 5]);
+                runner(60)
+                    .run(&((hops, are_in, any::<bool>()), packets), |(tables, (begun, passing))| {
+                        draw(&node, &line, &tables);
+                        let walk = RefCell::new(fresh(&node));
+                        for frame in &begun {
+                            copies.borrow_mut()[compare(&node, &line, &walk, frame, Program::Transmit)?] += 1;
+                        }
+                        for packet in passing.iter().filter(|packet| packet.len() >= least) {
+                            copies.borrow_mut()[compare(&node, &line, &walk, packet, Program::Receive)?] += 1;
+                        }
+                        wrote_alike(&node, &walk.borrow());
+                        Ok(())
+                    })
+                    .unwrap();
+                let copies = copies.into_inner();
+                assert!(copies[..4].iter().all(|count| *count > 3), "{copies:?} of {way:?}");
+            })
+            .unwrap();
+    }
+}

@@ -19,7 +19,7 @@ fn any_of(entries: u32) -> impl Strategy<Value = u32> + Clone {
 
 /// What is drawn of a node's tables.
 #[derive(Debug, Clone)]
-struct Drawn {
+pub(super) struct Drawn {
     /// Of each neighbour the MTU on the way to it; none of one that is not found.
     neighbours: Vec<Option<u32>>,
     /// Of each outer header the encapsulation, whether it is of IPv6, and the neighbour.
@@ -41,7 +41,7 @@ struct Drawn {
 }
 
 /// Tables of an application whose next hops have so many outer headers at most.
-fn drawn(driver: u32, most: usize) -> impl Strategy<Value = Drawn> {
+pub(super) fn drawn(driver: u32, most: usize) -> impl Strategy<Value = Drawn> {
     let neighbours = vec(weighted(0.9, select(vec![0, 60, 400, 1400, 1500])), NEIGHBOURS as usize);
     let wires = vec((select(ENCAPSULATIONS.to_vec()), any::<bool>(), any_of(NEIGHBOURS)), WIRES as usize);
     let hops = vec(vec((1u32..50, any_of(WIRES)), 0..=most), HOPS as usize);
@@ -81,8 +81,18 @@ fn drawn(driver: u32, most: usize) -> impl Strategy<Value = Drawn> {
 }
 
 impl Drawn {
+    /// The same where most outer headers are ovstack over a family, which is all that a driver relays.
+    pub(super) fn of_ovstack(mut self, is_ipv6: bool) -> Self {
+        for (number, (kind, of_ipv6, _)) in self.wires.iter_mut().enumerate() {
+            if number % 3 > 0 {
+                (*kind, *of_ipv6) = (encapsulation::OVSTACK, is_ipv6);
+            }
+        }
+        self
+    }
+
     /// Writes all of it, in the place of what was there.
-    fn write(&self, node: &Node) {
+    pub(super) fn write(&self, node: &Node) {
         let (application, put) = (u32::from(APPLICATION), &node.programs);
         put.table(&names::APPLICATIONS).unwrap().set(&application, &self.application).unwrap();
         for (number, mtu) in (0..).zip(&self.neighbours) {
@@ -155,13 +165,7 @@ fn both(way: Way, most: usize, program: Program, packets: impl Strategy<Value = 
     runner(60)
         .run(&(drawn(way.driver, most), vec(packets, 30)), |(tables, packets)| {
             tables.write(&node);
-            let mut fresh = node.walk();
-            fresh.counts.tenants.insert(TENANT, node.programs.tenant_count(TENANT).unwrap());
-            let counted = PATHS.map(|path| (path, node.programs.path_count(path).unwrap()));
-            fresh.counts.paths.extend(counted);
-            let counted = PATHS.map(|path| (path, node.programs.hop_count(path).unwrap()));
-            fresh.counts.hops.extend(counted);
-            *walk.borrow_mut() = fresh;
+            *walk.borrow_mut() = fresh(&node);
             packets.iter().try_for_each(|packet| way.compare(&node, &walk, packet, program))?;
             wrote_alike(&node, &walk.borrow());
             Ok(())

@@ -2,6 +2,57 @@
 
 use super::*;
 
+/// Of a packet cut at any byte, and of one with any byte of its headers another one, the guard and the walk say the same; and a whole
+/// one is stopped right behind it.
+#[test]
+fn a_packet_cut_or_broken_at_any_byte_is_guarded_as_the_walk_does() {
+    for is_ipv6 in [false, true] {
+        let Some(node) = Node::with([Program::Guard], driver::ETHERNET, encapsulation::OVSTACK, is_ipv6)
+        else {
+            return;
+        };
+        let mut walk = node.walk();
+        let mut both = |packet: &[u8]| {
+            let before = node.drops(Drop::Forged);
+            let ran = node.programs.run(Program::Guard, packet).unwrap();
+            let is_forged = node.drops(Drop::Forged) > before;
+            let verdict = if is_forged { Verdict::Dropped } else { Verdict::Next };
+            assert_eq!((ran.verdict, &ran.packet[..]), (verdict, packet));
+            let walked = walk.guard(packet, true);
+            assert_eq!(walked == Outcome::Next, !is_forged, "{packet:02x?}");
+            is_forged
+        };
+        let inner = inner_ipv4(64, 0);
+        for kind in ENCAPSULATIONS {
+            let is_frame = !matches!(kind, encapsulation::IPIP | encapsulation::GUE);
+            let carried =
+                if is_frame { frame(STATION_B, STATION_A, ether_type::IPV4, &inner) } else { inner.clone() };
+            let others = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+            let mut own = others.clone();
+            let [source, destination, bytes] = if is_ipv6 { [22, 38, 16] } else { [26, 30, 4] };
+            (0..bytes).for_each(|byte| own.swap(source + byte, destination + byte));
+            // From its own locator nothing of an encapsulation leaves whose kind can be told; from another's what is ovstack.
+            let told = behind_ip(is_ipv6) + 8;
+            for length in (15..own.len()).filter(|length| !is_stunted(&own[..*length])) {
+                assert_eq!(both(&own[..length]), length >= told, "{kind}: {length}");
+                let is_ovstack = kind == encapsulation::OVSTACK && length >= told + 20;
+                assert_eq!(both(&others[..length]), is_ovstack, "{kind}: {length}");
+                assert!(both(&own), "{kind}: {length}");
+            }
+            for at in 12..own.len() - carried.len() {
+                for change in [0xff, 0x01, 0x80] {
+                    let mut broken = own.clone();
+                    broken[at] ^= change;
+                    if !is_stunted(&broken) {
+                        both(&broken);
+                    }
+                    assert!(both(&own), "{kind}: {at}");
+                }
+            }
+        }
+    }
+}
+
 /// What a program of this host sends is stopped where only the overlay may say it, and is left as it is otherwise.
 #[test]
 fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
@@ -28,7 +79,7 @@ fn who_speaks_as_this_node_is_stopped_and_nobody_else() {
                 if is_frame { frame(STATION_B, STATION_A, ether_type::IPV4, &inner) } else { inner.clone() };
             let others = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
             // What nobody but the overlay speaks is forwarded for others, and not this host's own.
-            let ran = node.programs.guard_forwarded(&others, 1).unwrap();
+            let ran = node.programs.run_from(Program::Guard, &others, 1).unwrap();
             assert_eq!(
                 (ran.verdict, ran.packet),
                 (Verdict::Next, others.clone()),

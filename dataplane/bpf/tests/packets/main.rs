@@ -8,6 +8,7 @@ mod mirror;
 mod receive;
 mod relay;
 mod room;
+mod spoofed;
 #[path = "../support/mod.rs"]
 mod support;
 mod transmit;
@@ -19,5 +20,7 @@ use plait_dataplane_reference::tables::*;
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::*;
+use std::cell::RefCell;
+use std::net::IpAddr;
 use support::line::Line;
 use support::*;

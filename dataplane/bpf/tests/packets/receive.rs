@@ -202,6 +202,69 @@ fn what_must_not_be_is_dropped_and_counted() {
     assert_eq!((node.drops(Drop::Version), node.drops(Drop::Malformed)), (1, 1));
 }
 
+/// Whoever is behind a device that leads to no node speaks for none, in no encapsulation; and the true one goes on right behind.
+#[test]
+fn a_nodes_packets_come_by_a_device_that_leads_to_nodes_and_by_no_other() {
+    for is_ipv6 in [false, true] {
+        for driver in [driver::ETHERNET, driver::IP] {
+            let Some(node) = Node::with([Program::Receive], driver, encapsulation::OVSTACK, is_ipv6) else {
+                return;
+            };
+            let inner = inner_ipv4(64, 0);
+            let is_frame = driver == driver::ETHERNET;
+            let carried =
+                if is_frame { frame(STATION_A, STATION_C, ether_type::IPV4, &inner) } else { inner };
+            for kind in ENCAPSULATIONS {
+                let carries = match kind {
+                    encapsulation::VXLAN | encapsulation::NVGRE => is_frame,
+                    encapsulation::IPIP | encapsulation::GUE => !is_frame,
+                    _ => true,
+                };
+                if !carries {
+                    continue;
+                }
+                node.take(kind, is_ipv6);
+                node.programs.turn().unwrap();
+                let mut walk = node.walk();
+                let packet = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+                for (by, verdict) in [
+                    (ENTRANCE, Verdict::Redirected),
+                    (INSIDE, Verdict::Dropped),
+                    (ENTRANCE, Verdict::Redirected),
+                    // Another device will be asked, if the kernel takes it there.
+                    (PORT, Verdict::Next),
+                ] {
+                    let before = node.drops(Drop::WrongDevice);
+                    let ran = node.programs.run_from(Program::Receive, &packet, by).unwrap();
+                    let refused = node.drops(Drop::WrongDevice) - before;
+                    let is_refused = verdict == Verdict::Dropped;
+                    assert_eq!((ran.verdict, refused), (verdict, is_refused.into()), "{kind} by {by}");
+                    let walked = match walk.receive_by(by, &packet, 1) {
+                        Outcome::Next => Verdict::Next,
+                        Outcome::Sent(sent) if sent.is_empty() => Verdict::Dropped,
+                        Outcome::Sent(_) => Verdict::Redirected,
+                    };
+                    assert_eq!(walked, verdict, "{kind} by {by}");
+                }
+                assert_eq!(walk.counts.drops.get(&Drop::WrongDevice), Some(&1));
+                // A device that leads to nodes no more, or again, counts for those who were heard just before.
+                let entrances = node.programs.table(&names::ENTRANCES).unwrap();
+                for (is_there, verdict) in [(false, Verdict::Dropped), (true, Verdict::Redirected)] {
+                    match is_there {
+                        true => entrances.set(&ENTRANCE, &entrance::OPEN).unwrap(),
+                        false => assert!(entrances.remove(&ENTRANCE).unwrap()),
+                    }
+                    node.programs.turn().unwrap();
+                    let ran = node.programs.run_from(Program::Receive, &packet, ENTRANCE).unwrap();
+                    assert_eq!(ran.verdict, verdict, "{kind}: {is_there}");
+                }
+            }
+            let drops = node.programs.drops().unwrap();
+            assert_eq!(drops.keys().collect::<Vec<_>>(), [&Drop::WrongDevice], "{drops:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_the_overlays_is_the_kernels() {
     let Some(node) = Node::new([Program::Receive], driver::ETHERNET) else { return };
@@ -224,23 +287,24 @@ fn what_is_not_the_overlays_is_the_kernels() {
 /// Whatever is left of a packet, both say the same of it, for the same reason; and a whole one passes right behind it.
 #[test]
 fn a_packet_cut_at_any_byte_harms_nobody() {
-    let drivers = [driver::ETHERNET, driver::IP];
-    // Of the two encapsulations that arrive at one port a node takes one.
-    let ways = drivers.into_iter().flat_map(|driver| [(driver, false), (driver, true)]);
-    for ((driver, is_ipv6), gpe) in ways.flat_map(|way| [(way, false), (way, true)]) {
-        let Some(node) =
-            Node::with([Program::Receive, Program::Transmit], driver, encapsulation::OVSTACK, is_ipv6)
-        else {
+    let drivers = [driver::ETHERNET, driver::IP, driver::BITS, driver::PAYLOAD];
+    for (driver, is_ipv6) in drivers.into_iter().flat_map(|driver| [(driver, false), (driver, true)]) {
+        // Of what carries labels nobody makes ovstack.
+        let kind = if driver == driver::PAYLOAD { encapsulation::GENEVE } else { encapsulation::OVSTACK };
+        let Some(node) = Node::with([Program::Receive, Program::Transmit], driver, kind, is_ipv6) else {
             return;
         };
-        if gpe {
-            node.take(encapsulation::GPE, is_ipv6);
-        }
-        let mut walk = node.walk();
-        let (is_frame, inner) = (driver != driver::IP, inner_ipv4(64, 0));
-        let sent = frame(STATION_B, STATION_A, ether_type::IPV4, &inner);
+        let walk = RefCell::new(node.walk());
+        let (is_frame, inner) = (matches!(driver, driver::ETHERNET | driver::BITS), inner_ipv4(64, 0));
+        let sent = match driver {
+            // What is found by bits is at the other where they are small.
+            driver::BITS => frame(STATION_B, STATION_A, ether_type::IPV4, &[5; 64]),
+            driver::PAYLOAD => frame(STATION_B, STATION_A, ether_type::MPLS, &[1; 64]),
+            _ => frame(STATION_B, STATION_A, ether_type::IPV4, &inner),
+        };
         let carried = if is_frame { frame(STATION_A, STATION_C, ether_type::IPV4, &inner) } else { inner };
-        let mut both = |program, packet: &[u8]| {
+        let both = |program, packet: &[u8]| {
+            let mut walk = walk.borrow_mut();
             let before = walk.counts.drops.clone();
             let verdict = node.programs.run(program, packet).unwrap().verdict;
             let outcome = match program {
@@ -257,17 +321,37 @@ fn a_packet_cut_at_any_byte_harms_nobody() {
                 Drop::ALL.iter().copied().filter(|of| walk.counts.drops.get(of) != before.get(of)).collect();
             (verdict, reasons)
         };
-        for kind in ENCAPSULATIONS.into_iter().filter(|kind| match *kind {
+        let labels = (Inside::Labels, [&[0, 1, 0x41, 9], &[1; 64][..]].concat());
+        let insides = [(if is_frame { Inside::Frame } else { Inside::Packet }, carried), labels];
+        let ways =
+            ENCAPSULATIONS.into_iter().flat_map(|kind| insides.iter().map(move |inside| (kind, inside)));
+        for (kind, (inside, carried)) in ways.filter(|(kind, (inside, _))| match *kind {
+            encapsulation::GRE | encapsulation::GENEVE | encapsulation::NSH if *inside == Inside::Labels => {
+                driver == driver::PAYLOAD
+            }
+            _ if *inside == Inside::Labels => false,
             encapsulation::VXLAN | encapsulation::NVGRE => is_frame,
             encapsulation::IPIP | encapsulation::GUE => !is_frame,
             _ => true,
         }) {
-            if (kind == encapsulation::GPE) != gpe {
-                continue;
-            }
-            let whole = arriving_in(kind, is_ipv6, &carried, is_frame, 0);
+            // Of those that arrive alike a node takes one.
+            node.take(kind, is_ipv6);
+            node.programs.turn().unwrap();
+            let drops = walk.borrow().counts.drops.clone();
+            *walk.borrow_mut() = node.walk();
+            walk.borrow_mut().counts.drops = drops;
+            let whole = arriving_with(kind, is_ipv6, carried, *inside, 0);
             for length in (15..whole.len()).filter(|length| !is_stunted(&whole[..*length])) {
                 let (verdict, reasons) = both(Program::Receive, &whole[..length]);
+                if matches!(driver, driver::BITS | driver::PAYLOAD) {
+                    // Which bits are asked for is the device's to say: that both say the same is all there is to say.
+                    assert!(
+                        reasons.iter().all(|reason| *reason == Drop::Malformed),
+                        "{kind}: {length} {reasons:?}"
+                    );
+                    both(Program::Receive, &whole);
+                    continue;
+                }
                 let headers = whole.len() - carried.len();
                 let ip = if is_ipv6 { 40 } else { 20 };
                 let (outer, least) = (14 + ip + 8, if is_frame { 14 } else { 20 });

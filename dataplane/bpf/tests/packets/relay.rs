@@ -90,3 +90,46 @@ fn a_packet_dies_with_its_last_hop() {
         Verdict::Redirected
     );
 }
+
+/// Of a packet cut at any byte, and of one with any byte of its headers another one, a driver relays what the walk sends on just so,
+/// and leaves all else as it came; and a whole one passes right behind it.
+#[test]
+fn a_packet_cut_or_broken_at_any_byte_is_relayed_as_the_walk_does_or_left() {
+    for is_ipv6 in [false, true] {
+        let programs = [Program::Relay];
+        let Some(node) = Node::with(programs, driver::ETHERNET, encapsulation::OVSTACK, is_ipv6) else {
+            return;
+        };
+        let mut walk = node.walk();
+        let mut both = |packet: &[u8]| {
+            let ran = node.programs.run(Program::Relay, packet).unwrap();
+            walk.counts.drops.clear();
+            let sent = match walk.receive(packet, 1) {
+                Outcome::Sent(mut sent) if walk.counts.drops.is_empty() => sent.pop(),
+                _ => None,
+            };
+            let sent = sent.filter(|sent| !sent.is_up && sent.frame.len() == packet.len());
+            let is_relayed = sent.is_some();
+            let expected =
+                sent.map_or((Verdict::Next, packet.to_vec()), |sent| (Verdict::Redirected, sent.frame));
+            assert_eq!((ran.verdict, ran.packet), expected);
+            is_relayed
+        };
+        let headers = behind_ip(is_ipv6) + 8 + 20;
+        let mut whole = arriving_in(encapsulation::OVSTACK, is_ipv6, &[0x99; 64], true, 0);
+        whole[headers - 8..headers - 4].copy_from_slice(&FAR.0.to_be_bytes());
+        for length in 15..whole.len() {
+            assert_eq!(both(&whole[..length]), length >= headers, "{length}");
+            assert!(both(&whole), "{length}");
+        }
+        for at in 12..headers {
+            for change in [0xff, 0x01, 0x80] {
+                let mut broken = whole.clone();
+                broken[at] ^= change;
+                both(&broken);
+                assert!(both(&whole), "{at}");
+            }
+        }
+        assert_eq!(node.programs.drops().unwrap(), Default::default());
+    }
+}

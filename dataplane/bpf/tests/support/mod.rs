@@ -58,6 +58,11 @@ pub const PATHS: std::ops::Range<u32> = 1..4;
 pub const PEER_HOP: u32 = 1;
 pub const FAR_HOP: u32 = 2;
 pub const ADJACENCY: u32 = 5;
+/// A device by which packets may come in, and one of which the device above it says.
+pub const ENTRANCE: u32 = 17;
+pub const PORT: u32 = 18;
+/// One that leads to no node.
+pub const INSIDE: u32 = 19;
 
 /// Programs whose tables know a peer, a node behind it, and station B at the peer.
 pub struct Node {
@@ -145,6 +150,7 @@ impl Node {
             peers: all(from, &names::PEERS),
             endpoints: all(from, &names::ENDPOINTS),
             locators: all(from, &names::LOCATORS),
+            entrances: all(from, &names::ENTRANCES),
             ways_out: all(from, &names::WAYS_OUT),
             drivers: Default::default(),
             counts: Counts::default(),
@@ -171,6 +177,10 @@ impl Node {
         put.table(&names::TENANTS).unwrap().set(&TENANT, &tenant).unwrap();
         put.table(&names::VNIS).unwrap().set(&VniKey { application, vni: VNI }, &TENANT).unwrap();
 
+        // What is tried comes by no device, unless another one is named.
+        for (by, is) in [(0, entrance::OPEN), (ENTRANCE, entrance::OPEN), (PORT, entrance::BELOW)] {
+            put.table(&names::ENTRANCES).unwrap().set(&by, &is).unwrap();
+        }
         let adjacency = Adjacency { interface: 1, mtu: 1500, destination: GATEWAY.0, source: UNDERLAY.0 };
         put.table(&names::ADJACENCY_SLOTS).unwrap().set(&9, &adjacency).unwrap();
         put.table(&names::ADJACENCIES).unwrap().set(&ADJACENCY, &9).unwrap();

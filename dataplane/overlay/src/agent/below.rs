@@ -52,22 +52,25 @@ impl Agent {
         Ok(())
     }
 
-    /// The devices by which the overlay's packets leave, if drivers are to relay what passes. Choice: no others, since a driver
-    /// that runs XDP may do without what it does else, such as superpackets.
+    /// The devices by which the overlay's packets leave and may come in, if drivers are to relay what passes. Choice: no others,
+    /// since a driver that runs XDP may do without what it does else, such as superpackets.
     pub(super) fn relaying(&self) -> BTreeSet<u32> {
-        let below = self.below();
+        let entrances: BTreeSet<u32> = self.entrances().collect();
         let ways = self.compiler.wanted().map(|neighbour| neighbour.interface);
-        ways.filter(|index| self.xdp && below.contains(index)).collect()
+        ways.filter(|index| self.xdp && entrances.contains(index)).collect()
     }
 
     /// The devices of the underlay.
     pub(super) fn below(&self) -> BTreeSet<u32> {
-        let own = |name: &str| {
-            let is_it = |device: &DeviceConfig| device.name == name;
-            self.config.devices.iter().any(is_it) || self.starting.as_deref() == Some(name)
-        };
         let links = self.underlay.links.iter();
-        links.filter(|(_, link)| devices::is_underlay(link, own)).map(|(index, _)| *index).collect()
+        let below = links.filter(|(_, link)| devices::is_underlay(link, |name| self.is_own(name)));
+        below.map(|(index, _)| *index).collect()
+    }
+
+    /// Whether a device is one of the overlay's own.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        let is_it = |device: &DeviceConfig| device.name == name;
+        self.config.devices.iter().any(is_it) || self.starting.as_deref() == Some(name)
     }
 
     /// Has drivers relay that are on a way now, and no others.

@@ -58,6 +58,16 @@ pub enum AgentError {
     /// A device of the host that is none of the agent's.
     #[error("there is a device `{0}` that is none of this agent's: choose another name")]
     Foreign(String),
+    /// A device of the overlay's, where one below it is wanted.
+    #[error(
+        "`{0}` is a device of the overlay itself: name those by which packets of other nodes come to this host"
+    )]
+    OwnDevice(String),
+    /// An underlay of no devices.
+    #[error(
+        "name at least one device, or have the routes say it with `plait overlay config underlay --by-routes`"
+    )]
+    NoUnderlay,
     /// A tenant that has a device already.
     #[error(
         "`{0}` is the device of that application and virtual network: choose another `--vni`, or take it away with \

@@ -118,3 +118,30 @@ fn put(file: &mut impl Write, line: &Line) -> io::Result<()> {
     serde_json::to_writer(&mut *file, line)?;
     file.write_all(b"\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an agent of version 1 wrote, which nobody changes but with the version.
+    const FIRST: &str = include_str!("../../tests/golden/journal-1.jsonl");
+
+    #[test]
+    fn a_journal_of_version_1_is_read_and_written_as_it_was() {
+        assert_eq!(VERSION, 1);
+        for line in FIRST.lines() {
+            let read: Line = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        }
+        let folder = std::env::temp_dir().join(format!("plait-journal-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("journal.jsonl");
+        // Half a line is what a death leaves; another version is nobody's but its own.
+        fs::write(&path, format!("{FIRST}{{\"request\":{{\"set_dev")).unwrap();
+        assert_eq!(Journal::read(&path).unwrap().len(), FIRST.lines().count());
+        fs::write(&path, FIRST.replace("\"version\":1", "\"version\":2")).unwrap();
+        let refused = Journal::read(&path).unwrap_err().to_string();
+        assert!(refused.contains("version 2") && refused.contains("--remove"), "{refused}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -8,6 +8,7 @@
 mod applications;
 mod below;
 mod devices;
+mod entrances;
 mod entries;
 mod error;
 mod feeds;
@@ -38,6 +39,7 @@ use crate::Identifier;
 use crate::compile::{Compiler, Full, Neighbour, QUIET, Slots, Write};
 use crate::config::DeviceConfig;
 use crate::protocol::{Change, Config, Reply, Request};
+use entrances::Entrances;
 use error::{at, doing};
 use feeds::Feeds;
 use inherited::Inherited;
@@ -85,6 +87,7 @@ pub struct Agent {
     starting: Option<String>,
     /// Programs on the underlay's devices.
     on_underlay: BTreeMap<(u32, Program), Attachment>,
+    entrances: Entrances,
     /// Whether what passes is relayed by XDP, where drivers can.
     xdp: bool,
     /// Devices in whose drivers a relay was put, or was refused.
@@ -187,6 +190,7 @@ impl Agent {
                 Reply::Done { changed, writes: 0 }
             }
             Request::SetEvpn { application, evpn } => self.set_evpn(application, evpn)?,
+            Request::SetUnderlay { devices } => self.set_underlay(devices)?,
             Request::FibAdd { device, identifier, node } => self.add_entry(device, identifier, node)?,
             Request::FibDel { device, identifier } => self.remove_entry(device, identifier)?,
             Request::FibGet { device } => return self.fib(device.as_deref()),
@@ -211,7 +215,7 @@ impl Agent {
 
     /// Writes the journal anew.
     fn write_journal(&mut self) -> Result<(), AgentError> {
-        let Config { applications, devices, controls, evpn } = self.config.clone();
+        let Config { applications, devices, controls, evpn, underlay } = self.config.clone();
         let requests =
             applications
                 .into_iter()
@@ -230,7 +234,8 @@ impl Agent {
                 .chain(
                     evpn.into_iter()
                         .map(|(application, evpn)| Request::SetEvpn { application, evpn: Some(evpn) }),
-                );
+                )
+                .chain(underlay.map(|devices| Request::SetUnderlay { devices: Some(devices) }));
         let path = self.places.journal();
         self.journal =
             Journal::write(&path, self.namespace, requests.map(Line::Request)).map_err(at(&path))?;
@@ -321,6 +326,7 @@ impl Agent {
             }
         }
         self.write_tenants()?;
+        self.follow_entrances()?;
         self.follow_relays()?;
         Ok(applied?)
     }
@@ -370,6 +376,7 @@ impl Agent {
         }
         if changes.links {
             self.start_segmenter();
+            written = written.and(self.find_entrances());
             self.attach()?;
         }
         if changes.links || changes.features {
@@ -400,6 +407,7 @@ impl Agent {
         }
         self.members.transmit();
         self.feed()?;
+        self.find_entrances_again()?;
         if self.again.is_some_and(|again| now() >= again) {
             self.again = None;
             self.compile_again()?;
@@ -454,9 +462,14 @@ impl Agent {
         if self.sweeping.is_some() {
             return Duration::ZERO;
         }
-        let dues = [self.members.timeout(), self.feeds.timeout(), self.again, self.trace_due()]
-            .into_iter()
-            .flatten();
+        let dues = [
+            self.members.timeout(),
+            self.feeds.timeout(),
+            self.again,
+            self.trace_due(),
+            self.entrances_due(),
+        ];
+        let dues = dues.into_iter().flatten();
         dues.fold(self.swept + self.pause(), Duration::min).saturating_sub(now())
     }
 

@@ -66,6 +66,9 @@ impl Agent {
                 stats.xdp_exits.push(link.name.clone());
             }
         }
+        let links = &self.underlay.links;
+        let entrances = self.entrances().filter_map(|index| links.get(&index));
+        stats.underlay = entrances.map(|link| link.name.clone()).collect();
         let second = heard_at(now());
         for (application, tables) in self.overlay.applications() {
             let nodes: std::collections::BTreeSet<_> =

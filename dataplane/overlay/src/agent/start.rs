@@ -103,6 +103,7 @@ impl Agent {
             told_writes: 0,
             segmenter: None,
             on_underlay: BTreeMap::new(),
+            entrances: Default::default(),
             xdp,
             tried: BTreeSet::new(),
             members: Members::new(recording),
@@ -157,6 +158,7 @@ impl Agent {
                         None => self.config.evpn.remove(&application),
                     };
                 }
+                Line::Request(Request::SetUnderlay { devices }) => self.config.underlay = devices,
                 Line::Request(Request::FibAdd { device, identifier, node }) => {
                     self.entries.insert((device, identifier), node);
                 }
@@ -196,6 +198,7 @@ impl Agent {
             }
         }
         self.is_whole = true;
+        self.find_entrances()?;
         forget_relays(&self.places, &self.relaying())?;
         self.attach()?;
         self.set_exits();

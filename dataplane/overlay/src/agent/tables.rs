@@ -25,6 +25,7 @@ pub(super) struct Tables {
     peers: Arc<Table<PeerKey, Peer>>,
     endpoints: Arc<Table<EndpointKey, u32>>,
     locators: Arc<Table<LocatorKey, u32>>,
+    entrances: Arc<Table<u32, u32>>,
     ways_out: Arc<Table<u32, WayOut>>,
     segmenters: Arc<Table<u32, Segmenter>>,
     /// How many entries were written.
@@ -57,6 +58,7 @@ impl Tables {
             peers: programs.table(&names::PEERS)?.into(),
             endpoints: programs.table(&names::ENDPOINTS)?.into(),
             locators: programs.table(&names::LOCATORS)?.into(),
+            entrances: programs.table(&names::ENTRANCES)?.into(),
             ways_out: programs.table(&names::WAYS_OUT)?.into(),
             segmenters: programs.table(&names::SEGMENTERS)?.into(),
             written: Cell::default(),
@@ -112,6 +114,12 @@ impl Tables {
     /// How many entries were written so far.
     pub fn written(&self) -> u64 {
         self.written.get()
+    }
+
+    /// Writes what a device is to packets that come by it.
+    pub fn set_entrance(&self, interface: u32, is: Option<u32>) -> Result<(), Error> {
+        self.count_write();
+        put(&self.entrances, &interface, is.as_ref())
     }
 
     /// Writes a way out where nobody reads one.
@@ -176,6 +184,7 @@ impl Tables {
             peers: reading(&self.peers),
             endpoints: reading(&self.endpoints),
             locators: reading(&self.locators),
+            entrances: reading(&self.entrances),
             ways_out: reading(&self.ways_out),
             drivers: Default::default(),
             counts: Default::default(),

@@ -48,7 +48,7 @@ impl Agent {
             // Where a feed says where stations are, what is heard teaches nothing, as bits do not.
             driver: if is_fed { driver::BITS } else { tenant.driver },
             // What a port takes in is its bridge's or its VRF's, and not the host's.
-            in_place: (in_place && !link.is_some_and(|link| link.is_port)).into(),
+            in_place: (in_place && link.is_none_or(|link| link.master.is_none())).into(),
             way_out: if config.miss == Miss::Kernel { self.way_out.map_or(0, |(slot, _)| slot) } else { 0 },
             ..tenant
         })

@@ -4,7 +4,7 @@ use super::neighbours::{self, Neighbours};
 use super::routes::Routes;
 use crate::{Neighbour, Rerouted};
 use ipnet::IpNet;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkLayerType, LinkMessage};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType, RouteVia,
 };
@@ -26,8 +26,12 @@ pub(super) struct Link {
     pub is_up: bool,
     /// Whether it carries Ethernet frames; loopback does not.
     pub is_ethernet: bool,
-    /// Whether it is a port of another device: a bridge, or a VRF.
-    pub is_port: bool,
+    /// The device that it is a port of: a bridge, a bond or a VRF.
+    pub master: Option<u32>,
+    /// The device of this host whose packets it sorts out of, by hardware address.
+    shares: Option<u32>,
+    /// Whether its ports' packets come in by them all the same, as those of a VRF do.
+    is_vrf: bool,
 }
 
 impl Link {
@@ -61,17 +65,18 @@ pub(super) struct Underlay {
     pub links: BTreeMap<u32, Link>,
     pub neighbours: Neighbours,
     routes: Routes,
-    /// All that the main table has, once it was asked for.
+    /// All that tables have, once it was asked for.
     table: RefCell<Option<Vec<Way>>>,
 }
 
-/// A route: the more general, and the better of these, the less.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A route, by one of its next hops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Way {
-    is_ipv6: bool,
-    prefix: u8,
+    is_main: bool,
+    prefix: IpNet,
     metric: u32,
-    via: Neighbour,
+    interface: u32,
+    gateway: Option<IpAddr>,
 }
 
 impl Underlay {
@@ -200,21 +205,45 @@ impl Underlay {
     /// is none; and the gateway of the latter.
     pub fn ways_out(&self, devices: &BTreeSet<u32>) -> ([u32; 2], Option<Ipv6Addr>) {
         let mut table = self.table.borrow_mut();
-        let table = table.get_or_insert_with(|| self.main_table());
+        let table = table.get_or_insert_with(|| self.tables());
         let ways = [false, true].map(|is_ipv6| {
-            let ways =
-                table.iter().filter(|way| way.is_ipv6 == is_ipv6 && devices.contains(&way.via.interface));
-            ways.min().map(|way| way.via)
+            let is_of = |way: &&Way| way.is_main && way.prefix.addr().is_ipv6() == is_ipv6;
+            let ways = table.iter().filter(is_of).filter(|way| devices.contains(&way.interface));
+            // The most general, and the best of these.
+            ways.min_by_key(|way| (way.prefix.prefix_len(), way.metric, way.interface, way.gateway))
         });
-        let gateway = match ways[1].map(|via| via.address) {
-            Some(IpAddr::V6(gateway)) if !gateway.is_unspecified() => Some(gateway),
+        let gateway = match ways[1].and_then(|way| way.gateway) {
+            Some(IpAddr::V6(gateway)) => Some(gateway),
             _ => None,
         };
-        (ways.map(|way| way.map_or(0, |via| via.interface)), gateway)
+        (ways.map(|way| way.map_or(0, |way| way.interface)), gateway)
     }
 
-    /// The routes of the main table. Those between neighbours of one link, which each IPv6 device has, lead nowhere else.
-    fn main_table(&self) -> Vec<Way> {
+    /// The devices by which a route leads through a router, or to a prefix in which there is somebody.
+    pub fn ways_in(&self, is_inhabited: impl Fn(IpNet) -> bool) -> BTreeSet<u32> {
+        let mut table = self.table.borrow_mut();
+        let table = table.get_or_insert_with(|| self.tables());
+        let mut devices = BTreeSet::new();
+        for way in table {
+            if !devices.contains(&way.interface) && (way.gateway.is_some() || is_inhabited(way.prefix)) {
+                devices.insert(way.interface);
+            }
+        }
+        devices
+    }
+
+    /// The devices whose packets others see behind them: ports of bridges and bonds, and those on which others have hardware
+    /// addresses of their own.
+    pub fn below_others(&self) -> BTreeSet<u32> {
+        let sees =
+            |master: u32| self.links.get(&master).is_some_and(|master| master.is_ethernet && !master.is_vrf);
+        let ports =
+            self.links.iter().filter(|(_, port)| port.master.is_some_and(sees)).map(|(port, _)| *port);
+        ports.chain(self.links.values().filter_map(|link| link.shares)).collect()
+    }
+
+    /// The routes of all tables. Those between neighbours of one link, which each IPv6 device has, lead nowhere else.
+    fn tables(&self) -> Vec<Way> {
         let mut table = Vec::new();
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut ask = RouteMessage::default();
@@ -225,10 +254,11 @@ impl Underlay {
             });
             for message in routes {
                 let RouteNetlinkMessage::NewRoute(route) = message else { continue };
-                let RouteHeader { table: of, kind, destination_prefix_length: prefix, .. } = route.header;
-                let is_local = |attribute: &RouteAttribute| matches!(attribute, RouteAttribute::Destination(RouteAddress::Inet6(to)) if to.is_unicast_link_local());
-                let is_there = of == RouteHeader::RT_TABLE_MAIN && kind == RouteType::Unicast;
-                if !is_there || route.attributes.iter().any(is_local) {
+                let Some(prefix) = destination_of(&route).filter(|_| route.header.kind == RouteType::Unicast)
+                else {
+                    continue;
+                };
+                if matches!(prefix.network(), IpAddr::V6(to) if to.is_unicast_link_local()) {
                     continue;
                 }
                 let (mut metric, mut ways) = (0, Vec::new());
@@ -242,14 +272,10 @@ impl Underlay {
                         _ => {}
                     }
                 }
-                let is_ipv6 = family == AddressFamily::Inet6;
+                let is_main = route.header.table == RouteHeader::RT_TABLE_MAIN;
                 table.extend(ways.into_iter().map(|(interface, attributes)| {
-                    let gateway = attributes.iter().find_map(|attribute| match attribute {
-                        RouteAttribute::Gateway(RouteAddress::Inet6(gateway)) => Some(*gateway),
-                        _ => None,
-                    });
-                    let address = gateway.unwrap_or(Ipv6Addr::UNSPECIFIED).into();
-                    Way { is_ipv6, prefix, metric, via: Neighbour { interface, address } }
+                    let gateway = attributes.iter().find_map(gateway_of);
+                    Way { is_main, prefix, metric, interface, gateway }
                 }));
             }
         }
@@ -275,14 +301,10 @@ impl Underlay {
             return None;
         }
         let (mut interface, mut address) = (None, to);
-        for attribute in route.attributes {
+        for attribute in &route.attributes {
             match attribute {
-                RouteAttribute::Oif(index) => interface = Some(index),
-                RouteAttribute::Gateway(RouteAddress::Inet(gateway)) => address = gateway.into(),
-                RouteAttribute::Gateway(RouteAddress::Inet6(gateway)) => address = gateway.into(),
-                RouteAttribute::Via(RouteVia::Inet(gateway)) => address = gateway.into(),
-                RouteAttribute::Via(RouteVia::Inet6(gateway)) => address = gateway.into(),
-                _ => {}
+                RouteAttribute::Oif(index) => interface = Some(*index),
+                other => address = gateway_of(other).unwrap_or(address),
             }
         }
         Some(Neighbour { interface: interface?, address })
@@ -304,13 +326,25 @@ fn link_of(message: LinkMessage) -> Link {
         is_up: message.header.flags.contains(LinkFlags::Up)
             && message.header.flags.contains(LinkFlags::LowerUp),
         is_ethernet,
-        is_port: false,
+        master: None,
+        shares: None,
+        is_vrf: false,
     };
+    let mut lower = None;
+    let mut has_own_address = false;
     for attribute in message.attributes {
         match attribute {
             LinkAttribute::IfName(name) => link.name = name,
             LinkAttribute::Mtu(mtu) => link.mtu = mtu,
-            LinkAttribute::Controller(master) => link.is_port = master != 0,
+            LinkAttribute::Controller(master) => link.master = Some(master).filter(|master| *master != 0),
+            LinkAttribute::Link(index) => lower = Some(index),
+            LinkAttribute::LinkInfo(said) => {
+                let is_of = |kinds: &[InfoKind]| {
+                    said.iter().any(|info| matches!(info, LinkInfo::Kind(kind) if kinds.contains(kind)))
+                };
+                link.is_vrf = is_of(&[InfoKind::Vrf]);
+                has_own_address = is_of(&[InfoKind::MacVlan, InfoKind::MacVtap, InfoKind::IpVlan]);
+            }
             LinkAttribute::Address(bytes) => {
                 if let Ok(address) = bytes.try_into() {
                     link.address = address;
@@ -319,7 +353,20 @@ fn link_of(message: LinkMessage) -> Link {
             _ => {}
         }
     }
+    // Of other kinds it is a veth's other end, say, which may be in another namespace.
+    link.shares = lower.filter(|_| has_own_address);
     link
+}
+
+/// The router that an attribute of a route, or of one of its next hops, names.
+fn gateway_of(attribute: &RouteAttribute) -> Option<IpAddr> {
+    match attribute {
+        RouteAttribute::Gateway(RouteAddress::Inet(gateway)) => Some((*gateway).into()),
+        RouteAttribute::Gateway(RouteAddress::Inet6(gateway)) => Some((*gateway).into()),
+        RouteAttribute::Via(RouteVia::Inet(gateway)) => Some((*gateway).into()),
+        RouteAttribute::Via(RouteVia::Inet6(gateway)) => Some((*gateway).into()),
+        _ => None,
+    }
 }
 
 /// What a route leads to; nothing of one whose destination is written in a way that is not understood.

@@ -1,6 +1,7 @@
 //! Who may send here: pairs of locators with what arrives from them.
 
 use super::{Compiler, Encapsulation, Kind, PairKey, Write};
+use ipnet::IpNet;
 use plait_dataplane_reference::mapped;
 use plait_dataplane_reference::tables::{EndpointKey, LocatorKey, Peer, PeerKey};
 use plait_model_overlay::{Application, NodeId, Tables};
@@ -64,6 +65,15 @@ impl Compiler {
                 self.locators.remove(&key);
             }
         }
+    }
+
+    /// Whether some node of the LIB has a locator of a prefix.
+    pub fn has_locator_in(&self, prefix: IpNet) -> bool {
+        let is_in = |application: &Application| {
+            let [first, last] = [prefix.network(), prefix.broadcast()].map(|end| (*application, end));
+            self.locators.range(first..=last).next().is_some()
+        };
+        self.kinds.keys().any(is_in)
     }
 
     /// Whether an application knows a pair of locators, and what it takes that for which arrives so.

@@ -30,8 +30,8 @@ impl Walk {
         header.version == ovstack::VERSION && application.is_some_and(|application| application.own != 0)
     }
 
-    /// Reads the headers before the payload. None for what is not the overlay's.
-    pub(super) fn arrive(&self, bytes: &[u8]) -> Result<Option<Parcel>, Drop> {
+    /// Reads the headers before the payload of what came by some device. None for what is not the overlay's.
+    pub(super) fn arrive(&self, bytes: &[u8], entrance: Option<u32>) -> Result<Option<Parcel>, Drop> {
         let Some(outer) = Outer::parse(bytes) else { return Ok(None) };
         let Some(Arrival { number, port, rest }) = Arrival::of(&outer) else { return Ok(None) };
         let protocol_port = u32::from(outer.protocol) << 16 | number;
@@ -42,6 +42,11 @@ impl Walk {
                 false => Ok(None),
             };
         };
+        match entrance {
+            Some(entrance::OPEN) => {}
+            Some(entrance::BELOW) => return Ok(None),
+            _ => return Err(Drop::WrongDevice),
+        }
         let said = Said::read(&peer, protocol_port, rest)?;
         let application = said.application.unwrap_or(peer.application as u8);
         if peer.applications[usize::from(application >> 5)] >> (application & 31) & 1 == 0 {

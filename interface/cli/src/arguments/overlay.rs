@@ -284,6 +284,17 @@ plait overlay config evpn --delete")]
         #[arg(long)]
         delete: bool,
     },
+    /// The devices by which the overlay's packets may come to this host
+    #[command(after_help = "Examples:\n  plait overlay config underlay eth0 eth1\n  \
+plait overlay config underlay --by-routes")]
+    Underlay {
+        /// Their names
+        #[arg(required_unless_present = "by_routes", conflicts_with = "by_routes")]
+        devices: Vec<String>,
+        /// Those by which routes lead through a router, or to another node; so it is at first
+        #[arg(long)]
+        by_routes: bool,
+    },
     /// Say all
     #[command(visible_alias = "ls", after_help = "Example:\n  plait overlay config show --json")]
     Show,

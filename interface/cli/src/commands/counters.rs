@@ -72,6 +72,9 @@ pub fn text(stats: &Stats) -> String {
         }));
         text += &format!("\n{}", table(&rows));
     }
+    if !stats.underlay.is_empty() {
+        text += &format!("\nPackets of other nodes come in by {}.\n", stats.underlay.join(", "));
+    }
     if !stats.xdp.is_empty() {
         let rest: Vec<&str> =
             stats.xdp.iter().filter(|name| !stats.xdp_exits.contains(name)).map(|name| &name[..]).collect();

@@ -129,6 +129,9 @@ fn config(command: ConfigCommand) -> Result<Request, Failure> {
                 asked.map(|(neighbor, as_number)| Evpn { remote_as, hold, ..Evpn::new(neighbor, as_number) });
             Request::SetEvpn { application: app.app, evpn }
         }
+        ConfigCommand::Underlay { devices, by_routes } => {
+            Request::SetUnderlay { devices: (!by_routes).then(|| devices.into_iter().collect()) }
+        }
         ConfigCommand::Control { plane: PlaneArgument::None, app, .. } => {
             Request::SetControl { application: app.app, control: None }
         }
@@ -162,6 +165,8 @@ fn change_line(change: &Change) -> String {
     match change {
         Change::Application { application } => format!("app {application} config"),
         Change::Device { device } => format!("device {device}"),
+        Change::Underlay { devices: Some(devices) } => format!("underlay {}", json!(devices)),
+        Change::Underlay { devices: None } => "underlay by routes".to_owned(),
         Change::Written { entries } => format!("written {entries}"),
         Change::Identifier { device, identifier } => format!("fib {device} {identifier}"),
         Change::Table(Event::Own { application }) => format!("app {application} own"),
@@ -257,6 +262,9 @@ fn config_text(config: &Config) -> String {
     }
     for (application, control) in &config.controls {
         text += &format!("control {application}  {}\n", json!(control));
+    }
+    if let Some(devices) = &config.underlay {
+        text += &format!("underlay  {}\n", json!(devices));
     }
     text
 }

@@ -294,3 +294,38 @@ fn doctor_names_what_overlays_need() {
         assert_eq!(ended.stderr, "");
     }
 }
+
+/// What a plait of today wrote, which later ones are to know.
+const JOURNAL: &str = include_str!("../../../../dataplane/overlay/tests/golden/journal-1.jsonl");
+
+#[test]
+fn an_agent_goes_on_with_what_one_of_version_1_was_told() {
+    let Some(person) = Person::root() else { return };
+    let [mut host, _other] = Host::two(&person);
+    host.sh(&format!(
+        "umask 077 && mkdir -p /run/plait-overlay/default && cat >/run/plait-overlay/default/journal.jsonl <<'END'\n{JOURNAL}END"
+    ));
+    host.start_agent();
+    let config = host.json("config show");
+    let names: Vec<&str> = config["applications"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["7", "8", "9"], "{config:#}");
+    assert_eq!(config["applications"]["7"]["to"]["10.0.0.2"], "vxlan");
+    assert_eq!(config["applications"]["9"]["miss"], "kernel");
+    let devices: Vec<&Value> = config["devices"].as_array().unwrap().iter().map(|of| &of["name"]).collect();
+    assert_eq!(devices, ["ov0", "ov1"], "{config:#}");
+    assert_eq!(config["controls"]["7"]["plane"], "static");
+    assert_eq!(config["evpn"]["8"]["neighbor"], "192.0.2.9");
+    assert_eq!(config["underlay"], serde_json::json!(["eth0"]));
+    assert_eq!(host.overlay("id show"), "10.0.0.1\n");
+    assert_eq!(host.overlay("locator show"), "192.0.2.1 weight 50\n");
+    assert_eq!(host.overlay("node show"), "10.0.0.2 192.0.2.2 weight 50\n");
+    assert_eq!(host.overlay("route show"), "to 10.0.0.2 via 10.0.0.2\nto 10.0.0.4 via 10.0.0.2\n");
+    let rows = host.json("fib show ov0");
+    let known: Vec<&Value> = rows.as_array().unwrap().iter().map(|row| &row["identifier"]).collect();
+    assert_eq!(known, ["02:00:00:00:00:02"], "{rows:#}");
+    assert!(host.sh("ip -o link show ov0; ip -o link show ov1").contains(" mtu 1400 "));
+    // And the next one with what this one wrote of it.
+    host.kill_agent();
+    host.start_agent();
+    assert_eq!(host.json("config show"), config);
+}

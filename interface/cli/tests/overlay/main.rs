@@ -4,6 +4,7 @@ mod agents;
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;
+mod entrances;
 mod narrowing;
 mod planes;
 mod relays;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! question   version 1 │ frame
-//! answer     version 1 │ foreign │ packets, bytes │ counters of all reasons │ reasons │ device │ left out │ copies
+//! answer     version 2 │ foreign │ packets, bytes │ counters of all reasons │ reasons │ device │ left out │ copies
 //!            copy: next hop, weight, weights, MTU │ device │ frame
 //! ```
 //!
@@ -14,13 +14,17 @@ use plait_control_overlay::Inquiry;
 use plait_dataplane_reference::tables::{Count, Drop};
 use plait_model_overlay::NodeId;
 
-const VERSION: u8 = 1;
+const QUESTION: u8 = 1;
+/// A reason more is another version.
+const ANSWER: u8 = 2;
+/// The first version had so many reasons.
+const FIRST: (u8, usize) = (1, 12);
 /// The longest name of a device in Linux, without its end.
 const LONGEST_NAME: usize = 15;
 
 /// A question; none where the packet does not fit.
 pub(super) fn question(frame: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = vec![VERSION];
+    let mut bytes = vec![QUESTION];
     write_frame(&mut bytes, frame)?;
     (bytes.len() <= Inquiry::MOST).then_some(bytes)
 }
@@ -28,13 +32,13 @@ pub(super) fn question(frame: &[u8]) -> Option<Vec<u8>> {
 /// The packet of a question.
 pub(super) fn asked(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut reader = Reader(bytes);
-    let frame = (reader.byte()? == VERSION).then(|| reader.frame())??;
+    let frame = (reader.byte()? == QUESTION).then(|| reader.frame())??;
     reader.0.is_empty().then_some(frame)
 }
 
 /// An answer. Copies that do not fit are left out of it, and counted.
 pub(super) fn answer(step: &Step) -> Vec<u8> {
-    let mut bytes = vec![VERSION, step.is_foreign.into()];
+    let mut bytes = vec![ANSWER, step.is_foreign.into()];
     bytes.extend_from_slice(&step.count.packets.to_be_bytes());
     bytes.extend_from_slice(&step.count.bytes.to_be_bytes());
     for reason in Drop::ALL {
@@ -65,13 +69,15 @@ pub(super) fn answer(step: &Step) -> Vec<u8> {
 /// What an answer says.
 pub(super) fn answered(bytes: &[u8]) -> Option<Step> {
     let mut reader = Reader(bytes);
-    if reader.byte()? != VERSION {
-        return None;
-    }
+    let reasons = match reader.byte()? {
+        ANSWER => Drop::ALL,
+        version if version == FIRST.0 => &Drop::ALL[..FIRST.1],
+        _ => return None,
+    };
     let is_foreign = reader.byte()? != 0;
     let count = Count { packets: reader.long()?, bytes: reader.long()? };
     let mut drops = std::collections::BTreeMap::new();
-    for reason in Drop::ALL {
+    for reason in reasons {
         let count = reader.long()?;
         if count > 0 {
             drops.insert(*reason, count);
@@ -229,8 +235,24 @@ mod tests {
 
         #[test]
         fn no_bytes_make_the_reader_panic(mut bytes in proptest::collection::vec(0u8.., 0..1000)) {
-            bytes.insert(0, VERSION);
-            let _ = (asked(&bytes), answered(&bytes));
+            for version in [QUESTION, ANSWER] {
+                bytes.insert(0, version);
+                let _ = (asked(&bytes), answered(&bytes));
+            }
+        }
+
+        #[test]
+        fn an_answer_of_the_first_version_is_understood(step in step()) {
+            let mut said = answer(&step);
+            // Behind the version, a byte and two counts it had a counter less, and the last reason was never one.
+            let last = Drop::ALL[FIRST.1];
+            let at = 2 + 16 + 8 * FIRST.1;
+            said.drain(at..at + 8);
+            said[0] = FIRST.0;
+            let heard = answered(&said).unwrap();
+            let mut drops = step.drops.clone();
+            drops.remove(&last);
+            prop_assert_eq!((heard.drops, heard.dropped, heard.delivered), (drops, step.dropped, step.delivered));
         }
 
         #[test]
