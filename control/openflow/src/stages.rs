@@ -15,10 +15,10 @@ use plait_control_runtime::{Kind, Origin, View, wit};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-/// Bytes that are held at most. Choice: 64 MiB, half a million first packets; what is beyond them is told at once.
+/// Bytes that are held at most. Choice: 64 MiB, some hundred thousand first packets; what is beyond them is told at once.
 const MOST: usize = 64 << 20;
 /// Bytes that a step has beside its messages.
-const STEP: usize = 256;
+const STEP: usize = 320;
 
 /// Commands in two stages: the stream `staged-commands`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Staged {
     pub steps: Vec<Step>,
     /// Microseconds after which a step waits for nobody any more.
     pub patience: u64,
-    /// Whether no step of before is to be done any more: what it was decided by is not so now.
+    /// Whether what steps of before were decided by is not so now: what they have waiting for flows goes without any.
     pub supersedes: bool,
 }
 wit!(struct Staged { first, steps, patience, supersedes });
@@ -78,7 +78,7 @@ pub struct Passed {
     pub answered: u64,
     /// Steps that were told without, since it took too long, or too much was held.
     pub overdue: u64,
-    /// Steps that were not told, since something else holds now.
+    /// Steps of which packets alone were told, since something else holds now.
     pub superseded: u64,
 }
 
@@ -103,6 +103,8 @@ struct Held {
     open: usize,
     due: Duration,
     then: Commands,
+    /// The barriers that it waits for.
+    behind: Vec<Token>,
     bytes: usize,
     origin: Option<Origin>,
 }
@@ -110,16 +112,10 @@ struct Held {
 impl Gate {
     /// What to tell at once.
     pub fn hold(&mut self, now: Duration, staged: &Staged, origin: Option<Origin>) -> Vec<Told> {
-        if staged.supersedes {
-            self.passed.superseded += self.held.len() as u64;
-            self.held.clear();
-            self.waiting.clear();
-            self.due.clear();
-            self.bytes = 0;
-        }
+        let mut told = if staged.supersedes { self.supersede() } else { Vec::new() };
         let due = now.saturating_add(Duration::from_micros(staged.patience));
         let mut tokens: BTreeMap<u64, Token> = BTreeMap::new();
-        let (mut told, mut at_once) = (Vec::new(), Vec::new());
+        let mut at_once = Vec::new();
         for step in &staged.steps {
             let bytes = STEP + step.then.size();
             let is_crowded = self.bytes + bytes > MOST;
@@ -132,14 +128,15 @@ impl Gate {
             self.next += 1;
             // A switch that is named twice is waited for once.
             let behind: BTreeSet<u64> = step.behind.iter().copied().collect();
-            for switch in &behind {
-                let token = *tokens.entry(*switch).or_insert(Token { switch: *switch, number });
-                self.waiting.entry(token).or_default().push(number);
+            let token = |switch: u64| *tokens.entry(switch).or_insert(Token { switch, number });
+            let behind: Vec<Token> = behind.into_iter().map(token).collect();
+            for token in &behind {
+                self.waiting.entry(*token).or_default().push(number);
             }
             self.bytes += bytes;
             self.due.insert((due, number));
-            let then = step.then.clone();
-            self.held.insert(number, Held { open: behind.len(), due, then, bytes, origin });
+            let then = step.then.apart();
+            self.held.insert(number, Held { open: behind.len(), due, then, behind, bytes, origin });
         }
         if !staged.first.is_empty() || !tokens.is_empty() {
             let barriers = tokens.into_values().collect();
@@ -167,15 +164,11 @@ impl Gate {
     pub fn handle_timeout(&mut self, now: Duration) -> Vec<Told> {
         let late: Vec<u64> = self.due.range(..=(now, u64::MAX)).map(|(_, step)| *step).collect();
         self.passed.overdue += late.len() as u64;
-        let told = self.tell(late);
-        if !told.is_empty() {
-            // Nobody waits for their barriers any more.
-            self.waiting.retain(|_, steps| {
-                steps.retain(|step| self.held.contains_key(step));
-                !steps.is_empty()
-            });
+        // Nobody waits for their barriers any more: all who did came with them, and are as late.
+        for token in late.iter().filter_map(|step| self.held.get(step)).flat_map(|held| &held.behind) {
+            self.waiting.remove(token);
         }
-        told
+        self.tell(late)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due, if ever.
@@ -186,6 +179,16 @@ impl Gate {
     /// What has become of all steps so far.
     pub fn passed(&self) -> Passed {
         Passed { held: self.held.len() as u64, ..self.passed }
+    }
+
+    /// Lets go of all that is held: what was decided of flows is wrong, but packets may still arrive, and a switch that keeps one is
+    /// to have its room again.
+    fn supersede(&mut self) -> Vec<Told> {
+        self.passed.superseded += self.held.len() as u64;
+        self.waiting.clear();
+        let told = self.tell(self.held.keys().copied().collect()).into_iter();
+        let packets = told.map(|told| Told { commands: told.commands.packets(), ..told });
+        packets.filter(|told| !told.commands.is_empty()).collect()
     }
 
     fn tell(&mut self, steps: Vec<u64>) -> Vec<Told> {

@@ -1,6 +1,8 @@
 //! Steps that wait for barriers: answered in any order, late, never, or by nobody.
 
-use plait_control_openflow::{Command, Commands, Gate, Staged, Step, Token, Told};
+use plait_control_openflow::{
+    Actions, Command, Commands, Fields, Flow, Gate, Packet, PacketOut, Port, Staged, Step, Token, Told,
+};
 use std::time::Duration;
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -95,15 +97,26 @@ fn a_step_whose_answer_is_lost_is_told_when_it_has_waited_for_long_enough() {
     assert_eq!((passed.held, passed.answered, passed.overdue), (0, 1, 1));
 }
 
+/// A packet to be sent, and a flow.
+fn packet_and_flow() -> Commands {
+    let packet = Packet::Bytes(vec![7; 60]);
+    let sent = PacketOut { in_port: Port(1), actions: Actions::output(Port(2)), packet };
+    [(1, Command::Flow(Flow::delete(Fields::default()))), (1, Command::PacketOut(sent))].into_iter().collect()
+}
+
 #[test]
-fn what_is_superseded_is_never_told() {
+fn of_what_is_superseded_packets_are_sent_and_no_flow_is_told() {
     let mut gate = Gate::default();
     let old = hold(&mut gate, ms(0), &staged(&[(1, &[2])]));
-    let new = hold(&mut gate, ms(1), &Staged { supersedes: true, ..staged(&[(2, &[2])]) });
-    assert!(gate.answered(old[0]).is_empty());
-    assert_eq!(numbers(&gate.answered(new[0])), [2]);
+    let steps = vec![Step { behind: vec![2], then: packet_and_flow() }];
+    let packet = gate.hold(ms(0), &Staged { steps, patience: 10_000, ..Staged::default() }, None);
+    let now = gate.hold(ms(1), &Staged { supersedes: true, ..staged(&[(2, &[2])]) }, None);
+    let [sent, new] = &now[..] else { panic!("{now:?}") };
+    assert!(matches!(&sent.commands.words()[..], [(1, Command::PacketOut(_))]), "{sent:?}");
+    assert!(gate.answered(old[0]).is_empty() && gate.answered(packet[0].barriers[0]).is_empty());
+    assert_eq!(numbers(&gate.answered(new.barriers[0])), [2]);
     assert!(gate.handle_timeout(ms(1000)).is_empty());
-    assert_eq!((gate.passed().superseded, gate.passed().held), (1, 0));
+    assert_eq!((gate.passed().superseded, gate.passed().held), (2, 0));
 }
 
 #[test]

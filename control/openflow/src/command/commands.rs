@@ -3,7 +3,7 @@
 use super::Command;
 use crate::{NotSaid, Version};
 use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
-use plait_model_wire::openflow::chop;
+use plait_model_wire::openflow::{chop, v13};
 
 /// Commands, each for one switch. Those for one switch are done in their order; see [`Command::Barrier`].
 ///
@@ -91,10 +91,36 @@ impl Commands {
     /// About how many bytes it takes.
     pub(crate) fn size(&self) -> usize {
         let said = self.orders.iter().map(|(_, kept)| match kept {
-            Kept::Said(Command::Raw(bytes)) => size_of::<(u64, Kept)>() + bytes.len(),
-            Kept::Said(_) | Kept::Written(..) => size_of::<(u64, Kept)>(),
+            Kept::Said(Command::Raw(bytes)) => bytes.len(),
+            Kept::Said(Command::Flow(flow)) => size_of_val(flow.actions.as_slice()),
+            Kept::Said(Command::PacketOut(packet)) => {
+                size_of_val(packet.actions.as_slice()) + packet.packet.bytes()
+            }
+            Kept::Said(Command::Barrier) | Kept::Written(..) => 0,
         });
-        self.bytes.len() + said.sum::<usize>()
+        self.bytes.len() + said.map(|bytes| size_of::<(u64, Kept)>() + bytes).sum::<usize>()
+    }
+
+    /// The same to be kept for long: nothing of it lies in a batch.
+    pub(crate) fn apart(&self) -> Self {
+        let mut own = self.clone();
+        for (_, kept) in &mut own.orders {
+            if let Kept::Said(Command::PacketOut(sent)) = kept {
+                sent.packet.take_apart();
+            }
+        }
+        own
+    }
+
+    /// Those of them that send packets.
+    pub(crate) fn packets(&self) -> Self {
+        let is_packet = |command: &Command| match command {
+            Command::PacketOut(_) => true,
+            // Of either version.
+            Command::Raw(bytes) => bytes.get(1) == Some(&v13::packet_out::KIND),
+            Command::Flow(_) | Command::Barrier => false,
+        };
+        self.words().into_iter().filter(|(_, command)| is_packet(command)).collect()
     }
 
     /// The switch and what it is to do, by its place: a command, or all messages that were written for it in a row.

@@ -136,6 +136,18 @@ impl Packet {
         }
     }
 
+    /// Copies a batch's frame, which would keep all of the batch.
+    pub(super) fn take_apart(&mut self) {
+        if let Self::Of(batch, place) = self {
+            *self = Self::Bytes(batch.get(*place).map_or_else(Vec::new, |packet| packet.frame.to_vec()));
+        }
+    }
+
+    /// Bytes of it that are here.
+    pub(super) fn bytes(&self) -> usize {
+        self.place().1.len()
+    }
+
     fn place(&self) -> (BufferId, &[u8]) {
         match self {
             Self::Kept(buffer) => (BufferId(*buffer), &[]),
