@@ -3,9 +3,11 @@
 //! An outer source locator is what its sender wrote. A device that leads to no node brings none of a node's packets: who is behind
 //! it, in a container or a virtual machine of this host, speaks for nobody.
 //!
-//! Choice: where no devices are named, those by which some route leads through a router, whatever its table and metric, or leads to
-//! a locator that is known. Packets may well come by another of them than they would leave by. On what a host keeps for its own
-//! containers there are neighbours alone, and nobody's locator. What is refused is counted apart, and naming devices mends it.
+//! Choice: where no devices are named, those by which some route, whatever its table and metric, leads to a locator that is known, a
+//! default route among them. Packets may well come by another of them than they would leave by. What a host keeps for its own
+//! containers leads to nobody's locator, and what somebody advertises on a link counts for nothing. What is refused is counted
+//! apart, and naming devices mends it. Where the kernel does not say where all routes lead, all devices count: rather none is kept
+//! out than a node.
 
 use super::{Agent, AgentError, now};
 use crate::config::{BadConfig, is_device_name};
@@ -16,6 +18,8 @@ use std::time::Duration;
 
 /// Choice: to look at routes takes a twentieth of the agent's time at most, however many there are and however often they change.
 const PAUSES: u32 = 20;
+/// How soon what the kernel refused is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What is known of devices by which packets may come in.
 #[derive(Default)]
@@ -42,25 +46,54 @@ impl Agent {
         if devices.as_ref().is_some_and(BTreeSet::is_empty) {
             return Err(AgentError::NoUnderlay);
         }
-        let changed = self.config.underlay != devices;
-        self.config.underlay = devices;
-        self.find_entrances()?;
-        Ok(Reply::Done { changed, writes: 0 })
-    }
-
-    /// Follows changes of routes, locators and neighbours: soon, and of a device by which packets leave at once.
-    pub(super) fn follow_entrances(&mut self) -> Result<(), AgentError> {
-        let is_found = |index: u32| self.config.underlay.is_some() || self.entrances.found.contains(&index);
-        let are_found = self.compiler.wanted().all(|neighbour| is_found(neighbour.interface));
-        if are_found && now() < self.entrances.next {
-            self.entrances.is_stale = true;
-            return Ok(());
+        let before = std::mem::replace(&mut self.config.underlay, devices);
+        self.look_for_entrances();
+        if let Err(error) = self.write_entrances() {
+            self.config.underlay = before;
+            self.look_for_entrances();
+            // As far as it can be, it is as it was.
+            let written = self.write_entrances();
+            self.said(written);
+            return Err(error);
         }
-        self.find_entrances()
+        Ok(Reply::Done { changed: self.config.underlay != before, writes: 0 })
     }
 
-    /// Looks by which devices packets may come in, and has the programs know.
-    pub(super) fn find_entrances(&mut self) -> Result<(), AgentError> {
+    /// Follows changes of routes, links, locators and neighbours: of the devices by which packets leave at once, and of others soon.
+    pub(super) fn follow_entrances(&mut self) {
+        if now() < self.entrances.next && self.config.underlay.is_none() {
+            self.entrances.found.extend(self.compiler.wanted().map(|neighbour| neighbour.interface));
+            self.entrances.is_stale = true;
+            let written = self.write_entrances();
+            return self.said(written);
+        }
+        self.find_entrances();
+    }
+
+    /// Looks by which devices packets may come in, and has the programs know. What the kernel refuses is tried again.
+    pub(super) fn find_entrances(&mut self) {
+        self.look_for_entrances();
+        let written = self.write_entrances();
+        self.said(written);
+    }
+
+    /// Looks once more, where that was put off.
+    pub(super) fn find_entrances_again(&mut self) {
+        if self.entrances.is_stale && now() >= self.entrances.next {
+            self.find_entrances();
+        }
+    }
+
+    /// Says of entrances what the kernel refused.
+    fn said(&mut self, written: Result<(), AgentError>) {
+        if let Err(error) = written {
+            tracing::warn!(%error, "not all devices by which packets may come are known to the programs");
+            self.entrances.is_stale = true;
+            self.entrances.next = now() + AGAIN;
+        }
+    }
+
+    fn look_for_entrances(&mut self) {
         let begun = now();
         let links = &self.underlay.links;
         self.entrances.found = match &self.config.underlay {
@@ -68,13 +101,25 @@ impl Agent {
                 let named = links.iter().filter(|(_, link)| names.contains(&link.name));
                 named.map(|(index, _)| *index).collect()
             }
-            None => {
-                let mut found = self.underlay.ways_in(|prefix| self.compiler.has_locator_in(prefix));
-                found.extend(self.compiler.wanted().map(|neighbour| neighbour.interface));
-                found
-            }
+            None => match self.underlay.ways_in(|prefix| self.compiler.has_locator_in(prefix)) {
+                Some(mut found) => {
+                    found.extend(self.compiler.wanted().map(|neighbour| neighbour.interface));
+                    found
+                }
+                None => {
+                    tracing::warn!(
+                        "the kernel does not say where all routes lead, so that packets may come by any device: \
+                         name those that they may come by with `plait overlay config underlay`"
+                    );
+                    self.below()
+                }
+            },
         };
         self.entrances.next = now() + (now() - begun) * PAUSES;
+        self.entrances.is_stale = false;
+    }
+
+    fn write_entrances(&mut self) -> Result<(), AgentError> {
         let below_others = self.underlay.below_others();
         let mut open: BTreeMap<u32, u32> = BTreeMap::new();
         for index in self.below() {
@@ -84,28 +129,26 @@ impl Agent {
                 open.insert(index, entrance::BELOW);
             }
         }
-        let before = std::mem::take(&mut self.entrances.open);
+        if open == self.entrances.open {
+            return Ok(());
+        }
+        let mut before = std::mem::take(&mut self.entrances.open);
         let mut written = Ok(());
         let mut write = |index: u32, is: Option<u32>| {
             let is_written = self.tables.set_entrance(index, is);
             is_written.map_err(|error| written = Err(error)).is_ok()
         };
-        for index in before.keys().filter(|index| !open.contains_key(index)) {
-            write(*index, None);
+        // What is refused stays as it was known, so that it is tried again.
+        before.retain(|index, _| open.contains_key(index) || !write(*index, None));
+        let (first, then): (Vec<_>, Vec<_>) = open.into_iter().partition(|(_, is)| *is == entrance::OPEN);
+        for (index, is) in first.into_iter().chain(then) {
+            if before.get(&index) == Some(&is) || write(index, Some(is)) {
+                before.insert(index, is);
+            }
         }
-        // What the kernel refuses is tried again.
-        open.retain(|index, is| before.get(index) == Some(is) || write(*index, Some(*is)));
-        self.entrances.open = open;
-        self.entrances.is_stale = written.is_err();
-        Ok(written?)
-    }
-
-    /// Looks once more, where that was put off.
-    pub(super) fn find_entrances_again(&mut self) -> Result<(), AgentError> {
-        match self.entrances.is_stale && now() >= self.entrances.next {
-            true => self.find_entrances(),
-            false => Ok(()),
-        }
+        self.entrances.open = before;
+        written?;
+        self.follow_relays()
     }
 
     /// When that is due.

@@ -326,7 +326,7 @@ impl Agent {
             }
         }
         self.write_tenants()?;
-        self.follow_entrances()?;
+        self.follow_entrances();
         self.follow_relays()?;
         Ok(applied?)
     }
@@ -376,7 +376,7 @@ impl Agent {
         }
         if changes.links {
             self.start_segmenter();
-            written = written.and(self.find_entrances());
+            self.follow_entrances();
             self.attach()?;
         }
         if changes.links || changes.features {
@@ -407,7 +407,7 @@ impl Agent {
         }
         self.members.transmit();
         self.feed()?;
-        self.find_entrances_again()?;
+        self.find_entrances_again();
         if self.again.is_some_and(|again| now() >= again) {
             self.again = None;
             self.compile_again()?;

@@ -198,7 +198,7 @@ impl Agent {
             }
         }
         self.is_whole = true;
-        self.find_entrances()?;
+        self.find_entrances();
         forget_relays(&self.places, &self.relaying())?;
         self.attach()?;
         self.set_exits();

@@ -6,7 +6,7 @@ use crate::{Neighbour, Rerouted};
 use ipnet::IpNet;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType, RouteVia,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteType, RouteVia,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use plait_dataplane_netlink::{Heard, Netlink, Watch};
@@ -66,13 +66,23 @@ pub(super) struct Underlay {
     pub neighbours: Neighbours,
     routes: Routes,
     /// All that tables have, once it was asked for.
-    table: RefCell<Option<Vec<Way>>>,
+    table: RefCell<Option<Ways>>,
+}
+
+/// Routes of the host.
+#[derive(Debug)]
+struct Ways {
+    ways: Vec<Way>,
+    /// Whether it is known of all where they lead.
+    are_all: bool,
 }
 
 /// A route, by one of its next hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Way {
     is_main: bool,
+    /// Whether a router on the link told of it.
+    is_advertised: bool,
     prefix: IpNet,
     metric: u32,
     interface: u32,
@@ -208,7 +218,7 @@ impl Underlay {
         let table = table.get_or_insert_with(|| self.tables());
         let ways = [false, true].map(|is_ipv6| {
             let is_of = |way: &&Way| way.is_main && way.prefix.addr().is_ipv6() == is_ipv6;
-            let ways = table.iter().filter(is_of).filter(|way| devices.contains(&way.interface));
+            let ways = table.ways.iter().filter(is_of).filter(|way| devices.contains(&way.interface));
             // The most general, and the best of these.
             ways.min_by_key(|way| (way.prefix.prefix_len(), way.metric, way.interface, way.gateway))
         });
@@ -219,17 +229,18 @@ impl Underlay {
         (ways.map(|way| way.map_or(0, |way| way.interface)), gateway)
     }
 
-    /// The devices by which a route leads through a router, or to a prefix in which there is somebody.
-    pub fn ways_in(&self, is_inhabited: impl Fn(IpNet) -> bool) -> BTreeSet<u32> {
+    /// The devices by which a route leads to a prefix in which there is somebody; none where not all routes are known. What somebody
+    /// on a link told of it by himself (router advertisements) is no such route.
+    pub fn ways_in(&self, is_inhabited: impl Fn(IpNet) -> bool) -> Option<BTreeSet<u32>> {
         let mut table = self.table.borrow_mut();
         let table = table.get_or_insert_with(|| self.tables());
         let mut devices = BTreeSet::new();
-        for way in table {
-            if !devices.contains(&way.interface) && (way.gateway.is_some() || is_inhabited(way.prefix)) {
+        for way in table.ways.iter().filter(|way| !way.is_advertised) {
+            if !devices.contains(&way.interface) && is_inhabited(way.prefix) {
                 devices.insert(way.interface);
             }
         }
-        devices
+        table.are_all.then_some(devices)
     }
 
     /// The devices whose packets others see behind them: ports of bridges and bonds, and those on which others have hardware
@@ -243,13 +254,14 @@ impl Underlay {
     }
 
     /// The routes of all tables. Those between neighbours of one link, which each IPv6 device has, lead nowhere else.
-    fn tables(&self) -> Vec<Way> {
-        let mut table = Vec::new();
+    fn tables(&self) -> Ways {
+        let mut table = Ways { ways: Vec::new(), are_all: true };
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut ask = RouteMessage::default();
             ask.header.address_family = family;
             let routes = self.netlink.dump(RouteNetlinkMessage::GetRoute(ask)).unwrap_or_else(|error| {
                 tracing::warn!(%error, "the kernel does not tell its routes");
+                table.are_all = false;
                 Vec::new()
             });
             for message in routes {
@@ -272,10 +284,14 @@ impl Underlay {
                         _ => {}
                     }
                 }
+                // Of one that names a next hop's number alone (`nexthop_compat_mode` of 0) nobody says where it leads.
+                let is_numbered = |attribute: &RouteAttribute| matches!(attribute, RouteAttribute::NhId(_));
+                table.are_all &= !ways.is_empty() || !route.attributes.iter().any(is_numbered);
                 let is_main = route.header.table == RouteHeader::RT_TABLE_MAIN;
-                table.extend(ways.into_iter().map(|(interface, attributes)| {
+                let is_advertised = route.header.protocol == RouteProtocol::Ra;
+                table.ways.extend(ways.into_iter().map(|(interface, attributes)| {
                     let gateway = attributes.iter().find_map(gateway_of);
-                    Way { is_main, prefix, metric, interface, gateway }
+                    Way { is_main, is_advertised, prefix, metric, interface, gateway }
                 }));
             }
         }
