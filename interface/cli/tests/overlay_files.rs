@@ -312,6 +312,14 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
     person.file("shared.yaml", shared);
     let said = ["shared.yaml:6", "in geneve could be of overlay `ov0`", "several `devices`"];
     person.plait(&["validate", "shared.yaml"]).fails_saying(3, &said);
+    let simulated = ["run", "shared.yaml", "--world", "simulated"];
+    person.file("shared.yaml", format!("{shared}duration: 1s\n"));
+    person.plait(&simulated).fails_saying(3, &said);
+    let circle = "plait: 1\nnodes: [a, b, c, d]\nlinks: [a-b, b-c, c-d]\noverlays:\n\
+        \x20 ov0: {control: static, members: {a: {routes: {224.0.0.1: b}}, b: , c: , d: }}\n";
+    person.file("circle.yaml", circle);
+    let said = ["circle.yaml:5", "goes in a circle", "ways are a tree"];
+    person.plait(&["validate", "circle.yaml"]).fails_saying(3, &said);
     let fed = |more: &str| {
         format!(
             "plait: 1\nnodes: {{a: host, s: switch, r: router}}\nlinks: [a-s, s-r]\noverlays:\n  ov0: {{members: [a], {more}}}\n"

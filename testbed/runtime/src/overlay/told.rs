@@ -18,16 +18,21 @@ impl Resolved {
     /// To whom a member's packets for others, or for groups, go where that is not straight there, and to all of a group.
     ///
     /// Choice: who gets a packet for a group whose header says so passes it on to all of the group's next hops but the one that it
-    /// came from. Where those are all members, copies would come back manifold; so what is for the group goes as in a mesh from each
-    /// member of which the file says nothing else.
+    /// came from. Where those are all members, copies would come back manifold; so what is for the group goes as in a mesh, unless
+    /// the file says of any member where that goes.
     pub fn routes_of(&self, member: &Member) -> Routes {
         let mut routes = member.routes.clone();
         let passes_on = self.is_static && self.config.encapsulation.names_nodes();
-        if let Some(group) = self.config.group.filter(|group| passes_on && !routes.contains_key(group)) {
+        if let Some(group) = self.config.group.filter(|group| passes_on && !self.says_way_of(*group)) {
             let all = self.members.iter().map(|member| member.id).collect();
             routes.extend(mesh(member.id, &all, Some(group)).remove_entry(&group));
         }
         routes
+    }
+
+    /// Whether the file says of any member to whom its packets for a group go.
+    fn says_way_of(&self, group: NodeId) -> bool {
+        self.members.iter().any(|member| member.routes.contains_key(&group))
     }
 
     /// The devices that a member has.

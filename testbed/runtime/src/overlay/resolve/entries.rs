@@ -6,6 +6,7 @@ use plait_dataplane_overlay::{ApplicationConfig, BadConfig, Carries, Encapsulati
 use plait_model_overlay::NodeId;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::{Span, Spanned};
+use plait_model_topology::graph::GraphBuilder;
 use plait_model_topology::network::NodeIndex;
 use std::collections::BTreeSet;
 
@@ -35,10 +36,15 @@ impl Resolver<'_> {
         let Some(group) = config.group.filter(|_| config.floods() && members.len() > 2) else {
             return;
         };
-        if members.iter().any(|member| member.routes.contains_key(&group)) {
+        let passes_on = config.encapsulation.names_nodes();
+        if let Some(says) = members.iter().find(|member| member.routes.contains_key(&group)) {
+            if passes_on && goes_in_circles(group, members) {
+                let text = "what is for all goes in a circle among members that name each other, and never ends";
+                let help = "say of each member where it goes, such that ways are a tree: who says nothing sends to all";
+                self.fault(says.span, text, help);
+            }
             return;
         }
-        let passes_on = config.encapsulation.names_nodes();
         let words = written.0.iter().flat_map(|(_, told)| told.to.values());
         for word in words.filter(|word| word.value.0.names_nodes() != passes_on) {
             let [naming, other] = match passes_on {
@@ -173,4 +179,19 @@ impl Resolver<'_> {
         }
         stations
     }
+}
+
+/// Whether what is for a group comes back to who passed it on: a member takes it from those that it would pass it on to.
+fn goes_in_circles(group: NodeId, members: &[Member]) -> bool {
+    let sends = |from: &Member, to: &Member| from.routes.get(&group).is_none_or(|hops| hops.contains(&to.id));
+    let mut builder = GraphBuilder::new(members.len());
+    for (at, one) in members.iter().enumerate() {
+        for (other_at, other) in members.iter().enumerate().skip(at + 1) {
+            if sends(one, other) && sends(other, one) {
+                builder.edge(at, other_at, 1);
+            }
+        }
+    }
+    let graph = builder.build();
+    graph.edges().len() + graph.components().count() > graph.vertices()
 }
