@@ -132,8 +132,7 @@ fn a_nodes_packets_come_by_whatever_device_may_lead_to_it() {
     assert!(eventually(|| b.reaches(a)), "{}", stats(&hosts));
     assert!(are(a, &["br0"]), "{}", a.overlay("stats"));
     if b.exec(&["sh", "-c", "ip link add link eth0 name eth0.10 type vlan id 10"]).code() != Some(0) {
-        // What comes in a VLAN's tag, packet cases say on every kernel.
-        println!("this kernel has no VLANs: the rest is for those that do");
+        println!("this kernel has no VLANs: the rest is for those that do, as distributions' have");
         return;
     }
     b.sh("ip addr flush dev eth0 && ip link set eth0.10 up && ip addr add 192.0.2.2/24 dev eth0.10");
