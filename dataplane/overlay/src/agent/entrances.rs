@@ -3,10 +3,10 @@
 //! An outer source locator is what its sender wrote. A device that leads to no node brings none of a node's packets: who is behind
 //! it, in a container or a virtual machine of this host, speaks for nobody.
 //!
-//! Choice: where no devices are named, those by which some route, whatever its table and metric, leads to a locator that is known, a
-//! default route among them. Packets may well come by another of them than they would leave by. What a host keeps for its own
-//! containers leads to nobody's locator, and what somebody advertises on a link counts for nothing. What is refused is counted
-//! apart, and naming devices mends it. Where the kernel does not say where all routes lead, all devices count: rather none is kept
+//! Choice: where no devices are named, those by which some route, whatever its table and metric, leads to a locator that is known,
+//! or a default route of either family to a router. Packets may well come by another of them than they would leave by. What a host
+//! keeps for its own containers leads to nobody's locator, and what somebody advertises on a link counts for nothing. What is refused
+//! is counted apart, and naming devices mends it. Where the kernel does not say where all routes lead, all devices count: rather none is kept
 //! out than a node.
 
 use super::{Agent, AgentError, now};

@@ -229,14 +229,16 @@ impl Underlay {
         (ways.map(|way| way.map_or(0, |way| way.interface)), gateway)
     }
 
-    /// The devices by which a route leads to a prefix in which there is somebody; none where not all routes are known. What somebody
-    /// on a link told of it by himself (router advertisements) is no such route.
+    /// The devices by which a route leads to a prefix in which there is somebody, or a default route of either family to a router,
+    /// which knows everybody; none where not all routes are known. What somebody on a link told of it by himself (router
+    /// advertisements) is no such route.
     pub fn ways_in(&self, is_inhabited: impl Fn(IpNet) -> bool) -> Option<BTreeSet<u32>> {
         let mut table = self.table.borrow_mut();
         let table = table.get_or_insert_with(|| self.tables());
         let mut devices = BTreeSet::new();
         for way in table.ways.iter().filter(|way| !way.is_advertised) {
-            if !devices.contains(&way.interface) && is_inhabited(way.prefix) {
+            let is_default = way.gateway.is_some() && way.prefix.prefix_len() == 0;
+            if !devices.contains(&way.interface) && (is_default || is_inhabited(way.prefix)) {
                 devices.insert(way.interface);
             }
         }

@@ -39,7 +39,8 @@ impl Resolver<'_> {
         let passes_on = config.encapsulation.names_nodes();
         if let Some(says) = members.iter().find(|member| member.routes.contains_key(&group)) {
             if passes_on && goes_in_circles(group, members) {
-                let text = "what is for all goes in a circle among members that name each other, and never ends";
+                let text =
+                    "what is for all goes in a circle among members that name each other, and never ends";
                 let help = "say of each member where it goes, such that ways are a tree: who says nothing sends to all";
                 self.fault(says.span, text, help);
             }
