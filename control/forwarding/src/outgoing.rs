@@ -72,7 +72,7 @@ pub(crate) fn delete_leaving(version: Version, fields: Fields, port: Port) -> Op
     bytes.ok().map(Command::Raw)
 }
 
-/// Where flows are deleted, what was decided before and waits is not to add them again.
+/// Where flows are deleted, what was decided before and waits is not to add them again: its packets go without.
 pub(crate) fn superseding(deletes: &Commands) -> Perhaps<Staged> {
     Perhaps((!deletes.is_empty()).then(|| Staged { supersedes: true, ..Staged::default() }))
 }

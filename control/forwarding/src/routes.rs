@@ -177,7 +177,7 @@ pub fn routes() -> Set {
         .dag(Dag::chain("routes", &["routes"]).on("links@1").on("settled@1"))
 }
 
-/// Other routes, the flows that they end, and that nothing is to be done any more that was decided by those of before.
+/// Other routes, the flows that they end, and that no flow is to be told any more that was decided by those of before.
 type Computed = (Perhaps<Routes>, Perhaps<Commands>, Perhaps<Staged>);
 
 /// Choice: when a link is gone, a switch loses the flows that leave by a port which some shortest way has left, and no

@@ -1,12 +1,6 @@
 //! Overlays of the testbed's own control planes and tables in virtual time.
-//!
-//! ```text
-//!   a ── ra ─5ms─ rb ── b
-//!         \       /
-//!        40ms   5ms
-//!           \   /
-//!            rc ── c
-//! ```
+
+mod support;
 
 use plait_control_overlay::Plane;
 use plait_dataplane_overlay::{Carries, Encapsulation, Miss};
@@ -17,26 +11,10 @@ use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, OverlaySpec, Side, World};
 use std::net::IpAddr;
 use std::time::Duration;
-
-const FILE: &str = "
-plait: 1
-nodes: {a: host, b: host, c: host, ra: router, rb: router, rc: router}
-links:
-  - {endpoints: [a, ra], rate: 1Gbit}
-  - {endpoints: [b, rb], rate: 1Gbit}
-  - {endpoints: [c, rc], rate: 1Gbit}
-  - {endpoints: [ra, rb], rate: 1Gbit, delay: 5ms}
-  - {endpoints: [rb, rc], rate: 1Gbit, delay: 5ms}
-  - {endpoints: [ra, rc], rate: 1Gbit, delay: 40ms}
-";
-
-fn network() -> Network {
-    let source = Source::new("three.yaml", FILE.to_owned());
-    parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap()
-}
+use support::{FILE, network};
 
 fn world(plane: Plane, threads: usize) -> (World, OverlayIndex) {
-    let mut world = World::build(&network(), Options { threads, ..Options::default() }).unwrap();
+    let mut world = World::build(&network(FILE), Options { threads, ..Options::default() }).unwrap();
     let data_plane = Some(DataPlane::new(Carries::Ethernet, 1, Encapsulation::Ovstack));
     let spec = OverlaySpec { data_plane, ..OverlaySpec::new(["a", "b", "c"], plane) };
     let overlay = world.add_overlay(&spec).unwrap();
@@ -121,8 +99,7 @@ fn frames_for_all_reach_every_member_once_on_any_number_of_threads() {
 
 /// The same network with one data plane or another, after all members know each other.
 fn joined(text: &str, plane: Plane, change: impl FnOnce(&mut DataPlane)) -> (World, OverlayIndex) {
-    let source = Source::new("three.yaml", text.to_owned());
-    let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
+    let network = network(text);
     let mut world = World::build(&network, Options::default()).unwrap();
     let mut data_plane = DataPlane::new(Carries::Ethernet, 1, Encapsulation::Ovstack);
     change(&mut data_plane);

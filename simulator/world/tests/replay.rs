@@ -1,18 +1,10 @@
 //! Control planes that were recorded, replayed: the same decisions, and what was wrong between them.
-//!
-//! ```text
-//!   a ── ra ─5ms─ rb ── b
-//!         \       /
-//!        40ms   5ms
-//!           \   /
-//!            rc ── c
-//! ```
+
+mod support;
 
 use plait_control_overlay::Plane;
 use plait_control_overlay::record::{Begin, Bytes, Divergence, Entry, Event};
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
-use plait_model_topology::document::Source;
-use plait_model_topology::{Vocabulary, parse_network};
 use plait_simulator_world::replay::{Cause, Fault, Recording, ReplayError, Replayed, replay};
 use plait_simulator_world::{Options, OverlaySpec, Side, World};
 use proptest::prelude::*;
@@ -20,25 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
-
-const FILE: &str = "
-plait: 1
-nodes: {a: host, b: host, c: host, ra: router, rb: router, rc: router}
-links:
-  - {endpoints: [a, ra], rate: 1Gbit}
-  - {endpoints: [b, rb], rate: 1Gbit}
-  - {endpoints: [c, rc], rate: 1Gbit}
-  - {endpoints: [ra, rb], rate: 1Gbit, delay: 5ms}
-  - {endpoints: [rb, rc], rate: 1Gbit, delay: 5ms}
-  - {endpoints: [ra, rc], rate: 1Gbit, delay: 40ms}
-";
+use support::{FILE, network};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// A delay overlay of a, b and c, recorded.
 fn world() -> World {
-    let source = Source::new("three.yaml", FILE.to_owned());
-    let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
+    let network = network(FILE);
     let mut world = World::build(&network, Options::default()).unwrap();
     let spec = OverlaySpec {
         is_recorded: true,

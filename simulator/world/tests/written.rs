@@ -1,12 +1,6 @@
 //! Overlays whose tables a file writes once, in virtual time: the way of each packet is that of the walk through them.
-//!
-//! ```text
-//!   a ── ra ─5ms─ rb ── b
-//!         \       /
-//!        40ms   5ms
-//!           \   /
-//!            rc ── c
-//! ```
+
+mod support;
 
 use plait_control_overlay::mesh;
 use plait_dataplane_overlay::{Carries, Encapsulation, Identifier};
@@ -14,8 +8,6 @@ use plait_dataplane_reference::Counts;
 use plait_dataplane_reference::tables::Drop;
 use plait_model_overlay::NodeId;
 use plait_model_quantity::Bandwidth;
-use plait_model_topology::document::Source;
-use plait_model_topology::{Vocabulary, parse_network};
 use plait_model_wire::number::ether_type;
 use plait_model_wire::{ethernet, ipv4, ipv6};
 use plait_simulator_world::engine::{FlowCounters, Reason, headers};
@@ -23,18 +15,7 @@ use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, O
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
-
-const FILE: &str = "
-plait: 1
-nodes: {a: host, b: host, c: host, ra: router, rb: router, rc: router}
-links:
-  - {endpoints: [a, ra], rate: 1Gbit}
-  - {endpoints: [b, rb], rate: 1Gbit}
-  - {endpoints: [c, rc], rate: 1Gbit}
-  - {endpoints: [ra, rb], rate: 1Gbit, delay: 5ms}
-  - {endpoints: [rb, rc], rate: 1Gbit, delay: 5ms}
-  - {endpoints: [ra, rc], rate: 1Gbit, delay: 40ms}
-";
+use support::{FILE, network};
 
 /// Bytes of UDP payload of a datagram of [`flow`].
 const SIZE: u16 = 1000;
@@ -79,8 +60,7 @@ fn data_plane(spec: &mut OverlaySpec, place: usize) -> &mut DataPlane {
 }
 
 fn world(text: &str, threads: usize) -> World {
-    let source = Source::new("three.yaml", text.to_owned());
-    let network = parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).unwrap();
+    let network = network(text);
     World::build(&network, Options { threads, ..Options::default() }).unwrap()
 }
 

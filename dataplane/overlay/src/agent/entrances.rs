@@ -6,8 +6,8 @@
 //! Choice: where no devices are named, those by which some route, whatever its table and metric, leads to a locator that is known,
 //! or a default route of either family to a router. Packets may well come by another of them than they would leave by. What a host
 //! keeps for its own containers leads to nobody's locator, and what somebody advertises on a link counts for nothing. What is refused
-//! is counted apart, and naming devices mends it. Where the kernel does not say where all routes lead, all devices count: rather none is kept
-//! out than a node.
+//! is counted apart, and naming devices mends it. Where the kernel does not say where all routes lead, all devices count: rather
+//! none is kept out than a node.
 
 use super::{Agent, AgentError, now};
 use crate::config::{BadConfig, is_device_name};
@@ -107,11 +107,15 @@ impl Agent {
                     found
                 }
                 None => {
-                    tracing::warn!(
-                        "the kernel does not say where all routes lead, so that packets may come by any device: \
-                         name those that they may come by with `plait overlay config underlay`"
-                    );
-                    self.below()
+                    let all = self.below();
+                    // Not at each look.
+                    if self.entrances.found != all {
+                        tracing::warn!(
+                            "the kernel does not say where all routes lead, so that packets may come by any device: \
+                             name those that they may come by with `plait overlay config underlay`"
+                        );
+                    }
+                    all
                 }
             },
         };

@@ -146,7 +146,8 @@ impl Program {
         match self.channel.read_line(&mut line) {
             Ok(_) if line.ends_with('\n') => Ok(line.trim_end().to_owned()),
             Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => {
-                Err(error(format!("traffic of {}: it says nothing; is this machine at work?", self.node)))
+                let text = "nothing is heard of its program: run again while this machine does less, or with fewer nodes";
+                Err(error(format!("traffic of {}: {text}", self.node)))
             }
             _ => self.failed(),
         }

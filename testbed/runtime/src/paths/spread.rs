@@ -30,7 +30,8 @@ pub fn usual(network: &Network) -> Duration {
 /// How many links a way has at most.
 fn longest_way(network: &Network) -> usize {
     let graph = neighbours(network);
-    if network.links.iter().any(|link| link.cost != 1) {
+    let mut costs = network.links.iter().map(|link| link.cost).chain(network.lans.iter().map(|lan| lan.cost));
+    if costs.any(|cost| cost != 1) {
         return graph.vertices().saturating_sub(1);
     }
     let parts = graph.components().members();
