@@ -17,7 +17,7 @@ fn flows_and_switches_that_come_and_go_leave_nothing_behind() {
         // A flow and the packet are two; routing lets packets go until it knows where hosts are.
         assert!(app == App::LearningSwitch || churn.messages > churn.requests, "{app:?} {churn:?}");
         println!("{app:?} {:?}", churn.took);
-        let (early, late) = churn.resident;
+        let [_, early, _, late] = churn.resident;
         // Some tapes are made in the place of others now and then, 4 MB each; and of routing a thousand batches of sightings may
         // wait, 2048 of 48 bytes in each.
         let waits = if app == App::Routing { 1024 * 2048 * 48 } else { 0 };

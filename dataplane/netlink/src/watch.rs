@@ -1,6 +1,7 @@
 //! What changes, as the kernel tells it.
 
-use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
+use crate::frame::frames;
+use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -57,22 +58,14 @@ impl Watch {
     }
 }
 
-fn read(mut rest: &[u8], heard: &mut Vec<Heard>) {
-    while rest.len() >= 16 {
-        let length = u32::from_ne_bytes(rest[0..4].try_into().expect("four bytes")) as usize;
-        if length < 16 || length > rest.len() {
-            return;
-        }
-        let kind = u16::from_ne_bytes(rest[4..6].try_into().expect("two bytes"));
+fn read(bytes: &[u8], heard: &mut Vec<Heard>) {
+    for frame in frames(bytes) {
         // What this version of the library cannot read is of no concern here.
-        if REROUTING.contains(&kind) {
+        if REROUTING.contains(&frame.kind) {
             heard.push(Heard::Rerouted);
-        } else if let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&rest[..length])
-            && let NetlinkPayload::InnerMessage(inner) = message.payload
-        {
+        } else if let Some(NetlinkPayload::InnerMessage(inner)) = frame.payload() {
             heard.push(Heard::Change(inner));
         }
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
     }
 }
 

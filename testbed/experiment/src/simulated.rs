@@ -161,7 +161,7 @@ impl World for SimulatedNetwork {
         Err(error(format!("{node} has no programs in the simulator: use `traffic:` for load")))
     }
 
-    fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
+    fn traffic(&self, traffic: &[Traffic], _: &Stop) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
         let begin = self.now();
         let flows = Flows::start(&mut self.state(), traffic, begin)?;
         Ok((Box::new(flows.of(Arc::clone(&self.state))), begin))

@@ -170,14 +170,18 @@ impl World for RunningTestbed {
         Ok(Box::new(Command { outcome, socket, stopped }))
     }
 
-    fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
+    fn traffic(
+        &self,
+        traffic: &[Traffic],
+        stop: &Stop,
+    ) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
         let state = self.testbed.state().map_err(error)?;
         // The first address of the first interface that has one: that which the node's name resolves to.
         let addresses = state.nodes.iter().filter_map(|(name, node)| {
             let mut all = node.interfaces.values().flat_map(|interface| &interface.addresses);
             Some((name.clone(), all.next()?.addr()))
         });
-        let (flows, begin) = Flows::start(&self.testbed, traffic, &addresses.collect())?;
+        let (flows, begin) = Flows::start(&self.testbed, traffic, &addresses.collect(), stop)?;
         Ok((Box::new(flows), begin))
     }
 

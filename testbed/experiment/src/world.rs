@@ -36,9 +36,13 @@ pub trait World: Sync {
     /// soon: the run begins then.
     ///
     /// # Errors
-    /// It carries none, or cannot carry this.
-    fn traffic(&self, traffic: &[Traffic]) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
-        let _ = traffic;
+    /// It carries none, or cannot carry this; `stop` was asked for.
+    fn traffic(
+        &self,
+        traffic: &[Traffic],
+        stop: &Stop,
+    ) -> Result<(Box<dyn FlowLogger>, Duration), WorldError> {
+        let _ = (traffic, stop);
         Err(WorldError::new("this world carries no `traffic`: run the file with `--world simulated`"))
     }
 

@@ -185,6 +185,22 @@ fn an_event_the_world_refuses_is_a_failure_that_names_it() {
 }
 
 #[test]
+fn a_run_whose_traffic_is_refused_ends_before_it_begins() {
+    let home = tempfile::tempdir().unwrap();
+    let world = Machine::new();
+    let sections = "traffic: [{pattern: stride(1), rate: 1Mbit}]
+run: [{at: 0s, on: a, exec: echo begun, name: probe}]
+duration: 60s
+metrics: {lost: {command: probe, json: end.lost}}
+";
+    let run = outcome(&world, sections, &home.path().join("r"));
+    assert!(!run.results.passed && !run.results.interrupted);
+    let [failure] = &run.results.failures[..] else { panic!("{:?}", run.results.failures) };
+    assert!(failure.starts_with("traffic: ") && failure.contains("--world simulated"), "{failure}");
+    assert!(!world.log().iter().any(|entry| entry.starts_with("spawn")), "{:?}", world.log());
+}
+
+#[test]
 fn results_that_exist_are_not_touched() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().join("r");

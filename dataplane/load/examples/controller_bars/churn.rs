@@ -46,9 +46,9 @@ pub struct Churn {
     pub switches: u64,
     /// How long it took.
     pub took: Duration,
-    /// Resident bytes of this process in the second quarter and in the last: the median of what was seen in each. Choice: what
-    /// it has at an instant differs by a tenth, by what is under way.
-    pub resident: (u64, u64),
+    /// Resident bytes of this process in each quarter: the median of what was seen. Choice: what it has at an instant differs
+    /// by a tenth, by what is under way.
+    pub resident: [u64; 4],
 }
 
 /// A switch that goes after some bytes.
@@ -98,8 +98,7 @@ pub fn run(app: App, requests: u64, patience: Duration) -> Result<Churn, Box<dyn
         }
         quarters[quarter].push(resident());
         if done >= requests {
-            let [_, early, _, late] = quarters.map(median);
-            let resident = (early, late);
+            let resident = quarters.map(median);
             let messages = workers.iter().map(|worker| worker.messages).sum();
             return Ok(Churn { requests: done, messages, switches, took: began.elapsed(), resident });
         }

@@ -181,16 +181,14 @@ fn churn(app: App, is_whole: bool) {
     let (requests, patience) = if is_whole { (hours * 36_000_000, minutes * 60) } else { (360_000, 120) };
     match churn::run(app, requests, Duration::from_secs(patience)) {
         Ok(churn) => {
-            let (early, late) = churn.resident;
-            let (seconds, mebibytes) =
-                (churn.took.as_secs_f64(), |bytes: u64| bytes as f64 / f64::from(1 << 20));
+            let [_, early, _, late] = churn.resident;
             println!(
-                "# churn, {name}: {} packets, {} messages and {} switches in {seconds:.1} s; {:.1} MiB in the second quarter, {:.1} MiB in the last",
+                "# churn, {name}: {} packets, {} messages and {} switches in {:.1} s; MiB in each quarter: {:.1?}",
                 churn.requests,
                 churn.messages,
                 churn.switches,
-                mebibytes(early),
-                mebibytes(late),
+                churn.took.as_secs_f64(),
+                churn.resident.map(|bytes| bytes as f64 / f64::from(1 << 20)),
             );
             // Choice: a tenth more is what an allocator has in its pages.
             if is_whole {

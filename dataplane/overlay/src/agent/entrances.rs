@@ -18,8 +18,9 @@ use std::time::Duration;
 
 /// Choice: to look at routes takes a twentieth of the agent's time at most, however many there are and however often they change.
 const PAUSES: u32 = 20;
-/// How soon what the kernel refused is tried again.
+/// How soon what the kernel refused is tried again, and how soon where it was refused again and again.
 const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN_AT_LAST: Duration = Duration::from_secs(64);
 
 /// What is known of devices by which packets may come in.
 #[derive(Default)]
@@ -32,6 +33,8 @@ pub(super) struct Entrances {
     next: Duration,
     /// Whether something may be otherwise since.
     is_stale: bool,
+    /// How long what was refused waited the last time until it was tried again.
+    pause: Duration,
 }
 
 impl Agent {
@@ -86,11 +89,15 @@ impl Agent {
 
     /// Says of entrances what the kernel refused.
     fn said(&mut self, written: Result<(), AgentError>) {
-        if let Err(error) = written {
-            tracing::warn!(%error, "not all devices by which packets may come are known to the programs");
-            self.entrances.is_stale = true;
-            self.entrances.next = now() + AGAIN;
-        }
+        let Err(error) = written else {
+            self.entrances.pause = Duration::ZERO;
+            return;
+        };
+        let pause = (self.entrances.pause * 2).clamp(AGAIN, AGAIN_AT_LAST);
+        tracing::warn!(%error, ?pause, "not all devices by which packets may come are known to the programs: they are told again");
+        self.entrances.is_stale = true;
+        self.entrances.pause = pause;
+        self.entrances.next = now() + pause;
     }
 
     fn look_for_entrances(&mut self) {

@@ -261,40 +261,18 @@ impl Underlay {
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut ask = RouteMessage::default();
             ask.header.address_family = family;
-            let routes = self.netlink.dump(RouteNetlinkMessage::GetRoute(ask)).unwrap_or_else(|error| {
-                tracing::warn!(%error, "the kernel does not tell its routes");
-                table.are_all = false;
-                Vec::new()
+            let are_all = &mut table.are_all;
+            let told = self.netlink.dump_as(RouteNetlinkMessage::GetRoute(ask), |message| {
+                let (ways, is_all) = ways_of(message);
+                *are_all &= is_all;
+                ways
             });
-            for message in routes {
-                let RouteNetlinkMessage::NewRoute(route) = message else { continue };
-                let Some(prefix) = destination_of(&route).filter(|_| route.header.kind == RouteType::Unicast)
-                else {
-                    continue;
-                };
-                if matches!(prefix.network(), IpAddr::V6(to) if to.is_unicast_link_local()) {
-                    continue;
+            match told {
+                Ok(ways) => table.ways.extend(ways),
+                Err(error) => {
+                    tracing::warn!(%error, "the kernel does not tell its routes");
+                    table.are_all = false;
                 }
-                let (mut metric, mut ways) = (0, Vec::new());
-                for attribute in &route.attributes {
-                    match attribute {
-                        RouteAttribute::Priority(priority) => metric = *priority,
-                        RouteAttribute::Oif(index) => ways.push((*index, &route.attributes)),
-                        RouteAttribute::MultiPath(hops) => {
-                            ways.extend(hops.iter().map(|hop| (hop.interface_index, &hop.attributes)));
-                        }
-                        _ => {}
-                    }
-                }
-                // Of one that names a next hop's number alone (`nexthop_compat_mode` of 0) nobody says where it leads.
-                let is_numbered = |attribute: &RouteAttribute| matches!(attribute, RouteAttribute::NhId(_));
-                table.are_all &= !ways.is_empty() || !route.attributes.iter().any(is_numbered);
-                let is_main = route.header.table == RouteHeader::RT_TABLE_MAIN;
-                let is_advertised = route.header.protocol == RouteProtocol::Ra;
-                table.ways.extend(ways.into_iter().map(|(interface, attributes)| {
-                    let gateway = attributes.iter().find_map(gateway_of);
-                    Way { is_main, is_advertised, prefix, metric, interface, gateway }
-                }));
             }
         }
         table
@@ -333,6 +311,38 @@ impl AsFd for Underlay {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }
+}
+
+/// Where a route leads, and whether that is all: of one that names a next hop's number alone (`nexthop_compat_mode` of 0) nobody
+/// says where.
+fn ways_of(message: RouteNetlinkMessage) -> (Vec<Way>, bool) {
+    let RouteNetlinkMessage::NewRoute(route) = message else { return (Vec::new(), true) };
+    let is_elsewhere =
+        |prefix: &IpNet| !matches!(prefix.network(), IpAddr::V6(to) if to.is_unicast_link_local());
+    let Some(prefix) = destination_of(&route).filter(is_elsewhere) else { return (Vec::new(), true) };
+    if route.header.kind != RouteType::Unicast {
+        return (Vec::new(), true);
+    }
+    let (mut metric, mut ways) = (0, Vec::new());
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Priority(priority) => metric = *priority,
+            RouteAttribute::Oif(index) => ways.push((*index, &route.attributes)),
+            RouteAttribute::MultiPath(hops) => {
+                ways.extend(hops.iter().map(|hop| (hop.interface_index, &hop.attributes)));
+            }
+            _ => {}
+        }
+    }
+    let is_numbered = |attribute: &RouteAttribute| matches!(attribute, RouteAttribute::NhId(_));
+    let is_all = !ways.is_empty() || !route.attributes.iter().any(is_numbered);
+    let is_main = route.header.table == RouteHeader::RT_TABLE_MAIN;
+    let is_advertised = route.header.protocol == RouteProtocol::Ra;
+    let ways = ways.into_iter().map(|(interface, attributes)| {
+        let gateway = attributes.iter().find_map(gateway_of);
+        Way { is_main, is_advertised, prefix, metric, interface, gateway }
+    });
+    (ways.collect(), is_all)
 }
 
 fn link_of(message: LinkMessage) -> Link {

@@ -142,7 +142,7 @@ fn perform(
     let mut loggers = Loggers::start(world, &script.collect, staging)?;
     let (flows, start, refused) = match script.traffic.is_empty() {
         true => (None, world.now(), None),
-        false => match world.traffic(&script.traffic) {
+        false => match world.traffic(&script.traffic, stop) {
             Ok((flows, begin)) => (Some(flows), begin, None),
             Err(error) => (None, world.now(), Some(format!("traffic: {error}"))),
         },
@@ -167,7 +167,11 @@ fn perform(
         next_word: start,
     };
     progress.moment(0.0, Moment::Started { until: script.duration.map(TimeSpan::as_secs_f64) });
-    let played = stage.play(script, &Halt { world, stop, loggers: &loggers }, progress);
+    // Without its traffic nothing would come of a run but the time that it takes.
+    let played = match refused {
+        Some(_) => Ok(()),
+        None => stage.play(script, &Halt { world, stop, loggers: &loggers }, progress),
+    };
     let played_s = stage.elapsed();
     progress.moment(played_s, Moment::Stopping);
     stage.commands.stop_all(GRACE, progress);
@@ -180,6 +184,7 @@ fn perform(
     staging.remove(wait::FOLDER)?;
 
     let mut failures = loggers.refusals();
+    let is_refused = refused.is_some();
     failures.extend(refused);
     let flows = flows.unwrap_or_else(|error| {
         failures.push(format!("traffic: {error}"));
@@ -202,6 +207,7 @@ fn perform(
     let in_vain = |event: &EventRecord| event.kind == EventKind::Wait && event.error.is_some();
     let end = match interrupted {
         true => End::Interrupted,
+        false if is_refused => End::Refused,
         false if stage.events.iter().any(in_vain) => End::Waited,
         false => End::Reached,
     };

@@ -2,17 +2,17 @@
 
 use super::error;
 use crate::section::Traffic;
-use crate::world::{FlowLogger, FlowRow, WorldError};
+use crate::world::{FlowLogger, FlowRow, Stop, WorldError};
 use plait_dataplane_traffic::{Share, Source, Told};
 use plait_testbed_runtime::control::{ExecRequest, Exited, Running, Testbed};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Choice: for how long a program of a node may not run once it is told when flows begin.
 const LEAD: Duration = Duration::from_millis(20);
@@ -20,6 +20,8 @@ const LEAD: Duration = Duration::from_millis(20);
 const LEAD_PER_NODE: Duration = Duration::from_micros(100);
 /// Choice: how long a program may take until it listens, and to tell what came, on a machine that is at work.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How late it is heard, at most, that a run is to end.
+const LOOK: Duration = Duration::from_millis(100);
 /// Choice: how long sinks listen after the last source's end, which is more than links delay.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -46,6 +48,7 @@ impl Flows {
         testbed: &Testbed,
         traffic: &[Traffic],
         addresses: &HashMap<String, IpAddr>,
+        stop: &Stop,
     ) -> Result<(Self, Duration), WorldError> {
         let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
         let mut rows = Vec::new();
@@ -75,7 +78,7 @@ impl Flows {
             share.until = last.saturating_add(DRAIN.as_nanos() as u64);
             programs.push(Program::start(testbed, node, &share)?);
         }
-        programs.iter_mut().try_for_each(Program::listens)?;
+        programs.iter_mut().try_for_each(|program| program.listens(stop))?;
         let lead = LEAD + LEAD_PER_NODE * u32::try_from(programs.len()).unwrap_or(u32::MAX);
         let begin = Duration::from_nanos(monotonic_nanos()) + lead;
         programs.iter_mut().try_for_each(|program| program.begin(begin))?;
@@ -99,7 +102,7 @@ impl Program {
         let (channel, out) = UnixStream::pair().map_err(error)?;
         let err = scratch().map_err(error)?;
         let share_text = serde_json::to_string(share).map_err(error)?;
-        channel.set_read_timeout(Some(PATIENCE)).map_err(error)?;
+        channel.set_read_timeout(Some(LOOK)).map_err(error)?;
         // A kernel takes words of 128 KiB, and more of them (MAX_ARG_STRLEN).
         let pieces =
             share_text.as_bytes().chunks(100_000).map(|piece| String::from_utf8_lossy(piece).into_owned());
@@ -118,8 +121,8 @@ impl Program {
     }
 
     /// Waits until it has all its ports.
-    fn listens(&mut self) -> Result<(), WorldError> {
-        match &*self.line()? {
+    fn listens(&mut self, stop: &Stop) -> Result<(), WorldError> {
+        match &*self.line(stop)? {
             "ready" => Ok(()),
             other => Err(error(format!("traffic of {}: {other}", self.node))),
         }
@@ -133,7 +136,8 @@ impl Program {
 
     /// What became of its share.
     fn told(&mut self) -> Result<Told, WorldError> {
-        let line = self.line()?;
+        // It ends soon: what it has is worth having of a run that was interrupted, too.
+        let line = self.line(&Stop::default())?;
         match self.running.wait().map_err(error)? {
             Exited::Code(0) => serde_json::from_str(&line).map_err(error),
             _ => self.failed(),
@@ -141,16 +145,23 @@ impl Program {
     }
 
     /// The next line that it says.
-    fn line(&mut self) -> Result<String, WorldError> {
-        let mut line = String::new();
-        match self.channel.read_line(&mut line) {
-            Ok(_) if line.ends_with('\n') => Ok(line.trim_end().to_owned()),
-            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => {
-                let text = "nothing is heard of its program: run again while this machine does less, or with fewer nodes";
-                Err(error(format!("traffic of {}: {text}", self.node)))
+    fn line(&mut self, stop: &Stop) -> Result<String, WorldError> {
+        let (mut line, began) = (Vec::new(), Instant::now());
+        let silence = loop {
+            match self.channel.read_until(b'\n', &mut line) {
+                Ok(_) if line.ends_with(b"\n") => {
+                    return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
+                }
+                Err(why) if why.kind() != ErrorKind::WouldBlock => return self.failed(),
+                Err(_) if stop.is_asked() => break "the run was interrupted before it listened",
+                Err(_) if began.elapsed() < PATIENCE => {}
+                Err(_) => {
+                    break "nothing is heard of its program: run again while this machine does less, or with fewer nodes";
+                }
+                Ok(_) => return self.failed(),
             }
-            _ => self.failed(),
-        }
+        };
+        Err(error(format!("traffic of {}: {silence}", self.node)))
     }
 
     /// Why it ended before its time.
