@@ -24,12 +24,21 @@
 /* As sockets have it. */
 #define AF_INET6 10
 
+/* Whether a path leads to a group. */
+inline bool leads_to_many(__u32 path)
+{
+	const __u64 *word = at(paths, path);
+
+	return word && *word >> 32 == PATH_GROUP;
+}
+
 /* Sends a packet on its path, or up where it ends here. */
 inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, const struct application *application,
 		  bool begins_here)
 {
 	struct copies copies;
 	const __u64 *word;
+	bool comes_up;
 	int interface;
 
 	word = at(paths, path);
@@ -47,10 +56,11 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 		/* What one copy leaves to the next. */
 		copies.parcel.outer = unknown(skb, parcel->outer);
 		copies.parcel.encapsulated = unknown(skb, parcel->encapsulated);
+		copies.parcel.room = unknown(skb, parcel->room);
 		copies.interface = unknown(skb, 0);
 		copies.passes = unknown(skb, !parcel->encapsulated);
 		copies.previous = came_from(parcel);
-		if (!copies.group)
+		if (!copies.group || (begins_here && bpf_skb_load_bytes(skb, 0, &copies.frame, ETHERNET)))
 			return drop(DROP_NO_ROUTE);
 		if (parcel->encapsulated)
 			bpf_loop(copies.group->count, find_previous, &copies, 0);
@@ -58,14 +68,25 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 			bpf_loop(copies.group->count, send_copy, &copies, 0);
 		else if (copies.group->count)
 			drop(DROP_NO_ROUTE);
-		if (copies.group->includes_own && parcel->source != application->own) {
-			if (copies.interface)
-				bpf_clone_redirect(skb, copies.interface, 0);
-			return deliver(skb, &copies.parcel, 0);
+		comes_up = copies.group->includes_own && parcel->source != application->own;
+		if (!comes_up && !copies.parcel.room)
+			return copies.interface ? bpf_redirect(copies.interface, 0) : DROPPED;
+		if (copies.interface)
+			bpf_clone_redirect(skb, copies.interface, 0);
+		if (!copies.parcel.room)
+			return deliver(skb, &copies.parcel, 0, false);
+		/* Once all have left whom it fits, the packet itself becomes the answer. */
+		if (begins_here) {
+			parcel->room = 0;
+			return tell_host_of_copies(skb, &copies.parcel, &copies.frame);
 		}
-		return copies.interface ? bpf_redirect(copies.interface, 0) : DROPPED;
+		if (comes_up)
+			deliver(skb, &copies.parcel, 0, true);
+		parcel->outer = copies.parcel.outer;
+		parcel->room = copies.parcel.room;
+		return DROPPED;
 	case PATH_OWN:
-		return parcel->encapsulated ? deliver(skb, parcel, 0) : drop(DROP_NO_ROUTE);
+		return parcel->encapsulated ? deliver(skb, parcel, 0, false) : drop(DROP_NO_ROUTE);
 	default:
 		return drop(DROP_NO_ROUTE);
 	}
@@ -139,7 +160,8 @@ int transmit(struct __sk_buff *skb)
 		path = ((const __u32 *)&unknown)[1];
 	}
 	parcel.room = exceeded(skb, &parcel, path);
-	if (parcel.room) {
+	/* Copies for those of a group whom it fits leave all the same. */
+	if (parcel.room && !leads_to_many(path)) {
 		verdict = drop(DROP_TOO_BIG);
 	} else {
 		count_sent(device.tenant, skb->len);
@@ -191,7 +213,7 @@ int receive(struct __sk_buff *skb)
 		return bpf_redirect(segmenter, 0);
 	}
 	if (parcel.destination == application->own)
-		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel, recent);
+		return parcel.payload == PAYLOAD_CONTROL ? heed(skb, &parcel) : deliver(skb, &parcel, recent, false);
 	if (parcel.ttl <= 1)
 		return drop(DROP_EXPIRED);
 	parcel.ttl -= 1;

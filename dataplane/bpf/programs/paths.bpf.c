@@ -83,7 +83,7 @@ int steer(struct __sk_buff *skb)
 			drop_of_path(reason);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
 			return reason == PATH_DROP_TOO_BIG && most > stack->length && !is_made_before(skb, stack, &packet) ?
-				       tell_sender(skb, most - stack->length) : DROPPED;
+				       tell_sender(skb, most - stack->length, false) : DROPPED;
 		}
 	}
 	count_flow(&key, known, &place, choice->stack, bytes);

@@ -129,6 +129,18 @@ fn fallen_back(way: Option<WayOut>, bytes: &[u8]) -> Result<Sent, Drop> {
     }
 }
 
+/// What left of a packet; and of copies that were too big, how many bytes of payload would have fitted all of them.
+struct Left {
+    sent: Vec<Sent>,
+    room: Option<u32>,
+}
+
+impl From<Sent> for Left {
+    fn from(sent: Sent) -> Self {
+        Self { sent: vec![sent], room: None }
+    }
+}
+
 /// Why a packet does not leave; of one that is too big, how many bytes of payload would fit.
 struct Refusal {
     reason: Drop,
@@ -218,18 +230,29 @@ impl Walk {
         };
         parcel.overlay.destination = ovstack::NodeId(node);
         let (payload, bytes) = (parcel.payload, parcel.carried.len());
-        let told = match self.exceeded(path, bytes, second) {
-            Some(room) => Some(room),
-            None => {
-                self.counts.tenants.entry(device.tenant).or_default().sent.add(frame.len());
-                match self.follow(path, &parcel, &application, second) {
-                    Err(Refusal { room: Some(room), .. }) => Some(room),
-                    other => return other.map_err(|refusal| refusal.reason),
-                }
-            }
+        let limit = self.exceeded(path, bytes, second);
+        // Copies for those of a group whom it fits leave all the same.
+        let left = if limit.is_some() && !self.leads_to_many(path) {
+            Err(Refusal { reason: Drop::TooBig, room: limit })
+        } else {
+            self.counts.tenants.entry(device.tenant).or_default().sent.add(frame.len());
+            self.follow(path, &parcel, &application, second)
         };
-        self.drop(Drop::TooBig);
-        Ok(told.and_then(|room| too_big::tell_host(&tenant, payload, frame, room)).into_iter().collect())
+        let Left { mut sent, room } = self.refused(left)?;
+        let room = limit.into_iter().chain(room).min();
+        sent.extend(room.and_then(|room| too_big::tell_host(&tenant, payload, frame, room)));
+        Ok(sent)
+    }
+
+    /// What is too big is counted, and something is said about it: nothing of it left, and there is room for less.
+    fn refused(&mut self, left: Result<Left, Refusal>) -> Result<Left, Drop> {
+        left.or_else(|Refusal { reason, room }| match room {
+            None => Err(reason),
+            Some(_) => {
+                self.drop(reason);
+                Ok(Left { sent: Vec::new(), room })
+            }
+        })
     }
 
     /// known peer? ─► own: deliver; else path.
@@ -249,7 +272,7 @@ impl Walk {
         if parcel.overlay.destination.0 == application.own {
             return match parcel.payload {
                 Payload::Control => self.heed(&parcel, second).map(|()| Vec::new()),
-                _ => self.deliver(&parcel, second).map(|sent| vec![sent]),
+                _ => self.deliver(&parcel, false, second).map(|sent| vec![sent]),
             };
         }
         if parcel.overlay.ttl <= 1 {
@@ -264,21 +287,26 @@ impl Walk {
             return self.heed(&parcel, second).map(|()| Vec::new());
         }
         let exceeded = if parcel.placed { None } else { self.exceeded(path, parcel.carried.len(), second) };
-        let refusal = match exceeded {
-            Some(room) => Refusal { reason: Drop::TooBig, room: Some(room) },
-            None => match self.follow(path, &parcel, &application, second) {
-                Err(refusal) => refusal,
-                Ok(sent) => return Ok(sent),
-            },
+        let left = match exceeded {
+            Some(_) => Err(Refusal { reason: Drop::TooBig, room: exceeded }),
+            None => self.follow(path, &parcel, &application, second),
         };
-        let Some(room) = refusal.room else { return Err(refusal.reason) };
-        self.drop(refusal.reason);
+        let Left { mut sent, room } = self.refused(left)?;
+        let Some(room) = room else { return Ok(sent) };
         if !parcel.placed {
-            return Ok(self.answer_host(&parcel, room).into_iter().collect());
+            sent.extend(self.answer_host(&parcel, room));
+            return Ok(sent);
         }
-        let Some(answer) = parcel.answer(room, &application) else { return Ok(Vec::new()) };
-        let Some(path) = self.path(&answer) else { return Ok(Vec::new()) };
-        self.follow(path, &answer, &application, second).map_err(|refusal| refusal.reason)
+        let answer = parcel.answer(room, &application);
+        if let Some(answer) = answer
+            && let Some(path) = self.path(&answer)
+        {
+            match self.follow(path, &answer, &application, second) {
+                Ok(left) => sent.extend(left.sent),
+                Err(refusal) => self.drop(refusal.reason),
+            }
+        }
+        Ok(sent)
     }
 
     /// Where a packet's destination is reached.
@@ -287,8 +315,8 @@ impl Walk {
         self.nodes.get(&NodeKey { application, node: parcel.overlay.destination.0 })
     }
 
-    /// Off with the outer header, and up through the tenant's device.
-    fn deliver(&mut self, parcel: &Parcel, second: u32) -> Result<Sent, Drop> {
+    /// Off with the outer header, and up through the tenant's device; a copy never by another.
+    fn deliver(&mut self, parcel: &Parcel, is_copy: bool, second: u32) -> Result<Sent, Drop> {
         // What is said to a group is nobody's.
         if parcel.payload == Payload::Control {
             return Err(Drop::Malformed);
@@ -310,7 +338,7 @@ impl Walk {
         }
         let frame = parcel.stripped(tenant.address);
         self.counts.tenants.entry(number).or_default().received.add(parcel.carried.len());
-        let stays = tenant.in_place != 0 && parcel.may_stay(tenant.address);
+        let stays = !is_copy && tenant.in_place != 0 && parcel.may_stay(tenant.address);
         let interface = if stays { 0 } else { tenant.interface };
         Ok(Sent { interface, is_up: true, frame, via: None })
     }
@@ -323,6 +351,11 @@ impl Walk {
             path::GROUP => self.groups.get(&(word as u32)).is_some_and(|group| group.includes_own != 0),
             _ => false,
         }
+    }
+
+    /// Whether a path leads to a group.
+    fn leads_to_many(&self, path: u32) -> bool {
+        self.paths.get(&path).is_some_and(|word| (word >> 32) as u32 == path::GROUP)
     }
 
     /// Where a station is, from what it sends.

@@ -302,6 +302,51 @@ fn traffic_over_an_overlay_arrives_by_the_same_links_in_both_worlds() {
     }
 }
 
+/// Two hosts with two links, whose flows over an overlay go to the locator of the first of them but for one in 256.
+const WEIGHED: &str = "plait: 1
+name: weighed
+nodes:
+  a: {kind: host, interfaces: {eth0: {addresses: [10.0.8.1/24]}, eth1: {addresses: [10.0.9.1/24]}}}
+  b: {kind: host, interfaces: {eth0: {addresses: [10.0.8.2/24]}, eth1: {addresses: [10.0.9.2/24]}}}
+defaults: {link: {via: engine, rate: 100Mbit}}
+links:
+  - {endpoints: ['a:eth0', 'b:eth0'], name: first}
+  - {endpoints: ['a:eth1', 'b:eth1'], name: second}
+duration: 3s
+overlays:
+  ov0: {members: {a: , b: {locators: {10.0.8.2: 255, 10.0.9.2: 1}}}, network: 10.99.0.0/24, carries: ip, control: static}
+collect: {links: 100ms, tcp: off, interfaces: off}
+traffic:
+  - {name: many, from: a, to: b, over: ov0, flows: 40, rate: 4Mbit, start: 500ms, stop: 2500ms}
+";
+
+#[test]
+fn flows_share_a_members_locators_by_the_weights_that_a_file_says_in_both_worlds() {
+    let Some(person) = Person::root() else { return };
+    let shares = |text: &str| {
+        person.file("net.yaml", text);
+        ["testbed", "simulated"].map(|world| {
+            person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
+            let folder = person.work().join(world);
+            let flows = flows(&fs::read_to_string(folder.join("samples/flows.csv")).unwrap());
+            assert!(flows.len() == 40 && flows.iter().all(|(_, sent, came)| sent == came), "{flows:?}");
+            let mut links: Vec<_> =
+                carried(&folder).into_iter().filter(|((_, way), _)| way == "forward").collect();
+            links.sort();
+            fs::remove_dir_all(folder).unwrap();
+            let packets: Vec<i64> = links.into_iter().map(|(_, (packets, _))| packets).collect();
+            <[i64; 2]>::try_from(packets).unwrap()
+        })
+    };
+    // Of forty flows more than a fifth is elsewhere once in a billion runs, and less of halves as seldom.
+    for [first, second] in shares(WEIGHED) {
+        assert!(first > 4 * second && first > 100, "{first} and {second}");
+    }
+    for [first, second] in shares(&WEIGHED.replace("{10.0.8.2: 255, 10.0.9.2: 1}", "[10.0.8.2, 10.0.9.2]")) {
+        assert!(first < 10 * second && second < 10 * first, "{first} and {second}");
+    }
+}
+
 /// Frames that kernels send of their own accord on one direction of a link in a run of two seconds.
 const OWN: i64 = 8;
 

@@ -219,6 +219,46 @@ fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
     testbed.down();
 }
 
+#[test]
+fn a_file_says_what_locators_weigh_and_each_member_is_told() {
+    let Some(person) = Person::root() else { return };
+    let file = |of_a: &str| {
+        let node = |name: &str, last: u8| {
+            format!(
+                "{name}: {{kind: host, interfaces: {{eth0: {{addresses: [10.0.8.{last}/24]}}, eth1: {{addresses: [10.0.9.{last}/24]}}}}}}"
+            )
+        };
+        format!(
+            "plait: 1\nnodes:\n  {}\n  {}\nlinks: [{{endpoints: ['a:eth0', 'b:eth0']}}, {{endpoints: ['a:eth1', 'b:eth1']}}]\n\
+             overlays:\n\
+             \x20 told: {{network: 10.94.0.0/24, control: static, members: {{a: {{locators: {of_a}}}, b: }}}}\n\
+             \x20 meet: {{network: 10.95.0.0/24, interval: 300ms, members: {{a: {{locators: {of_a}}}, b: }}}}\n",
+            node("a", 1),
+            node("b", 2)
+        )
+    };
+    let testbed = person.up(&file("{10.0.8.1: 200, 10.0.9.1: }"));
+    let weights = |first: u8, second: u8| serde_json::json!({"10.0.8.1": first, "10.0.9.1": second});
+    // Who is told by the file, and who hears it from the member itself.
+    let are = |expected: &Value| {
+        ["7", "8"].iter().all(|app| {
+            let own = asked(&testbed, "a", &format!("locator show --app {app}"));
+            let known = asked(&testbed, "b", &format!("node show --app {app}"));
+            own == *expected && known["0.0.0.1"] == *expected
+        })
+    };
+    assert!(eventually(|| are(&weights(200, 50))), "{:#}", asked(&testbed, "b", "node show --app 7"));
+    reaches(&testbed, "a", "10.94.0.2");
+    reaches(&testbed, "a", "10.95.0.2");
+    // A change is followed while packets pass.
+    testbed.apply(&file("{10.0.8.1: 10, 10.0.9.1: 90}"));
+    assert!(eventually(|| are(&weights(10, 90))), "{:#}", asked(&testbed, "b", "node show --app 8"));
+    testbed.apply(&file("[10.0.8.1, 10.0.9.1]"));
+    assert!(eventually(|| are(&weights(50, 50))), "{:#}", asked(&testbed, "b", "node show --app 8"));
+    reaches(&testbed, "a", "10.94.0.2");
+    testbed.down();
+}
+
 /// The first and the last of three hosts reach each other sooner by the one between: least delay goes that way, and mesh does not.
 #[test]
 fn tcp_goes_on_while_planes_change_and_ways_with_them() {
@@ -359,6 +399,15 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("mesh", "to: {b: vxlan}", "vxlan names no nodes"),
         ("static", "to: {b: vxlan}", "routes: {224.0.0.1: [b, c]}"),
         ("{evpn: {neighbor: r, as: 1}}", "to: {b: geneve}", "all of VXLAN"),
+        ("{evpn: {neighbor: r, as: 1}}", "locators: {192.0.2.1: 9}", "EVPN tells no weights"),
+        ("mesh", "locators: {192.0.2.1: 0}", "a weight of 0"),
+        ("mesh", "locators: {192.0.2.1: 0}", "a number from 1 to 255, the share of 192.0.2.1"),
+        ("mesh", "locators: {192.0.2.1: 50, '2001:db8::1': 256}", "a weight of 256"),
+        ("static", "locators: {192.0.2.1: -1}", "a weight of -1"),
+        ("static", "locators: {192.0.2.1: most}", "a weight from 1 to 255"),
+        ("static", "locators: {b: 7}", "b"),
+        ("static", "locators: {}", "leave out `locators`"),
+        ("static", "locators: 192.0.2.1", "a map from addresses to their weights"),
     ] {
         person.file("told.yaml", told(control, of_a));
         person.plait(&["validate", "told.yaml"]).fails_saying(3, &["told.yaml:5:", said]);

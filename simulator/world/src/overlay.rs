@@ -108,7 +108,7 @@ impl World {
             let node = self.node(&member.node)?;
             let all = || self.assignment.all(node.0 as usize).map(|net| net.addr());
             let locators: Locators = match &member.locators {
-                Some(given) => given.iter().map(|locator| (*locator, Weight::default())).collect(),
+                Some(given) => given.clone(),
                 None => all().map(|locator| (locator, Weight::default())).collect(),
             };
             if locators.is_empty() {

@@ -11,7 +11,8 @@ pub use openflow::{
 };
 pub use overlay::{
     CarriesWord, ControlForm, ControlWord, EncapsulationWord, Members, Networks, NextHops, NodeName, Overlay,
-    OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays, Stations,
+    OverlayDevice, OverlayEvpn, OverlayForm, OverlayMember, Overlays, Stations, WrittenLocators,
+    WrittenWeight,
 };
 pub use paths::{
     LearnWord, MethodWord, PathTypeWord, Paths, PrefixWays, RelayListForm, SelectWord, WrittenWays,

@@ -87,9 +87,10 @@ inline bool stays(struct __sk_buff *skb, const struct parcel *parcel, const stru
 	return ether_type == skb->protocol && (ether_type != bpf_htons(ETH_P_IPV6) || is_of_no_link(skb, offset));
 }
 
-/* Takes a packet to its tenant's device. A function of its own, which a verifier looks at once, whatever the ways by which packets
- * come to it; so there is always a parcel, but the verifier wants that asked. */
-__attribute__((noinline)) int deliver(struct __sk_buff *skb, const struct parcel *parcel, struct recent *recent)
+/* Takes a packet to its tenant's device; or a copy, of which the packet itself, without its outer header, stays here. A function of its
+ * own, which a verifier looks at once, whatever the ways by which packets come to it; so there is always a parcel, but the verifier
+ * wants that asked. */
+__attribute__((noinline)) int deliver(struct __sk_buff *skb, struct parcel *parcel, struct recent *recent, bool is_copy)
 {
 	struct vni_key key ON_STACK = {};
 	__u32 *index, number, bytes;
@@ -138,5 +139,11 @@ __attribute__((noinline)) int deliver(struct __sk_buff *skb, const struct parcel
 		return drop(DROP_REFUSED);
 	count_received(number, bytes);
 	skb->tc_index = 0;
+	if (is_copy) {
+		/* What the packet itself becomes has no use for its first bytes, and the kernel may take some of them. */
+		parcel->outer = ETHERNET + IPV4;
+		bpf_clone_redirect(skb, tenant->interface, BPF_F_INGRESS);
+		return DROPPED;
+	}
 	return in_place ? NEXT : bpf_redirect(tenant->interface, BPF_F_INGRESS);
 }

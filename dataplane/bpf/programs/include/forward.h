@@ -126,6 +126,8 @@ struct copies {
 	struct __sk_buff *skb;
 	const struct group *group;
 	struct parcel parcel;
+	/* Of a packet that begins here, as its device has it. */
+	struct ethernet_header frame ON_STACK;
 	/* The node it came from; 0 of a packet that begins here. */
 	__u32 previous;
 	/* Whether it goes on from there. */
@@ -150,8 +152,8 @@ static long find_previous(__u32 i, struct copies *copies)
 static long send_copy(__u32 i, struct copies *copies)
 {
 	const struct hop *hop;
+	__u32 index, least;
 	int interface;
-	__u32 index;
 
 	if (i >= SIZE_GROUP)
 		return 1;
@@ -163,7 +165,11 @@ static long send_copy(__u32 i, struct copies *copies)
 	if (copies->interface)
 		bpf_clone_redirect(copies->skb, copies->interface, 0);
 	copies->interface = 0;
+	least = copies->parcel.room;
 	interface = address_on(copies->skb, index, &copies->parcel);
+	/* Of several that it is too big for, the one with the least room counts. */
+	if (least && (!copies->parcel.room || least < copies->parcel.room))
+		copies->parcel.room = least;
 	if (interface > 0)
 		copies->interface = interface;
 	else

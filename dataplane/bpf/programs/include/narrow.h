@@ -115,5 +115,5 @@ inline int tell_of_narrow(struct __sk_buff *skb)
 	/* Of a superpacket that is marked so nothing is said; who is not answered sends a single segment next. */
 	if (!skb->gso_size && !leave_quoted(skb))
 		return DROPPED;
-	return make_message(skb, ether_type, mtu - under) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
+	return make_message(skb, ether_type, mtu - under, false) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
 }

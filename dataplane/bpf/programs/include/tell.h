@@ -7,8 +7,8 @@
 #define ICMP_HEADER ((__u32)sizeof(struct icmp_header))
 
 /* Whether a host may be told of a packet (RFC 1122 section 3.2.2, RFC 4443 section 2.4): not of a message that says
- * something went wrong, nor of a later fragment, nor of what is for many. */
-inline bool is_worth_telling(struct __sk_buff *skb, bool is_ipv6)
+ * something went wrong, nor of a later fragment, nor of what is for many, unless it is told by one alone. */
+inline bool is_worth_telling(struct __sk_buff *skb, bool is_ipv6, const bool of_many)
 {
 	const __u32 header = is_ipv6 ? IPV6 : IPV4;
 	const void *ip = data(skb) + ETHERNET;
@@ -20,14 +20,21 @@ inline bool is_worth_telling(struct __sk_buff *skb, bool is_ipv6)
 	if (is_ipv6)
 		return ((const struct ipv6_header *)ip)->next_header != PROTOCOL_ICMPV6 || kind >= 128;
 	if (((const struct ipv4_header *)ip)->fragment & bpf_htons(0x1fff) ||
-	    ((const struct ipv4_header *)ip)->destination[0] >= 224)
+	    (!of_many && ((const struct ipv4_header *)ip)->destination[0] >= 224))
 		return false;
 	return ((const struct ipv4_header *)ip)->protocol != PROTOCOL_ICMP || kind == 8 || kind == 0;
 }
 
+/* Whether a frame is for more than one host, by its own address or by its packet's. */
+inline bool is_for_many(const void *frame, __u8 first, const __u8 least)
+{
+	return *(const __u8 *)frame & 1 || first >= least;
+}
+
 /* Writes the ICMP message before a packet whose first bytes it quotes. Choice: it is from the packet's destination, since
- * relays have no address among the hosts. */
-inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
+ * relays have no address among the hosts; of what is for many from the address beside its sender's, since no host takes a message
+ * from many. */
+inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu, const bool of_many)
 {
 	const __u32 header = is_ipv6 ? IPV6 : IPV4, icmp_bytes = ICMP_HEADER + MESSAGE_QUOTED;
 	struct icmp_header *icmp;
@@ -50,6 +57,10 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 		ip->hop_limit = 64;
 		__builtin_memcpy(ip->source, quoted->destination, 16);
 		__builtin_memcpy(ip->destination, quoted->source, 16);
+		if (of_many && is_for_many(front, quoted->destination[0], 0xff)) {
+			__builtin_memcpy(ip->source, quoted->source, 16);
+			ip->source[15] ^= 1;
+		}
 		icmp->kind = 2;
 		icmp->mtu = bpf_htonl(mtu < 1280 ? 1280 : mtu);
 		sum = bpf_csum_diff(0, 0, (__be32 *)ip->source, 32, 0);
@@ -62,6 +73,10 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu)
 		ip->total_length = bpf_htons(IPV4 + icmp_bytes);
 		__builtin_memcpy(ip->source, quoted->destination, 4);
 		__builtin_memcpy(ip->destination, quoted->source, 4);
+		if (of_many && is_for_many(front, quoted->destination[0], 224)) {
+			__builtin_memcpy(ip->source, quoted->source, 4);
+			ip->source[3] ^= 1;
+		}
 		ip->checksum = ~folded(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0));
 		icmp->kind = 3;
 		icmp->code = 4;
@@ -99,23 +114,25 @@ __attribute__((noinline)) int leave_quoted(struct __sk_buff *skb)
 	       !bpf_skb_store_bytes(skb, ETHERNET, quoted, sizeof(quoted), 0);
 }
 
-/* Makes a packet the message to its sender that it was too big for an MTU, in a frame as the packet's. */
-inline bool make_message(struct __sk_buff *skb, __be16 ether_type, __u32 mtu)
+/* Makes a packet the message to its sender that it was too big for an MTU, in a frame as the packet's; of what is for many only if
+ * that is asked for. */
+inline bool make_message(struct __sk_buff *skb, __be16 ether_type, __u32 mtu, const bool of_many)
 {
 	bool is_ipv6 = ether_type == bpf_htons(ETH_P_IPV6);
 
 	if (!is_ipv6 && ether_type != bpf_htons(ETH_P_IP))
 		return false;
-	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6))
+	if (skb->len < ETHERNET + MESSAGE_QUOTED || !is_worth_telling(skb, is_ipv6, of_many))
 		return false;
 	if (skb->len > ETHERNET + MESSAGE_QUOTED && bpf_skb_change_tail(skb, ETHERNET + MESSAGE_QUOTED, 0))
 		return false;
 	if (bpf_skb_adjust_room(skb, (is_ipv6 ? IPV6 : IPV4) + ICMP_HEADER, BPF_ADJ_ROOM_MAC, 0))
 		return false;
-	return is_ipv6 ? write_icmp(skb, true, mtu) : write_icmp(skb, false, mtu);
+	return is_ipv6 ? write_icmp(skb, true, mtu, of_many) : write_icmp(skb, false, mtu, of_many);
 }
 
-/* Has a frame that was to leave come in. */
+/* Has a frame that was to leave come in. Of one to many the answer is from nobody's address, the sender's but for the bit that says
+ * who gave it: bridges take nothing from many. */
 inline bool turn_round(struct __sk_buff *skb)
 {
 	void *front = data(skb);
@@ -125,12 +142,17 @@ inline bool turn_round(struct __sk_buff *skb)
 		return false;
 	__builtin_memcpy(station, front, 6);
 	__builtin_memcpy(front, front + 6, 6);
+	if (station[0] & 1) {
+		__builtin_memcpy(station, front, 6);
+		station[0] ^= 2;
+	}
 	__builtin_memcpy(front + 6, station, 6);
 	return true;
 }
 
 /* Makes a packet of this host's the message that it was too big for an MTU, and gives it back. */
-inline int tell_sender(struct __sk_buff *skb, __u32 mtu)
+inline int tell_sender(struct __sk_buff *skb, __u32 mtu, const bool of_many)
 {
-	return make_message(skb, skb->protocol, mtu) && turn_round(skb) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) : DROPPED;
+	return make_message(skb, skb->protocol, mtu, of_many) && turn_round(skb) ? bpf_redirect(skb->ifindex, BPF_F_INGRESS) :
+										   DROPPED;
 }

@@ -4,6 +4,9 @@
  *   relay    TOO_BIG ─► the packet itself goes back, cut to a message of the overlay (model/wire: too_big)
  *   source   remembers what fits, a number for each path, for ten minutes; what is larger becomes an ICMP message
  *
+ * Of a group's copies one answer says the least room of all that do not fit. It is made of the packet, which programs have once: so all
+ * others leave before, and what comes up here does as a copy.
+ *
  * Where headers name no nodes the relay itself makes of the packet what its host is to be told. So does the relay at which such a
  * part of a way ends of what is said behind it: it keeps to itself what cannot be said farther. */
 #pragma once
@@ -40,7 +43,7 @@ inline bool fits(struct __sk_buff *skb, const struct parcel *parcel, __u32 room)
 	return skb->gso_size && segment_bytes(skb, parcel) <= room;
 }
 
-/* Makes a packet on its way the message that it is too big, to the node it is from. */
+/* Makes a packet on its way the message that it is too big, to the node it is from. Nothing is said that nobody would believe. */
 inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const struct application *application)
 {
 	struct too_big_header message = {};
@@ -48,7 +51,7 @@ inline bool answer_source(struct __sk_buff *skb, struct parcel *parcel, const st
 
 	/* Nothing is said about what is said. Of a superpacket the kernel would cut the message, too; who is not answered sends a
 	 * single segment next. */
-	if (parcel->payload == PAYLOAD_CONTROL || skb->gso_size || !may_answer())
+	if (parcel->payload == PAYLOAD_CONTROL || skb->gso_size || parcel->room < MESSAGE_LEAST_ROOM || !may_answer())
 		return false;
 	message.kind = MESSAGE_TOO_BIG;
 	message.room = bpf_htonl(parcel->room);
@@ -95,7 +98,7 @@ __attribute__((noinline)) int answer_host(struct __sk_buff *skb, const struct pa
 	if (!tenant || (less && !read_bytes(skb, parcel->outer, &frame, ETHERNET)) || !may_answer())
 		return DROPPED;
 	if (!strip(skb, parcel, tenant, &frame) || !leave_quoted(skb) ||
-	    !make_message(skb, frame.ether_type, parcel->room - less) || !turn_round(skb))
+	    !make_message(skb, frame.ether_type, parcel->room - less, true) || !turn_round(skb))
 		return DROPPED;
 	skb->tc_index = 0;
 	return bpf_redirect(tenant->interface, 0);
@@ -137,11 +140,40 @@ inline __u32 exceeded(struct __sk_buff *skb, const struct parcel *parcel, __u32 
 	return fits(skb, parcel, *limit) ? 0 : *limit;
 }
 
-/* Makes a packet of this host's the message that it was too big, and gives it back. */
+/* Makes a packet of this host's the message that it was too big, and gives it back.
+ *
+ * Choice: of what is for many, too, which RFC 1122 section 3.2.2 has nobody told of, lest all that it comes to answer: here the node
+ * that it is from does, and nobody else. */
 inline int tell_host(struct __sk_buff *skb, const struct parcel *parcel)
 {
 	__u32 less = parcel->payload == PAYLOAD_ETHERNET ? ETHERNET : 0;
 
 	/* Of a way that no host would believe in nothing is said. */
-	return parcel->room < less + MESSAGE_LEAST_TOLD ? DROPPED : tell_sender(skb, parcel->room - less);
+	return parcel->room < less + MESSAGE_LEAST_TOLD ? DROPPED : tell_sender(skb, parcel->room - less, true);
+}
+
+/* The same of one of which copies have left: its own header stands before it again. A function of its own, as others are. */
+__attribute__((noinline)) int tell_host_of_copies(struct __sk_buff *skb, const struct parcel *parcel,
+						  const struct ethernet_header *frame)
+{
+	__u32 less, worn;
+	void *front;
+
+	if (!parcel || !frame)
+		return DROPPED;
+	less = parcel->payload == PAYLOAD_ETHERNET ? ETHERNET : 0;
+	worn = parcel->outer - (ETHERNET - less);
+	/* Of a superpacket nothing is said once it is encapsulated; who is not answered sends a single segment next. */
+	if (skb->gso_size || parcel->room < less + MESSAGE_LEAST_TOLD)
+		return DROPPED;
+	if (worn && bpf_skb_adjust_room(skb, -(__s32)worn, BPF_ADJ_ROOM_MAC, 0))
+		return DROPPED;
+	front = data(skb);
+	if (front + ETHERNET > data_end(skb))
+		return DROPPED;
+	copy(front, frame, ETHERNET);
+	if (!leave_quoted(skb) || !make_message(skb, frame->ether_type, parcel->room - less, true) || !turn_round(skb))
+		return DROPPED;
+	skb->tc_index = 0;
+	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
 }

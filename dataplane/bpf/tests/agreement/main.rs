@@ -98,12 +98,15 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// IP packets for the peer's hosts, for hosts far away, and for nobody.
+/// IP packets for the peer's hosts, for hosts far away, for nobody, and for many.
 fn packets() -> impl Strategy<Value = Vec<u8>> {
     let network = prop_oneof![Just(1), Just(2), Just(77)];
     (network, 0usize..1500, 0u8..4, any::<bool>()).prop_map(|(network, bytes, ecn, is_ipv6)| match is_ipv6 {
         true => inner_ipv6(bytes, ecn, network == 2),
-        false => inner_ipv4_for(Ipv4Addr::new(10, network, 0, 2), bytes, ecn),
+        false => {
+            let first = if network == 77 && bytes % 2 == 0 { 239 } else { 10 };
+            inner_ipv4_for(Ipv4Addr::new(first, network, 0, 2), bytes, ecn)
+        }
     })
 }
 

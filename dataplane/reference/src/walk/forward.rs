@@ -1,7 +1,7 @@
 //! From a path to the wire, for what begins here and for what passes.
 
 use super::parcel::Parcel;
-use super::{Refusal, Sent, Via, Walk};
+use super::{Left, Refusal, Sent, Via, Walk};
 use crate::drivers::Payload;
 use crate::tables::*;
 use crate::template::{SERVICE_INDEX, udp_port};
@@ -29,13 +29,13 @@ impl Walk {
         parcel: &Parcel,
         application: &Application,
         second: u32,
-    ) -> Result<Vec<Sent>, Refusal> {
+    ) -> Result<Left, Refusal> {
         let word = self.paths.get(&path).ok_or(Drop::NoRoute)?;
         self.counts.paths.entry(path).or_default().add(parcel.carried.len());
         let began_here = parcel.from == [0; 16];
         let (kind, index) = ((word >> 32) as u32, word as u32);
         match kind {
-            path::HOP => self.address_to(index, parcel).map(|sent| vec![sent]),
+            path::HOP => self.address_to(index, parcel).map(Left::from),
             path::GROUP => {
                 let group = self.groups.get(&index).ok_or(Drop::NoRoute)?;
                 let previous = self.came_from(parcel);
@@ -43,7 +43,7 @@ impl Walk {
                 let is_previous = |hop: &u32| self.hops.get(hop).is_some_and(|hop| hop.node == previous);
                 // Both ends of a branch must want it: where nodes differ on the tree, copies would come back manifold.
                 let passes = began_here || hops.iter().any(is_previous);
-                let mut sent = Vec::new();
+                let (mut sent, mut room) = (Vec::new(), None::<u32>);
                 if !passes && !hops.is_empty() {
                     self.drop(Drop::NoRoute);
                 }
@@ -54,18 +54,22 @@ impl Walk {
                     }
                     match self.address_to(hop, parcel) {
                         Ok(copy) => sent.push(copy),
-                        Err(refusal) => self.drop(refusal.reason),
+                        Err(refusal) => {
+                            // Of several that it is too big for, the one with the least room counts.
+                            room = room.into_iter().chain(refusal.room).min();
+                            self.drop(refusal.reason);
+                        }
                     }
                 }
                 if group.includes_own != 0 && parcel.overlay.source.0 != application.own {
-                    match self.deliver(parcel, second) {
+                    match self.deliver(parcel, room.is_some(), second) {
                         Ok(copy) => sent.push(copy),
                         Err(reason) => self.drop(reason),
                     }
                 }
-                Ok(sent)
+                Ok(Left { sent, room })
             }
-            path::OWN if !began_here => Ok(vec![self.deliver(parcel, second)?]),
+            path::OWN if !began_here => Ok(self.deliver(parcel, false, second)?.into()),
             _ => Err(Drop::NoRoute.into()),
         }
     }

@@ -58,9 +58,9 @@ impl Walk {
 }
 
 impl Parcel {
-    /// The message that a packet is too big, to the node it is from. None where nobody is told.
+    /// The message that a packet is too big, to the node it is from. None where nobody is told, or would believe it.
     pub(super) fn answer(&self, room: u32, application: &Application) -> Option<Self> {
-        if self.payload == Payload::Control {
+        if self.payload == Payload::Control || room < message::LEAST_ROOM {
             return None;
         }
         let message = too_big::Repr { room, destination: self.overlay.destination };
@@ -80,6 +80,9 @@ impl Parcel {
 
 /// The ICMP message that tells a host that its packet was too big, and comes up by the device that it was sent by. None
 /// where a host is not told (RFC 1122 section 3.2.2, RFC 4443 section 2.4).
+///
+/// Choice: of what is for many, too, which RFC 1122 has nobody told of, lest all that it comes to answer: here the node that it is from
+/// does, and nobody else. It is from the address beside the host's, since no host takes a message from many.
 pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u32) -> Option<Sent> {
     let less = if payload == Payload::Ethernet { ethernet::Header::LENGTH as u32 } else { 0 };
     // Of a way that no host would believe in nothing is said.
@@ -87,19 +90,20 @@ pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u
     let sent = Frame::parse(bytes).ok()?;
     let packet = sent.payload();
     let mut frame = packet.get(..message::QUOTED as usize)?.to_vec();
+    let is_to_many = sent.destination().is_group();
     match sent.ether_type() {
         ether_type::IPV4 => {
-            let address = |at: usize| <[u8; 4]>::try_from(&packet[at..at + 4]).expect("four bytes").into();
-            let (source, destination): (_, std::net::Ipv4Addr) = (address(16), address(12));
+            let [destination, of] = [12, 16].map(|at| array::<4>(packet, at));
+            let source = if is_to_many || of[0] >= 224 { beside(destination) } else { of };
             let is_later = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff != 0;
             let is_error = packet[9] == protocol::ICMP && !matches!(packet[20], 0 | 8);
-            if is_later || is_error || packet[16] >= 224 {
+            if is_later || is_error {
                 return None;
             }
             push(&mut frame, &TooBig::V4 { mtu: mtu as u16 });
             let ip = ipv4::Repr {
-                source,
-                destination,
+                source: source.into(),
+                destination: destination.into(),
                 protocol: protocol::ICMP,
                 ttl: 64,
                 tos: 0,
@@ -109,9 +113,9 @@ pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u
             push(&mut frame, &ip);
         }
         ether_type::IPV6 => {
-            let address =
-                |at: usize| <[u8; 16]>::try_from(&packet[at..at + 16]).expect("sixteen bytes").into();
-            let (source, destination) = (address(24), address(8));
+            let [destination, of] = [8, 24].map(|at| array::<16>(packet, at));
+            let source = if is_to_many || of[0] == 0xff { beside(destination) } else { of };
+            let (source, destination) = (source.into(), destination.into());
             if packet[6] == protocol::ICMPV6 && packet[40] < 128 {
                 return None;
             }
@@ -129,7 +133,22 @@ pub(super) fn tell_host(tenant: &Tenant, payload: Payload, bytes: &[u8], room: u
         }
         _ => return None,
     }
-    let (destination, source) = (sent.source(), sent.destination());
+    // Bridges take nothing from many: of a frame to those the answer is from nobody's address.
+    let (destination, mut source) = (sent.source(), sent.destination());
+    if is_to_many {
+        source = destination;
+        source.0[0] ^= 2;
+    }
     push(&mut frame, &ethernet::Repr { destination, source, ether_type: sent.ether_type() });
     Some(Sent { interface: tenant.interface, is_up: true, frame, via: None })
+}
+
+fn array<const N: usize>(packet: &[u8], at: usize) -> [u8; N] {
+    packet[at..at + N].try_into().expect("as many bytes")
+}
+
+/// The address beside a host's.
+fn beside<const N: usize>(mut address: [u8; N]) -> [u8; N] {
+    address[N - 1] ^= 1;
+    address
 }

@@ -167,6 +167,108 @@ fn a_path_that_narrows_tells_hosts_what_fits() {
     }
 }
 
+/// Answers each datagram that comes to a group or to all, by its length.
+const ANSWERS: &str = "
+import socket, sys
+group, own = '239.1.2.3', sys.argv[1]
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(own))
+s.bind(('', 7))
+while True:
+    data, sender = s.recvfrom(65535)
+    s.sendto(str(len(data)).encode(), sender)
+";
+
+/// Sends a datagram of so many bytes to an address, and says who answers, and what the kernel says of it: its error's number.
+const ASKS: &str = "
+import errno, socket, struct, sys, time
+own, to, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+s.setsockopt(socket.IPPROTO_IP, 11, 1)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(own))
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
+s.bind((own, 0))
+s.sendto(b'p' * size, (to, 7))
+s.settimeout(0.1)
+answers, told = set(), 0
+until = time.monotonic() + 0.7
+while time.monotonic() < until:
+    try:
+        data, sender = s.recvfrom(100)
+        assert int(data) == size
+        answers.add(sender[0])
+    except TimeoutError:
+        pass
+    except OSError as error:
+        assert error.errno == errno.EMSGSIZE, error
+    try:
+        _, said, _, _ = s.recvmsg(100, 1000, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        told = struct.unpack_from('=IBBBBI', said[0][2])[5]
+    except (BlockingIOError, TimeoutError):
+        pass
+print(told, *sorted(answers))
+";
+
+/// Four hosts in a row, all members: the second one sends, the third passes on what it has, and behind it there is less room. Who
+/// stands on the other side, and the one between, get what does not fit the last; its sender hears of it, and sends what fits all.
+#[test]
+fn what_is_for_all_and_too_big_for_one_is_told_to_its_sender_and_the_others_get_it() {
+    const PYTHON: &str = "/usr/bin/python3";
+    let Some(person) = Person::root() else { return };
+    let hosts = narrowing(&person, "ethernet --group 224.0.0.1", false, Narrows::Link, ["ovstack"; 2]);
+    // Of those in a row the last four.
+    let [_, beside, sender, between, behind] = &hosts;
+    let members = [beside, sender, between, behind];
+    for host in members {
+        let near = members.iter().filter(|of| of.number.abs_diff(host.number) <= 1);
+        near.for_each(|near| drop(host.overlay(&format!("route add 224.0.0.1 --via {}", near.id()))));
+        host.overlay("config device ov0 --app 7 --vni 1");
+        host.sh(&format!("ip addr add {}/24 brd + dev ov0 && ip route add 239.1.2.3 dev ov0", host.inner()));
+    }
+    for host in [beside, between, behind] {
+        assert!(eventually(|| sender.reaches(host)), "{}", stats(&hosts));
+    }
+    let answering = [beside, between, behind].map(|host| host.start(&[PYTHON, "-c", ANSWERS, &host.inner()]));
+    let mtu = sender.sh("ip -o link show ov0 | sed 's/.*mtu //; s/ .*//'").trim().parse::<u32>().unwrap();
+    let fits = mtu - Narrows::Link.by();
+    let ask = |to: &str, size: u32| {
+        let said = sender.exec(&[PYTHON, "-c", ASKS, &sender.inner(), to, &(size - 28).to_string()]).fine();
+        let mut words = said.split_whitespace().map(str::to_owned);
+        let told: u32 = words.next().unwrap().parse().unwrap();
+        (told, words.collect::<Vec<_>>())
+    };
+    let [all, but_last] = [&[beside, between, behind][..], &[beside, between]]
+        .map(|hosts| hosts.iter().map(|host| host.inner()).collect::<Vec<_>>());
+    let broadcast = "10.1.0.255";
+    for to in [broadcast, "239.1.2.3"] {
+        assert!(
+            eventually(|| ask(to, fits) == (0, all.clone())),
+            "{to}: {:?} {}",
+            ask(to, fits),
+            stats(&hosts)
+        );
+    }
+    // The first one is lost behind the relay, which says so; from then on the sender says it.
+    assert_eq!(ask(broadcast, mtu).1, but_last, "{}", stats(&hosts));
+    let room = || {
+        let nodes = sender.json("stats")["nodes"].clone();
+        nodes.as_array().unwrap().iter().find(|row| row["node"] == "224.0.0.1").unwrap()["room"].clone()
+    };
+    assert!(eventually(|| room() == fits + 14), "{}", stats(&hosts));
+    assert!(between.dropped("too-big") > 0, "{}", stats(&hosts));
+    assert_eq!(ask(broadcast, mtu), (fits, but_last.clone()), "{}", stats(&hosts));
+    assert_eq!(ask(broadcast, fits), (0, all.clone()), "{}", stats(&hosts));
+    // Of a group the kernel keeps it for its route, and cuts datagrams to fit all.
+    assert_eq!(ask("239.1.2.3", mtu), (fits, but_last), "{}", stats(&hosts));
+    assert!(sender.sh("ip route get 239.1.2.3").contains(&format!("mtu {fits}")));
+    assert_eq!(ask("239.1.2.3", mtu), (0, all), "{}", stats(&hosts));
+    for of in answering {
+        of.signal(rustix::process::Signal::KILL);
+        of.wait();
+    }
+}
+
 /// What an end is found by.
 fn identifiers(end: &Host<'_>, carries: &str) -> Vec<String> {
     match carries {

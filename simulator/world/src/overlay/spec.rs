@@ -2,10 +2,9 @@
 
 use plait_control_overlay::Plane;
 use plait_dataplane_overlay::{ApplicationConfig, Carries, DeviceConfig, Encapsulation, Identifier};
-use plait_model_overlay::{Application, NodeId};
+use plait_model_overlay::{Application, Locators, NodeId};
 use plait_model_wire::ethernet::Mac;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// An overlay to add.
@@ -38,8 +37,8 @@ pub struct MemberSpec {
     pub node: String,
     /// Its identity; its place among the members, from 1, if not said.
     pub id: Option<NodeId>,
-    /// Where it is reached; all its addresses if not said.
-    pub locators: Option<Vec<IpAddr>>,
+    /// Where it is reached, with weights; all its addresses, which weigh the same, if not said.
+    pub locators: Option<Locators>,
     /// To whom its packets for a member, or for a group, go in place of straight there, where nobody decides.
     pub routes: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// What moves its tenants' packets; that of the overlay if not said.

@@ -82,7 +82,7 @@ fn member_of(overlay: &Resolved, member: &Member, network: &Network) -> MemberSp
     MemberSpec {
         node: name,
         id: Some(member.id),
-        locators: member.locators.as_ref().map(|given| given.iter().copied().collect()),
+        locators: member.locators.as_ref().map(|given| member.weighted(given.iter().copied())),
         routes: overlay.routes_of(member),
         data_plane: Some(data_plane),
     }

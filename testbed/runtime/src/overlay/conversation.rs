@@ -7,7 +7,7 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use plait_control_overlay::written;
 use plait_dataplane_overlay::protocol::{Reply, Request};
 use plait_dataplane_overlay::{Client, Control};
-use plait_model_overlay::{Answer, Locators, NodeId, Operation, Weight};
+use plait_model_overlay::{Answer, Locators, NodeId, Operation};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -78,11 +78,13 @@ impl Conversation {
 fn told(of: &OverlayState) -> Vec<Request> {
     let application = of.application;
     let mut told = vec![Request::SetApplication { application, config: of.config.clone() }];
-    let all = |locators: &BTreeSet<IpAddr>| -> Locators {
-        locators.iter().map(|locator| (*locator, Weight::default())).collect()
+    let weighted = |node: NodeId, locators: &BTreeSet<IpAddr>| -> Locators {
+        let said = of.weights.get(&node);
+        let weight = |locator| said.and_then(|said| said.get(locator)).copied().unwrap_or_default();
+        locators.iter().map(|locator| (*locator, weight(locator))).collect()
     };
-    let others = of.nodes.iter().map(|(node, locators)| (*node, all(locators))).collect();
-    let tables = written(of.id, all(&of.locators), others, of.config.group, of.routes.clone());
+    let others = of.nodes.iter().map(|(node, locators)| (*node, weighted(*node, locators))).collect();
+    let tables = written(of.id, weighted(of.id, &of.locators), others, of.config.group, of.routes.clone());
     told.extend(tables.operations(application).map(Request::Operation));
     told.extend(of.devices.iter().map(|device| Request::SetDevice(device.config.clone())));
     told.extend(of.stations.iter().map(|(device, identifier, node)| {
@@ -98,7 +100,28 @@ fn undone(told: &Request, after: &[Request]) -> Option<Request> {
     let names = |name: &String| {
         after.iter().any(|request| matches!(request, Request::SetDevice(device) if device.name == *name))
     };
+    // What has another weight now is told so, and never away.
+    let is_kept = |same: &dyn Fn(&Operation) -> bool| {
+        after.iter().any(|request| matches!(request, Request::Operation(operation) if same(operation)))
+    };
     Some(match told {
+        Request::Operation(Operation::LocatorAdd { locator, .. })
+            if is_kept(
+                &|operation| matches!(operation, Operation::LocatorAdd { locator: other, .. } if other == locator),
+            ) =>
+        {
+            return None;
+        }
+        Request::Operation(Operation::NodeAdd { node, locator, .. })
+            if is_kept(&|operation| {
+                matches!(
+                    operation,
+                    Operation::NodeAdd { node: of, locator: other, .. } if (of, other) == (node, locator)
+                )
+            }) =>
+        {
+            return None;
+        }
         Request::Operation(Operation::LocatorAdd { application, locator, .. }) => {
             Request::Operation(Operation::LocatorDel { application: *application, locator: *locator })
         }

@@ -172,6 +172,8 @@ fn member_state(
         true => others().map(|(other, locators)| (other.id, locators.clone())).collect(),
         false => BTreeMap::new(),
     };
+    let weighted = overlay.members.iter().filter(|of| of.node == member.node || overlay.is_static);
+    let weighted = weighted.filter(|of| !of.weights.is_empty());
     let seeds: BTreeSet<IpAddr> =
         locators.iter().take(SEEDS).filter_map(|all| all.first().copied()).collect();
     OverlayState {
@@ -179,6 +181,7 @@ fn member_state(
         config: overlay.config_of(member),
         id: member.id,
         locators: own.clone(),
+        weights: weighted.map(|of| (of.id, of.weights.clone())).collect(),
         control: overlay.plane.as_ref().map(|plane| OverlayControl {
             plane: plane.kind,
             seeds: seeds.into_iter().collect(),

@@ -4,13 +4,13 @@ mod entries;
 
 use super::feed::Feed;
 use crate::section::{
-    ControlForm, ControlWord, Members, Networks, NodeName, Overlay, OverlayDevice, Overlays,
+    ControlForm, ControlWord, Members, Networks, NodeName, Overlay, OverlayDevice, Overlays, WrittenWeight,
 };
 use ipnet::IpNet;
 use plait_dataplane_overlay::{
     ApplicationConfig, BadConfig, Carries, ControlKind, DeviceConfig, Encapsulation, Identifier, Miss,
 };
-use plait_model_overlay::{Application, NodeId};
+use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_quantity::{ByteCount, TimeSpan};
 use plait_model_topology::Network;
 use plait_model_topology::diagnostic::{Diagnostic, suggest};
@@ -58,6 +58,8 @@ pub struct Member {
     pub id: NodeId,
     /// Where it is reached, as given.
     pub locators: Option<BTreeSet<IpAddr>>,
+    /// Weights of those, where the file says them.
+    pub weights: Locators,
     /// To whom its packets for others, or for groups, go where that is not straight there.
     pub routes: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// In what its packets to others are, where that is not the overlay's encapsulation.
@@ -243,15 +245,39 @@ impl Resolver<'_> {
                         .help("give one of them another `id`; without it the place in the order counts"),
                 );
             }
-            let locators = told.locators.as_ref();
+            let locators = told.locators.as_ref().map(|all| &all.0);
             if locators.is_some_and(Vec::is_empty) {
                 self.fault(node.span, "a member without locators is never reached", "leave out `locators`");
             }
-            let locators = locators.map(|all| all.iter().map(|locator| locator.value).collect());
+            let weights = self.weights(locators.into_iter().flatten());
+            let locators = locators.map(|all| all.iter().map(|(locator, _)| locator.value).collect());
             let (routes, to) = Default::default();
-            members.push(Member { node: index, id, locators, routes, to, span: node.span });
+            members.push(Member { node: index, id, locators, weights, routes, to, span: node.span });
         }
         members
+    }
+
+    /// The weights that a member's locators are given.
+    fn weights<'w>(
+        &mut self,
+        locators: impl Iterator<Item = &'w (Spanned<IpAddr>, Option<Spanned<WrittenWeight>>)>,
+    ) -> Locators {
+        let mut weights = Locators::new();
+        for (locator, weight) in locators {
+            let Some(Spanned { value: WrittenWeight(number), span }) = *weight else { continue };
+            match u8::try_from(number).ok().and_then(|number| Weight::try_from(number).ok()) {
+                Some(weight) => drop(weights.insert(locator.value, weight)),
+                None => {
+                    let help = format!(
+                        "write a number from 1 to 255, the share of {} among the member's locators; leave out a locator \
+                         that nothing is to be sent to",
+                        locator.value
+                    );
+                    self.fault(span, format!("a weight of {number}"), help);
+                }
+            }
+        }
+        weights
     }
 
     fn node(&mut self, name: &Spanned<NodeName>) -> Option<NodeIndex> {

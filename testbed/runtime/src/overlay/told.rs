@@ -3,7 +3,16 @@
 use super::resolve::{Device, Member, Resolved};
 use plait_control_overlay::{Routes, mesh};
 use plait_dataplane_overlay::{ApplicationConfig, Carries, Identifier};
-use plait_model_overlay::NodeId;
+use plait_model_overlay::{Locators, NodeId};
+use std::net::IpAddr;
+
+impl Member {
+    /// Where it is reached, and by what share of its flows at each: the usual one where the file says none.
+    pub fn weighted(&self, locators: impl IntoIterator<Item = IpAddr>) -> Locators {
+        let weight = |locator: &IpAddr| self.weights.get(locator).copied().unwrap_or_default();
+        locators.into_iter().map(|locator| (locator, weight(&locator))).collect()
+    }
+}
 
 impl Resolved {
     /// How a member's packets travel.

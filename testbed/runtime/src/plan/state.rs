@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Evpn, Identifier};
 use plait_dataplane_paths::protocol::{Policy, Static};
 use plait_model_link::{Conditions, ConditionsSpec};
-use plait_model_overlay::{Application, NodeId};
+use plait_model_overlay::{Application, Locators, NodeId};
 use plait_model_topology::vocabulary::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -228,6 +228,9 @@ pub struct OverlayState {
     pub id: NodeId,
     /// Where the network below reaches it.
     pub locators: BTreeSet<IpAddr>,
+    /// Weights of its locators and of those of other members that it is told of, where they are not the usual one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<NodeId, Locators>,
     /// Its devices.
     pub devices: Vec<OverlayDevice>,
     /// Who fills its tables; nobody when none.

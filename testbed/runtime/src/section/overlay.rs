@@ -97,9 +97,8 @@ pub struct OverlayMember {
     /// Addresses of its device, in place of one of `network`.
     #[schemars(with = "Option<Vec<String>>")]
     pub addresses: Option<Vec<Spanned<IpNet>>>,
-    /// Where it is reached in the network below; all its addresses when not given.
-    #[schemars(with = "Option<Vec<String>>")]
-    pub locators: Option<Vec<Spanned<IpAddr>>>,
+    /// Where it is reached in the network below: a list, or a map to their weights; all its addresses when not given.
+    pub locators: Option<WrittenLocators>,
     /// With `control: static`: to whom its packets for a member, or for the identity of a group, go, in place of straight
     /// there; several get a copy each.
     #[serde(default)]
@@ -108,6 +107,13 @@ pub struct OverlayMember {
     #[serde(default)]
     pub to: IndexMap<Spanned<String>, Spanned<EncapsulationWord>>,
 }
+
+/// Locators, each with its weight where one is said.
+pub struct WrittenLocators(pub Vec<(Spanned<IpAddr>, Option<Spanned<WrittenWeight>>)>);
+
+/// The weight of a locator, which may be none that there is.
+#[derive(Debug, Clone, Copy)]
+pub struct WrittenWeight(pub i128);
 
 /// A member to which packets go on, or several.
 #[derive(Default)]
@@ -328,6 +334,68 @@ impl JsonSchema for Members {
             { "type": "array", "items": { "type": ["string", "integer"] } },
             { "type": "object", "additionalProperties": { "anyOf": [member, { "type": "null" }] } },
         ] })
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenLocators {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = WrittenLocators;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of addresses, or a map from addresses to their weights")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<WrittenLocators, A::Error> {
+                let mut locators = Vec::new();
+                while let Some(locator) = seq.next_element()? {
+                    locators.push((locator, None));
+                }
+                Ok(WrittenLocators(locators))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WrittenLocators, A::Error> {
+                let mut locators = Vec::new();
+                while let Some(locator) = map.next_entry()? {
+                    locators.push(locator);
+                }
+                Ok(WrittenLocators(locators))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl JsonSchema for WrittenLocators {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "OverlayLocators".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let weight = json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": u8::MAX });
+        json_schema!({ "anyOf": [
+            { "type": "array", "items": { "type": "string" } },
+            { "type": "object", "additionalProperties": weight },
+        ] })
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenWeight {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl Visitor<'_> for Written {
+            type Value = WrittenWeight;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a weight from 1 to 255")
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<WrittenWeight, E> {
+                Ok(WrittenWeight(number.into()))
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<WrittenWeight, E> {
+                Ok(WrittenWeight(number.into()))
+            }
+        }
+        deserializer.deserialize_any(Written)
     }
 }
 

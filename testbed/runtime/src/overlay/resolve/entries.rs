@@ -78,6 +78,12 @@ impl Resolver<'_> {
                 self.fault(word.span, "what EVPN tells is all of VXLAN", "leave out `to`");
             }
         }
+        let locators = written.0.iter().flat_map(|(_, told)| told.locators.iter().flat_map(|all| &all.0));
+        for weight in locators.filter_map(|(_, weight)| *weight) {
+            if matches!(control, ControlForm::Evpn(_)) {
+                self.fault(weight.span, "EVPN tells no weights", "write `locators` as a list of one address");
+            }
+        }
         let known: Vec<(NodeIndex, NodeId)> = members.iter().map(|member| (member.node, member.id)).collect();
         for member in members {
             let told = written.0.iter().find(|(node, _)| node.span == member.span).map(|(_, told)| told);
