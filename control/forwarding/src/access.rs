@@ -15,6 +15,7 @@ use crate::outgoing::some;
 use crate::waiting::of_switches;
 use plait_control_openflow::{
     Action, Actions, Command, Commands, Fields, Flow, PacketIn, SwitchEvent, SwitchEvents, Switches, Version,
+    own_cookie,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, View, native, wit};
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Rule {
             Access::Deny if fields == self.fields => Actions::drop(),
             _ => [Action::Controller(0xffff)].into_iter().collect(),
         };
-        Flow::add(self.flow_priority(), fields, actions)
+        Flow { cookie: own_cookie(0), ..Flow::add(self.flow_priority(), fields, actions) }
     }
 }
 
@@ -213,7 +214,8 @@ fn on_connect(
 }
 
 /// What a rule that is gone included is deleted, flows that forward among it, and all rules are said again: between the
-/// two, what they spoke of goes to the controller, which obeys the new list.
+/// two, what they spoke of goes to the controller, which obeys the new list. Choice: a switch that is away loses all flows of the
+/// controller's when it is there again, so that what is said of it does not grow with the rules, and then has the new ones.
 fn on_change(
     list: Arc<AccessList>,
     installed: Option<Arc<Installed>>,
@@ -224,8 +226,13 @@ fn on_change(
     let new = list.rules.iter().filter(|rule| !before.contains(rule));
     let said: Vec<&Rule> = if gone.is_empty() { new.collect() } else { list.rules.iter().collect() };
     let mut commands = Commands::default();
-    for (switch, info) in switches.in_order().into_iter().filter(|(_, info)| info.connected) {
+    for (switch, info) in switches.in_order() {
         let Some(version) = Version::of(info.version) else { continue };
+        if !info.connected {
+            let delete = (!gone.is_empty()).then(|| (switch, Command::delete_own(version)));
+            commands.extend(delete);
+            continue;
+        }
         for rule in &gone {
             commands.push(switch, Command::Flow(Flow::delete(rule.flow(version).fields)));
         }

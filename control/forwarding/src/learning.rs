@@ -10,7 +10,7 @@ use crate::waiting::{for_many, of_switches};
 use crate::{Set, welcome};
 use plait_control_openflow::{
     Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
-    SwitchEvents, Switches, Version,
+    SwitchEvents, Switches, Version, own_cookie,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::{self, Mac};
@@ -100,8 +100,7 @@ pub struct Switching {
 impl Switching {
     /// Of a switch that behaves so.
     pub fn new(config: &LearningSwitch) -> Self {
-        let flow =
-            Flow { idle_timeout: config.idle_timeout, ..Flow::add(FORWARDING, Fields::ANY, Actions::drop()) };
+        let flow = Flow { idle_timeout: config.idle_timeout, ..own_flow() };
         let written = |version| Some((version, StationFlows::like(&flow, version).ok()?));
         Self { config: config.clone(), flows: Version::ALL.into_iter().filter_map(written).collect() }
     }
@@ -207,7 +206,7 @@ impl Switching {
 
     /// Any other flow.
     fn flow(&self, packet: &PacketIn<'_>, between: &Between, verdict: Verdict) -> Option<Flow> {
-        let mut flow = between.flow(&Flow::add(FORWARDING, Fields::ANY, Actions::drop()));
+        let mut flow = between.flow(&own_flow());
         if let Verdict::Permitted(priority) = verdict {
             let parsed = Parsed::of(packet.frame).ok()?;
             (flow.priority, flow.fields) = (priority, parsed.exactly(between.in_port, packet.version));
@@ -219,6 +218,10 @@ impl Switching {
         }
         Some(flow)
     }
+}
+
+fn own_flow() -> Flow {
+    Flow { cookie: own_cookie(0), ..Flow::add(FORWARDING, Fields::ANY, Actions::drop()) }
 }
 
 /// Bytes of a flow as it is written here, about.

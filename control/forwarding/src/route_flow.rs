@@ -17,7 +17,8 @@ use crate::welcome;
 use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use plait_control_openflow::{
-    Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Staged, Step, Switches, Version,
+    Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Staged, Step as Held, Switches, Version,
+    own_cookie,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::number::ether_type;
@@ -145,35 +146,30 @@ fn route_flow(
                 return release(&packet, &mut commands);
             };
             let priority = if let Verdict::Permitted(priority) = verdict { priority } else { FORWARDING };
-            let version = |switch: &u64| {
-                let info = switches.known.get(switch).filter(|info| info.connected);
-                info.and_then(|info| Version::of(info.version))
-            };
             // What the first switch is told, which is where the packet is: at once, or once the others have their flows.
-            let others = way.iter().skip(1).map(|(switch, ..)| *switch);
-            let behind: Vec<u64> =
-                others.filter(|switch| barriers.is_some() && version(switch).is_some()).collect();
+            let others = way.iter().skip(1).filter(|step| barriers.is_some() && step.version.is_some());
+            let behind: Vec<u64> = others.map(|step| step.switch).collect();
             let mut then = Commands::default();
             if done.insert((packet.switch, parsed.exactly(packet.in_port, Version::V13))) {
                 // From the last switch to the first, so that the packet meets flows wherever it comes (thesis §4.2.1).
-                for (place, (switch, in_port, out)) in way.iter().enumerate().rev() {
-                    let Some(version) = version(switch) else { continue };
-                    let flow = Flow::add(priority, parsed.exactly(*in_port, version), Actions::output(*out));
-                    let (cookie, idle_timeout) = (routes.epoch, idle_timeout);
+                for (place, &Step { switch, version, in_port, out }) in way.iter().enumerate().rev() {
+                    let Some(version) = version else { continue };
+                    let flow = Flow::add(priority, parsed.exactly(in_port, version), Actions::output(out));
+                    let (cookie, idle_timeout) = (own_cookie(routes.epoch as u32), idle_timeout);
                     let to = match (behind.is_empty(), place) {
                         (true, _) => &mut commands,
                         (false, 0) => &mut then,
                         (false, _) => &mut staged.first,
                     };
-                    add(*switch, version, Flow { cookie, idle_timeout, ..flow }, to);
+                    add(switch, version, Flow { cookie, idle_timeout, ..flow }, to);
                 }
             }
-            if let Some((_, _, out)) = way.first() {
+            if let Some(first) = way.first() {
                 let to = if behind.is_empty() { &mut commands } else { &mut then };
-                send(&batch, place, &packet, *out, to);
+                send(&batch, place, &packet, first.out, to);
             }
             if !behind.is_empty() {
-                staged.steps.push(Step { behind, then });
+                staged.steps.push(Held { behind, then });
             }
         },
     );
@@ -181,35 +177,56 @@ fn route_flow(
     Ok((some(commands), floods.some(), Perhaps(staged)))
 }
 
-/// The switches from where a packet is to its host, each with the port that it comes by and the one that it leaves by.
+/// A switch of a way.
+struct Step {
+    switch: u64,
+    /// What it speaks, if it is connected.
+    version: Option<Version>,
+    /// The port that packets come by,
+    in_port: Port,
+    /// and the one that they leave by.
+    out: Port,
+}
+
+/// The switches from where a packet is to its host.
+///
 /// Of equally short ways the flow's hash chooses, anew at each switch, so that what one switch parts the next does not
 /// leave together. One by a switch that is away is chosen only if there is no other, since nobody can tell that one of the flow.
+///
+/// Cost: of each switch two look-ups of its next hops, and one of what it is unless one is away.
 fn way(
     routes: &Routes,
     switches: &Switches,
     parsed: &Parsed<'_>,
     packet: &PacketIn<'_>,
     to: (u64, Port),
-) -> Option<Vec<(u64, Port, Port)>> {
+) -> Option<Vec<Step>> {
     let hash = |at| FixedState::with_seed(at).hash_one(parsed.exactly(Port::ANY, Version::V13));
-    let (mut at, mut in_port) = (packet.switch, packet.in_port);
+    let version = |switch: u64| {
+        let info = switches.known.get(&switch).filter(|info| info.connected);
+        info.and_then(|info| Version::of(info.version))
+    };
+    let (mut switch, mut in_port, mut spoken) = (packet.switch, packet.in_port, version(packet.switch));
     let mut way = Vec::with_capacity(6);
     // A packet leaves by the port that it came by only if it is said so.
     let back = |in_port, out| if in_port == out { Port::IN_PORT } else { out };
-    while at != to.0 {
-        let all = || routes.hops(at, to.0);
-        let there = || all().filter(|hop| switches.known.get(&hop.to).is_some_and(|info| info.connected));
-        let one_of = |count: usize| hash(at).checked_rem(count as u64).map(|choice| choice as usize);
-        let hop = match one_of(there().count()) {
-            Some(choice) => there().nth(choice)?,
-            None => all().nth(one_of(all().count())?)?,
-        };
-        way.push((at, in_port, back(in_port, hop.out)));
-        (at, in_port) = (hop.to, hop.in_port);
+    while switch != to.0 {
+        let all = || routes.hops(switch, to.0);
+        let one_of = |count: usize| hash(switch).checked_rem(count as u64).map(|choice| choice as usize);
+        let mut hop = all().nth(one_of(all().count())?)?;
+        let mut next = version(hop.to);
+        if next.is_none() {
+            let there = || all().filter(|hop| version(hop.to).is_some());
+            if let Some(other) = one_of(there().count()).and_then(|choice| there().nth(choice)) {
+                (hop, next) = (other, version(other.to));
+            }
+        }
+        way.push(Step { switch, version: spoken, in_port, out: back(in_port, hop.out) });
+        (switch, in_port, spoken) = (hop.to, hop.in_port, next);
     }
     if way.is_empty() && to.1 == in_port {
         return None;
     }
-    way.push((at, in_port, back(in_port, to.1)));
+    way.push(Step { switch, version: spoken, in_port, out: back(in_port, to.1) });
     Some(way)
 }

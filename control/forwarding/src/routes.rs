@@ -183,7 +183,7 @@ type Computed = (Perhaps<Routes>, Perhaps<Commands>, Perhaps<Staged>);
 /// Choice: when a link is gone, a switch loses the flows that leave by a port which some shortest way has left, and no
 /// others: their next packets come here and get a way of now. What is on a shortest way still goes on undisturbed. A link
 /// that is new takes nothing away, since flows that are there still arrive: a controller that starts again and finds one
-/// link after the other would otherwise break what is established.
+/// link after the other would otherwise break what is established. A switch that is away is told, too: its driver keeps that.
 fn compute(
     links: Option<Arc<Links>>,
     settled: Arc<Settled>,
@@ -200,8 +200,7 @@ fn compute(
     }
     let mut commands = Commands::default();
     for (switch, port) in before.map(|before| before.left(&now)).unwrap_or_default() {
-        let info = switches.known.get(&switch).filter(|info| info.connected);
-        let version = info.and_then(|info| Version::of(info.version));
+        let version = switches.known.get(&switch).and_then(|info| Version::of(info.version));
         let delete = version.and_then(|version| delete_leaving(version, Fields::ANY, port));
         commands.extend(delete.map(|command| (switch, command)));
     }

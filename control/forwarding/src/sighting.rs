@@ -165,7 +165,7 @@ pub(crate) fn neighbor(parsed: &Parsed<'_>) -> Option<Neighbor> {
 /// Folds sightings into the state. Where a host moved, the flows that lead to where it was are deleted.
 ///
 /// Choice: at the switch that it was at and at all that have a way there, since a flow that is in use never ends of
-/// itself, and its packets would go by the old place for ever.
+/// itself, and its packets would go by the old place for ever. A switch that is away is told, too: its driver keeps that.
 fn fold(
     bounds: HostBounds,
     sightings: Arc<Sightings>,
@@ -184,7 +184,7 @@ fn fold(
         let seen = Seen { mac: Mac(*mac), at: (*switch, *port), address };
         let Some(before) = hosts.see(seen, round, bounds) else { continue };
         let to = Fields { eth_dst: Some(*mac), ..Fields::ANY };
-        for (number, info) in switches.in_order().into_iter().filter(|(_, info)| info.connected) {
+        for (number, info) in switches.in_order() {
             let Some(version) = Version::of(info.version) else { continue };
             let here = (number == before.0).then_some(before.1);
             let ports = routes.hops(number, before.0).map(|hop| hop.out).chain(here);

@@ -6,8 +6,8 @@ mod standing;
 use crate::connection::{Config, Event, Reason};
 use crate::role::Asked;
 use crate::{
-    Action, Candidacy, Command, Connection, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent, Port,
-    PortInfo, Ports, Role, SwitchEvent, SwitchInfo, Version,
+    Action, Candidacy, Command, Connection, Debt, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent,
+    Port, PortInfo, Ports, Role, SwitchEvent, SwitchInfo, Version,
 };
 use plait_model_wire::openflow::{Message, TooLong, v10, v13};
 use std::collections::VecDeque;
@@ -31,6 +31,8 @@ pub enum News {
     Event(SwitchEvent),
     /// It has done all that it was told before this [barrier of somebody's](Session::pass).
     Passed(u64),
+    /// Nobody will answer this one.
+    Unanswered(u64),
     /// It answers a question, or a part of it.
     Answer(Message),
     /// It has said what this controller is to it, or why not what it wants to be.
@@ -57,6 +59,10 @@ pub struct Session {
     early: Vec<Result<Role, NotGranted>>,
     /// Barriers that are not answered and somebody's, each with its transaction.
     barriers: VecDeque<(u32, u64)>,
+    /// Deletions behind which no barrier was sent.
+    deleted: Debt,
+    /// Those behind which one was, with its transaction.
+    unsettled: Option<(u32, Debt)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +94,8 @@ impl Session {
             asked: None,
             early: Vec::new(),
             barriers: VecDeque::new(),
+            deleted: Debt::default(),
+            unsettled: None,
         }
     }
 
@@ -109,6 +117,11 @@ impl Session {
     /// How many ports of it are known.
     pub fn ports(&self) -> usize {
         self.info.ports.len()
+    }
+
+    /// Ends it, since its datapath is another's.
+    pub fn refuse_datapath(&mut self) {
+        self.connection.end(Reason::Claimed);
     }
 
     /// Ends it, since all switches together have more ports than may be known, and forgets its own.
@@ -135,7 +148,8 @@ impl Session {
         }
     }
 
-    /// Has the switch do something.
+    /// Has the switch do something. Deletions are owed to it until it has [done](Self::settle) them, whether they were sent or
+    /// not.
     ///
     /// # Errors
     /// It cannot be said, or cannot be sent, or is not this controller's to say; then it is as if it had never been.
@@ -143,6 +157,14 @@ impl Session {
         if self.role == Role::Slave {
             return Err(NotTold::Slave);
         }
+        let told = self.say_command(command);
+        if command.is_deletion() && !matches!(told, Err(NotTold::Unsaid(_))) {
+            self.deleted.add(command.clone());
+        }
+        told
+    }
+
+    fn say_command(&mut self, command: &Command) -> Result<(), NotTold> {
         match command {
             Command::Flow(flow) => self.say(|version, xid, bytes| flow.emit_into(version, xid, bytes)),
             Command::PacketOut(packet) => {
@@ -163,6 +185,26 @@ impl Session {
         }
         self.barriers.push_back((self.connection.barrier()?, number));
         Ok(())
+    }
+
+    /// Asks the switch to say when it has done the deletions that it was told, if there were any. Choice: one such barrier at a
+    /// time, so that however many flows go, the switch is asked no more often than it answers.
+    pub fn settle(&mut self) {
+        if self.deleted.is_empty() || self.unsettled.is_some() || self.role == Role::Slave {
+            return;
+        }
+        if let Ok(xid) = self.connection.barrier() {
+            self.unsettled = Some((xid, std::mem::take(&mut self.deleted)));
+        }
+    }
+
+    /// Takes out the deletions of which it has not said that they are done, of a connection that ends.
+    pub fn take_owed(&mut self) -> Debt {
+        let mut owed = std::mem::take(&mut self.deleted);
+        if let Some((_, unsettled)) = self.unsettled.take() {
+            owed.join(unsettled);
+        }
+        owed
     }
 
     /// Takes out the barriers that are somebody's and that nobody will answer any more, of a connection that has ended.
@@ -235,16 +277,23 @@ impl Session {
                     }
                 }
             }
+            Event::Barrier { xid, .. } if self.is_settled_by(xid) => self.settle(),
             Event::Barrier { bundle, .. } => {
                 self.news.push_back(News::Event(SwitchEvent::Barrier((bundle.count, bundle.refused))));
             }
             Event::Role { xid, role } => self.granted(xid, role),
             Event::Refused { xid, error } => {
                 self.not_granted(xid, &error);
-                // A switch that knows no barriers answers none, and nobody is to wait for it.
-                let refused = self.barriers.iter().position(|(barrier, _)| *barrier == xid);
-                let number = refused.and_then(|place| self.barriers.remove(place));
-                self.news.extend(number.map(|(_, number)| News::Passed(number)));
+                // A switch that knows no barriers answers none, and nobody is to wait for it. One that still waits to be
+                // written cannot have been refused.
+                if !self.connection.awaits(xid) {
+                    let refused = self.barriers.iter().position(|(barrier, _)| *barrier == xid);
+                    let number = refused.and_then(|place| self.barriers.remove(place));
+                    self.news.extend(number.map(|(_, number)| News::Unanswered(number)));
+                    if self.is_settled_by(xid) {
+                        self.settle();
+                    }
+                }
                 self.news.push_back(News::Event(SwitchEvent::Refused(error.to_string())));
             }
             Event::Unreadable(why) => {
@@ -253,6 +302,11 @@ impl Session {
             Event::Closed(reason) => self.news.push_back(News::Ended(reason)),
             Event::Message(message) => self.told(message),
         }
+    }
+
+    /// Whether a barrier is the one behind deletions, which nobody waits for then any more.
+    fn is_settled_by(&mut self, xid: u32) -> bool {
+        self.unsettled.take_if(|(barrier, _)| *barrier == xid).is_some()
     }
 
     /// What every switch is told and asked when it is met.

@@ -76,6 +76,8 @@ pub struct Passed {
     pub held: u64,
     /// Steps that were told when all had answered.
     pub answered: u64,
+    /// Steps that were told when nobody was to be waited for any more: one was gone, could not be asked, or knows no barriers.
+    pub abandoned: u64,
     /// Steps that were told without, since it took too long, or too much was held.
     pub overdue: u64,
     /// Steps of which packets alone were told, since something else holds now.
@@ -101,6 +103,8 @@ pub struct Gate {
 struct Held {
     /// How many barriers are not answered.
     open: usize,
+    /// Whether one of them never will be.
+    is_abandoned: bool,
     due: Duration,
     then: Commands,
     /// The barriers that it waits for.
@@ -136,7 +140,10 @@ impl Gate {
             self.bytes += bytes;
             self.due.insert((due, number));
             let then = step.then.apart();
-            self.held.insert(number, Held { open: behind.len(), due, then, behind, bytes, origin });
+            self.held.insert(
+                number,
+                Held { open: behind.len(), is_abandoned: false, due, then, behind, bytes, origin },
+            );
         }
         if !staged.first.is_empty() || !tokens.is_empty() {
             let barriers = tokens.into_values().collect();
@@ -146,17 +153,31 @@ impl Gate {
         told
     }
 
-    /// A barrier was answered, or never will be: its switch is gone, or could not be told.
+    /// A barrier was answered. An answer to one that nobody waits for is none.
     pub fn answered(&mut self, token: Token) -> Vec<Told> {
-        let steps = self.waiting.remove(&token).unwrap_or_default();
-        let done = steps.into_iter().filter(|step| {
-            self.held.get_mut(step).is_some_and(|held| {
-                held.open -= 1;
-                held.open == 0
-            })
-        });
-        let done: Vec<u64> = done.collect();
-        self.passed.answered += done.len() as u64;
+        self.end(token, false)
+    }
+
+    /// A barrier never will be answered: its switch is gone, could not be told, or knows none.
+    pub fn abandoned(&mut self, token: Token) -> Vec<Told> {
+        self.end(token, true)
+    }
+
+    fn end(&mut self, token: Token, is_abandoned: bool) -> Vec<Told> {
+        let mut done = Vec::new();
+        for step in self.waiting.remove(&token).unwrap_or_default() {
+            let Some(held) = self.held.get_mut(&step) else { continue };
+            held.open -= 1;
+            held.is_abandoned |= is_abandoned;
+            if held.open == 0 {
+                let count = match held.is_abandoned {
+                    true => &mut self.passed.abandoned,
+                    false => &mut self.passed.answered,
+                };
+                *count += 1;
+                done.push(step);
+            }
+        }
         self.tell(done)
     }
 

@@ -1,7 +1,10 @@
 //! The driver between switches and the control runtime: news of sessions becomes views, commands find their switch.
 
+use crate::debt::{Debt, Debts};
 use crate::gone::Gone;
-use crate::{Command, Commands, News, PacketIns, Probes, Staged, SwitchEvent, SwitchEvents, Switches};
+use crate::{
+    Command, Commands, News, PacketIns, Probes, Staged, SwitchEvent, SwitchEvents, Switches, Version,
+};
 use plait_control_runtime::{Content, Driver, Name, Port, Signature, Snapshot, View, ViewId};
 use std::sync::Arc;
 
@@ -17,11 +20,37 @@ const MOST_PORTS: usize = 1 << 16;
 pub struct Switchboard {
     switches: Switches,
     gone: Gone,
+    debts: Debts,
 }
 
 impl Switchboard {
     /// Its name.
     pub const NAME: &'static str = "openflow";
+
+    /// What a switch could not be told, or may not have done, is kept for it until it is there again. Gives what it is to be
+    /// told now, if it is. Of one that nobody knows nothing is kept.
+    pub fn owe(&mut self, datapath: u64, debt: Debt) -> Commands {
+        match self.switches.known.get(&datapath) {
+            Some(info) if info.connected => {
+                let version = Version::of(info.version).unwrap_or(Version::V10);
+                debt.commands(version).into_iter().map(|command| (datapath, command)).collect()
+            }
+            Some(_) if !debt.is_empty() => {
+                self.debts.add(datapath, debt);
+                Commands::default()
+            }
+            _ => Commands::default(),
+        }
+    }
+
+    /// What a switch is owed that is there again, and is to be told before anything else; it is then owed no more. Of one that
+    /// nobody knows that is all of its flows, if somebody was forgotten.
+    pub fn take_owed(&mut self, datapath: u64) -> Debt {
+        match self.switches.known.contains_key(&datapath) {
+            true => self.debts.take(datapath),
+            false => self.debts.of_unknown(),
+        }
+    }
 }
 
 impl Driver for Switchboard {
@@ -51,7 +80,7 @@ impl Driver for Switchboard {
             News::Event(event) => (None, Some(event)),
             News::Answer(message) => (None, message.emit().ok().map(SwitchEvent::Message)),
             // Applications hear of a role by what they may do: a switch is connected anew when it takes commands again.
-            News::Role(_) | News::Passed(_) => (None, None),
+            News::Role(_) | News::Passed(_) | News::Unanswered(_) => (None, None),
             News::Ended(reason) => {
                 let last = self.switches.known.get(&datapath).map(|info| (**info).clone());
                 let info = last.map(|info| crate::SwitchInfo { connected: false, ..info });
@@ -69,6 +98,7 @@ impl Driver for Switchboard {
                 && let Some(forgotten) = self.gone.pop()
             {
                 self.switches.known.remove_mut(&forgotten);
+                self.debts.forget(forgotten);
             }
             changes.push((Switches::id(), Content::new(self.switches.clone())));
         }
@@ -110,6 +140,56 @@ mod tests {
             speed: None,
         };
         SwitchInfo { connected: true, ports: (1..=ports).map(port).collect(), ..SwitchInfo::default() }
+    }
+
+    fn delete(port: u32) -> Debt {
+        let fields = crate::Fields { in_port: Some(crate::Port(port)), ..crate::Fields::ANY };
+        let mut debt = Debt::default();
+        debt.add(Command::Flow(crate::Flow::delete(fields)));
+        debt
+    }
+
+    #[test]
+    fn what_a_switch_that_is_away_is_owed_is_kept_until_it_is_there_and_told_at_once_to_one_that_is() {
+        let (mut board, past) = (Switchboard::default(), Snapshot::default());
+        let there = SwitchInfo { version: 1, ..info(1) };
+        assert!(board.owe(7, delete(1)).is_empty() && board.take_owed(7).is_empty(), "nobody knows it");
+        board.observe((7, News::Connected(there.clone())), &past);
+        let told: Vec<Command> = board.owe(7, delete(1)).words().into_iter().map(|(_, told)| told).collect();
+        assert_eq!(told, delete(1).commands(Version::V10));
+        board.observe((7, News::Ended(Reason::Gone)), &past);
+        let mut both = delete(2);
+        both.join(delete(3));
+        for port in [2, 3, 2] {
+            assert!(board.owe(7, delete(port)).is_empty());
+        }
+        assert_eq!(board.take_owed(7), both);
+        assert!(board.take_owed(7).is_empty(), "it is told once");
+    }
+
+    #[test]
+    fn what_all_are_owed_is_bounded_and_who_was_forgotten_is_owed_all() {
+        let (mut board, past) = (Switchboard::default(), Snapshot::default());
+        for datapath in 0..4000 {
+            board.observe((datapath, News::Connected(info(0))), &past);
+            board.observe((datapath, News::Ended(Reason::Gone)), &past);
+            for port in 0..40 {
+                board.owe(datapath, delete(port));
+            }
+        }
+        let bytes = board.debts.bytes();
+        assert!(bytes > 15 << 20 && bytes <= 16 << 20, "{bytes}");
+        assert_ne!(board.take_owed(0), Debt::ALL);
+        assert_eq!(board.take_owed(3999), Debt::ALL);
+        // Nobody was forgotten so far: who comes for the first time is owed nothing, as when a controller starts again.
+        assert!(board.take_owed(1 << 40).is_empty());
+        for datapath in 0..MOST as u64 {
+            board.observe(((1 << 32) + datapath, News::Connected(info(0))), &past);
+            board.observe(((1 << 32) + datapath, News::Ended(Reason::Gone)), &past);
+        }
+        assert_eq!(board.debts.bytes(), 0);
+        assert_eq!(board.take_owed(5), Debt::ALL, "it was forgotten");
+        assert!(board.take_owed(1 << 32).is_empty(), "it is remembered");
     }
 
     /// Somebody is there as a new switch again and again: what is remembered is bounded, and those that are there stay.

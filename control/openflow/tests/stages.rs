@@ -63,6 +63,23 @@ fn a_step_is_told_when_all_that_it_is_behind_have_answered_in_whatever_order() {
     }
 }
 
+/// One that is gone is waited for no longer, and no step that waited for it counts as answered.
+#[test]
+fn a_step_behind_one_that_is_gone_is_told_and_not_counted_as_answered() {
+    let mut gate = Gate::default();
+    let barriers = hold(&mut gate, ms(0), &staged(&[(1, &[2, 3]), (2, &[3])]));
+    assert!(gate.abandoned(barriers[0]).is_empty());
+    assert_eq!(numbers(&gate.answered(barriers[1])), [1, 2]);
+    // What nobody waits for opens nothing, whoever says that it is answered.
+    hold(&mut gate, ms(0), &staged(&[(3, &[2])]));
+    for number in (0..10).filter(|number| *number != 2) {
+        assert!(gate.answered(Token { switch: 2, number }).is_empty());
+    }
+    assert!(gate.answered(Token { switch: 4, number: 2 }).is_empty());
+    let passed = gate.passed();
+    assert_eq!((passed.held, passed.answered, passed.abandoned, passed.overdue), (1, 1, 1, 0));
+}
+
 #[test]
 fn steps_of_one_batch_share_a_barrier_and_wait_for_no_others_switch() {
     let mut gate = Gate::default();

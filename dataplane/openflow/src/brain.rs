@@ -1,7 +1,7 @@
 //! The control runtime behind its lock: batches and news go in, tasks are run by whoever brought them, commands come out.
 
 use crate::Recorder;
-use plait_control_openflow::{Commands, Gate, News, Staged, Switchboard, Token, Told};
+use plait_control_openflow::{Commands, Debt, Gate, News, Staged, Switchboard, Token, Told};
 use plait_control_runtime::{
     Action, Content, Driver, Finished, Name, NotTaken, Origin, Report, Runtime, Task, View, ViewId,
 };
@@ -133,21 +133,22 @@ impl Brain {
     /// Tells what happened to a switch. What no application has room for is not told to it; what is known of switches is
     /// always kept.
     pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
-        self.news_if(now, datapath, news, to, || true);
+        self.news_if(now, datapath, news, to, |_| true);
     }
 
     /// The same if it `holds`, which is asked, and may be noted, while nothing else can be told: of what is decided there, such
-    /// as which connection of a switch is its last, applications hear in the order in which it was decided.
+    /// as which connection of a switch is its last, applications hear in the order in which it was decided. Links may be locked
+    /// there, since nobody who holds one waits for the runtime.
     pub fn news_if(
         &self,
         now: Duration,
         datapath: u64,
         news: News,
         to: &mut Outcome,
-        holds: impl FnOnce() -> bool,
+        holds: impl FnOnce(&mut Switchboard) -> bool,
     ) {
         let mut inner = self.lock();
-        if !holds() {
+        if !holds(&mut inner.switchboard) {
             return;
         }
         let Inner { runtime, switchboard, .. } = &mut *inner;
@@ -159,12 +160,28 @@ impl Brain {
         self.drain(now, &mut inner, to);
     }
 
-    /// Barriers were answered, or never will be.
-    pub fn answered(&self, now: Duration, barriers: Vec<Token>, to: &mut Outcome) {
+    /// Barriers were answered, or, as each says, never will be.
+    pub fn passed(&self, now: Duration, barriers: Vec<(Token, bool)>, to: &mut Outcome) {
         let mut inner = self.lock();
-        let told = barriers.into_iter().flat_map(|token| inner.gate.answered(token));
-        to.answers.extend(told.map(|told| Answer::of_gate(told, true)));
+        for (token, is_answered) in barriers {
+            let told = match is_answered {
+                true => inner.gate.answered(token),
+                false => inner.gate.abandoned(token),
+            };
+            to.answers.extend(told.into_iter().map(|told| Answer::of_gate(told, true)));
+        }
         self.drain(now, &mut inner, to);
+    }
+
+    /// Switches were not there to be told deletions, or may not have done them. Those that are there by now are told.
+    pub fn owe(&self, owed: Vec<(u64, Debt)>, to: &mut Outcome) {
+        let mut inner = self.lock();
+        for (datapath, debt) in owed {
+            let now = inner.switchboard.owe(datapath, debt);
+            if !now.is_empty() {
+                to.answers.push(Answer::new(Arc::new(now), None));
+            }
+        }
     }
 
     /// Lets time pass.
@@ -340,7 +357,7 @@ mod tests {
         let (brain, mut outcome) = (Brain::new(runtime(0), None).unwrap(), Outcome::default());
         let info = SwitchInfo { version: 1, connected: true, ..SwitchInfo::default() };
         let mut is_connected_after = |news, holds| {
-            brain.news_if(Duration::ZERO, 7, news, &mut outcome, || holds);
+            brain.news_if(Duration::ZERO, 7, news, &mut outcome, |_| holds);
             let state = brain.lock().runtime.state();
             let known = state.content(&Switches::id())?.read::<Switches>().unwrap();
             known.known.get(&7).map(|switch| switch.connected)

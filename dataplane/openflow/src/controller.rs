@@ -9,7 +9,9 @@ use crate::standing::{NoRole, NotAsked, Standing};
 use crate::statistics::{Counters, Statistics};
 use crate::stream::End;
 use crate::worker::Worker;
-use plait_control_openflow::{Candidacy, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switches};
+use plait_control_openflow::{
+    Candidacy, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switchboard, Switches,
+};
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
 use plait_model_wire::openflow::{Message, v10, v13};
 use rustix::thread::CpuSet;
@@ -146,7 +148,7 @@ impl Controller {
         let mut outcome = Outcome::default();
         for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
             let news = News::Connected((*info).clone());
-            let is_there = || self.shared.routes().contains_key(&datapath);
+            let is_there = |_: &mut Switchboard| self.shared.routes().contains_key(&datapath);
             self.shared.brain.news_if(self.shared.now(), datapath, news, &mut outcome, is_there);
         }
         self.finish(outcome);
@@ -285,6 +287,11 @@ impl Controller {
         (self.shared.members().len(), self.shared.refused.load(Ordering::Relaxed))
     }
 
+    /// Connections that were refused since their datapath is that of a switch which is there.
+    pub fn claims(&self) -> u64 {
+        self.shared.claims.load(Ordering::Relaxed)
+    }
+
     /// What has become of commands that wait until other switches have done theirs.
     pub fn staged(&self) -> Passed {
         self.shared.brain.lock().gate.passed()
@@ -301,11 +308,9 @@ impl Controller {
         loop {
             let tell = |answers: &[_]| outbox.send(shared, answers, &counters);
             shared.brain.work(|| shared.now(), &mut outcome, tell);
-            let unsent = outbox.take_unsent();
-            if unsent.is_empty() {
+            if !outbox.take_unsent().pass(shared, &mut outcome) {
                 break;
             }
-            shared.brain.answered(shared.now(), unsent, &mut outcome);
         }
         shared.poller.ring();
     }

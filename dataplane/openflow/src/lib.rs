@@ -29,6 +29,9 @@ mod poller;
 mod queue;
 mod recorder;
 mod room;
+#[cfg(test)]
+#[path = "../tests/support/scripted.rs"]
+mod scripted;
 mod security;
 mod shared;
 mod spin;

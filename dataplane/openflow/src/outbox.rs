@@ -1,12 +1,12 @@
 //! What a batch makes switches do: commands are grouped by switch, and each switch is told all of its own at once
 //! (thesis section 4.2.3.1).
 
-use crate::brain::Answer;
+use crate::brain::{Answer, Outcome};
 use crate::config::Config;
 use crate::link::{Link, Went};
 use crate::shared::Shared;
 use crate::statistics::Counters;
-use plait_control_openflow::{Commands, NotTold, Order, Token};
+use plait_control_openflow::{Command, Commands, Debt, NotTold, Order, Token};
 use plait_model_wire::openflow::chop;
 use std::sync::{PoisonError, TryLockError};
 
@@ -26,14 +26,52 @@ pub struct Outbox {
     /// Slots that there is something for.
     touched: Vec<u32>,
     later: Vec<u32>,
-    /// Barriers that could not be sent: nobody will answer them.
-    unsent: Vec<Token>,
+    /// What could not be sent.
+    unsent: Unsent,
+}
+
+/// What could not be sent, since its switch is not there.
+#[derive(Default)]
+pub struct Unsent {
+    /// Barriers: nobody will answer them.
+    barriers: Vec<Token>,
+    /// Deletions: they are owed.
+    deletions: Vec<(u64, Debt)>,
+}
+
+impl Unsent {
+    /// Tells whoever waits for it. False if there is nothing.
+    pub fn pass(self, shared: &Shared, to: &mut Outcome) -> bool {
+        let Self { barriers, deletions } = self;
+        let is_some = !(barriers.is_empty() && deletions.is_empty());
+        if !barriers.is_empty() {
+            let barriers = barriers.into_iter().map(|token| (token, false)).collect();
+            shared.brain.passed(shared.now(), barriers, to);
+        }
+        if !deletions.is_empty() {
+            shared.brain.owe(deletions, to);
+        }
+        is_some
+    }
+
+    /// A command could not be.
+    fn count(&mut self, switch: u64, command: Option<&Command>, counters: &Counters) {
+        match command.filter(|command| command.is_deletion()) {
+            Some(command) => {
+                let mut debt = Debt::default();
+                debt.add(command.clone());
+                self.deletions.push((switch, debt));
+                Counters::add(&counters.owed, 1);
+            }
+            None => Counters::add(&counters.undone, 1),
+        }
+    }
 }
 
 impl Outbox {
     pub fn new(slots: usize) -> Self {
         let heads = vec![(NONE, NONE); slots];
-        Self { heads, chain: Vec::new(), touched: Vec::new(), later: Vec::new(), unsent: Vec::new() }
+        Self { heads, chain: Vec::new(), touched: Vec::new(), later: Vec::new(), unsent: Unsent::default() }
     }
 
     /// Tells switches what they are to do. A switch that another worker holds is passed by until all others are told,
@@ -63,7 +101,7 @@ impl Outbox {
     fn sort(&mut self, shared: &Shared, which: u32, commands: &Commands, counters: &Counters) {
         let routes = shared.routes();
         let mut last = None;
-        for (place, (switch, _)) in commands.iter().enumerate() {
+        for (place, (switch, order)) in commands.iter().enumerate() {
             // Commands for one switch often come in a row.
             let slot = match last {
                 Some((known, slot)) if known == switch => slot,
@@ -71,7 +109,7 @@ impl Outbox {
             };
             last = Some((switch, slot));
             let Some(slot) = slot else {
-                Counters::add(&counters.undone, 1);
+                self.unsent.count(switch, said(order), counters);
                 continue;
             };
             self.append(slot, which, place as u32);
@@ -87,7 +125,7 @@ impl Outbox {
         for (place, token) in barriers.iter().enumerate() {
             match routes.get(&token.switch) {
                 Some(slot) => self.append(*slot, which, place as u32 | BARRIER),
-                None => self.unsent.push(*token),
+                None => self.unsent.barriers.push(*token),
             }
         }
     }
@@ -106,8 +144,8 @@ impl Outbox {
         *end = at;
     }
 
-    /// Takes out barriers that could not be sent.
-    pub fn take_unsent(&mut self) -> Vec<Token> {
+    /// Takes out what could not be sent.
+    pub fn take_unsent(&mut self) -> Unsent {
         std::mem::take(&mut self.unsent)
     }
 
@@ -134,7 +172,7 @@ impl Outbox {
                 let link = held.as_mut().filter(|link| link.is_of(token.switch));
                 match link.map(|link| link.session.pass(token.number)) {
                     Some(Ok(())) => told += 1,
-                    Some(Err(_)) | None => self.unsent.push(token),
+                    Some(Err(_)) | None => self.unsent.barriers.push(token),
                 }
             } else if let Some((switch, order)) = commands.get(place as usize) {
                 let link = held.as_mut().filter(|link| link.is_of(switch));
@@ -145,10 +183,13 @@ impl Outbox {
                         tracing::debug!(%why, ?order, "a switch was not told something");
                         Counters::add(&counters.undone, 1);
                     }
-                    None => Counters::add(&counters.undone, 1),
+                    None => self.unsent.count(switch, said(order), counters),
                 }
             }
             at = next;
+        }
+        if let Some(link) = held.as_mut() {
+            link.session.settle();
         }
         Counters::add(&counters.messages, told);
         if let Some(link) = held.as_mut() {
@@ -164,6 +205,14 @@ impl Outbox {
             }
         }
         true
+    }
+}
+
+/// A command in words: what is written deletes nothing.
+fn said(order: Order<'_>) -> Option<&Command> {
+    match order {
+        Order::Said(command) => Some(command),
+        Order::Written(..) => None,
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Shared {
     ports: Room,
     /// Connections that were refused for want of room.
     pub refused: AtomicU64,
+    /// Those that were since their datapath is another's, which is there.
+    pub claims: AtomicU64,
 }
 
 /// Rates, for the dynamic partition.
@@ -81,6 +83,7 @@ impl Shared {
             unread: Room::new(config.most_unread, config.most_connections),
             ports: Room::new(config.most_ports, config.most_connections),
             refused: AtomicU64::new(0),
+            claims: AtomicU64::new(0),
             config,
             brain,
             ready: slots.iter().map(|_| AtomicBool::new(false)).collect(),
@@ -233,13 +236,18 @@ impl Shared {
         self.poller.made_room();
     }
 
-    /// A switch is known, in this slot. The one that it was in before, if there is one: the newer connection counts.
-    pub fn found(&self, datapath: u64, slot: u32) -> Option<u32> {
+    /// A switch is known, in this slot.
+    pub fn found(&self, datapath: u64, slot: u32) {
         if let Some(weight) = self.config.weights.get(&datapath) {
             self.slots[slot as usize].favour.store(weight.saturating_sub(1), Ordering::Relaxed);
             self.generation.fetch_add(1, Ordering::Release);
         }
-        self.routes.write().unwrap_or_else(PoisonError::into_inner).insert(datapath, slot)
+        self.routes.write().unwrap_or_else(PoisonError::into_inner).insert(datapath, slot);
+    }
+
+    /// Whether a switch is known in this slot.
+    pub fn is_found(&self, datapath: u64, slot: u32) -> bool {
+        self.routes().get(&datapath) == Some(&slot)
     }
 
     /// Forgets where a switch is, if it is in this slot.

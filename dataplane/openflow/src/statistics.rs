@@ -66,6 +66,8 @@ counters! {
     yields,
     /// Commands for switches that are not there, or that their version has no words for.
     undone,
+    /// Deletions that were kept for switches that are not there.
+    owed,
     /// Messages that could not be read.
     malformed,
     /// Errors that switches answered with, a flow for which a table has no room among them, and messages of theirs that cannot be

@@ -1,5 +1,6 @@
 //! A switch's byte stream: TCP, TLS over it, or memory.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -77,6 +78,26 @@ impl Stream {
     /// Whether a read may find something though the socket holds nothing: records are decrypted as a whole.
     pub fn may_hold_input(&self) -> bool {
         matches!(self, Self::Secure(_))
+    }
+
+    /// Whether the other end has ended, whatever it said before that and is still to be read.
+    pub fn has_ended(&self) -> bool {
+        let socket = match self {
+            Self::Plain(stream) => stream,
+            Self::Secure(stream) => &stream.sock,
+            Self::Memory(_) => return false,
+        };
+        // That a connection is broken is told whether it is asked or not.
+        let mut asked = [PollFd::new(socket, PollFlags::RDHUP)];
+        poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|found| found > 0)
+    }
+
+    /// The certificate that the switch showed.
+    pub fn certificate(&self) -> Option<&[u8]> {
+        match self {
+            Self::Secure(stream) => stream.conn.peer_certificates()?.first().map(AsRef::as_ref),
+            Self::Plain(_) | Self::Memory(_) => None,
+        }
     }
 
     /// Whether the poller tells when there is more to read.

@@ -9,10 +9,11 @@
 //!             nothing waited anywhere ─► process what there is; nothing at all to do ─► sleep
 //! ```
 //!
-//! [`reading`] is what it does with a switch; [`resting`] when it works at all.
+//! [`reading`] is what it does with a switch, [`meeting`] with one that says who it is; [`resting`] when it works at all.
 //!
 //! Source: sections 4.2.2.4 and 4.2.3 of the thesis.
 
+mod meeting;
 mod reading;
 mod resting;
 
@@ -23,7 +24,7 @@ use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::statistics::Counters;
 use crate::{Idleness, config::Config};
-use plait_control_openflow::{Batch, Design, LatencyBound, News, PacketIns, Probes, Rounds};
+use plait_control_openflow::{Batch, Debt, Design, LatencyBound, News, PacketIns, Probes, Rounds};
 use plait_control_runtime::{Content, Origin, View, ViewId};
 use rustix::event::epoll::Event;
 use std::sync::atomic::Ordering;
@@ -57,6 +58,8 @@ pub struct Worker<'a> {
     outcome: Outcome,
     buffer: Vec<u8>,
     news: Vec<(u32, Option<u64>, News)>,
+    /// Deletions that switches may not have done whose connections end.
+    owed: Vec<(u64, Debt)>,
     /// Slots that nobody is in any more, of which that is still to be told.
     left: Vec<u32>,
     looked: Duration,
@@ -94,6 +97,7 @@ impl<'a> Worker<'a> {
             outcome: Outcome::default(),
             buffer: vec![0; read.max(64)],
             news: Vec::new(),
+            owed: Vec::new(),
             left: Vec::new(),
             looked: Duration::ZERO,
             idle: Duration::ZERO,
@@ -267,11 +271,9 @@ impl<'a> Worker<'a> {
                     }
                 },
             );
-            let unsent = outbox.take_unsent();
-            if unsent.is_empty() {
+            if !outbox.take_unsent().pass(shared, &mut self.outcome) {
                 return;
             }
-            shared.brain.answered(shared.now(), unsent, &mut self.outcome);
         }
     }
 

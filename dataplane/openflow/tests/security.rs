@@ -1,5 +1,6 @@
 //! TLS: who is a switch and who is not.
 
+use plait_control_openflow::connection;
 use plait_control_runtime::Runtime;
 use plait_dataplane_openflow::{Config, Controller, Security};
 use plait_model_wire::openflow::{Message, chop, v13};
@@ -26,7 +27,8 @@ impl Papers {
                 authority,
             );
         }
-        for (name, authority) in [("controller", "ours"), ("switch", "ours"), ("stranger", "theirs")] {
+        let signed = [("controller", "ours"), ("switch", "ours"), ("other", "ours"), ("stranger", "theirs")];
+        for (name, authority) in signed {
             let (root, key) = (papers.path(authority, "pem"), papers.path(authority, "key"));
             let [root, key] = [&root, &key].map(|path| path.to_str().unwrap());
             let words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
@@ -56,52 +58,113 @@ fn certificates(path: &Path) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_file_iter(path).unwrap().map(Result::unwrap).collect()
 }
 
-/// Says hello as a switch, and gives the first message other than a hello that it hears.
-fn heard(controller: &Controller, papers: &Papers, name: Option<&str>) -> Option<Message> {
-    let mut roots = RootCertStore::empty();
-    certificates(&papers.path("ours", "pem")).into_iter().for_each(|root| roots.add(root).unwrap());
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots);
-    let config = match name {
-        None => config.with_no_client_auth(),
-        Some(name) => {
-            let key = PrivateKeyDer::from_pem_file(papers.path(name, "key")).unwrap();
-            config.with_client_auth_cert(certificates(&papers.path(name, "pem")), key).unwrap()
-        }
-    };
-    let connection =
-        ClientConnection::new(Arc::new(config), ServerName::try_from("controller").unwrap()).unwrap();
-    let socket = TcpStream::connect(controller.address().unwrap()).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let mut stream = StreamOwned::new(connection, socket);
-    let hello = v13::Message { xid: 1, body: v13::Body::Hello(Default::default()) };
-    stream.write_all(&hello.emit().unwrap()).ok()?;
-    let (mut bytes, mut room) = (Vec::new(), [0; 2048]);
-    loop {
-        while let Some((frame, rest)) = chop(&bytes).unwrap() {
-            if frame.kind() != 0 {
-                return Some(Message::of(&frame).unwrap());
+/// A switch, as far as it is one.
+struct Switch {
+    stream: StreamOwned<ClientConnection, TcpStream>,
+    bytes: Vec<u8>,
+}
+
+impl Switch {
+    /// Says hello, if that is possible.
+    fn connect(controller: &Controller, papers: &Papers, name: Option<&str>) -> Option<Self> {
+        let mut roots = RootCertStore::empty();
+        certificates(&papers.path("ours", "pem")).into_iter().for_each(|root| roots.add(root).unwrap());
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let config = match name {
+            None => config.with_no_client_auth(),
+            Some(name) => {
+                let key = PrivateKeyDer::from_pem_file(papers.path(name, "key")).unwrap();
+                config.with_client_auth_cert(certificates(&papers.path(name, "pem")), key).unwrap()
             }
-            let left = rest.len();
-            bytes.drain(..bytes.len() - left);
-        }
-        match stream.read(&mut room) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => bytes.extend_from_slice(&room[..count]),
+        };
+        let connection =
+            ClientConnection::new(Arc::new(config), ServerName::try_from("controller").unwrap()).unwrap();
+        let socket = TcpStream::connect(controller.address().unwrap()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut switch = Self { stream: StreamOwned::new(connection, socket), bytes: Vec::new() };
+        switch.says(1, v13::Body::Hello(Default::default())).ok()?;
+        Some(switch)
+    }
+
+    fn says(&mut self, xid: u32, body: v13::Body) -> std::io::Result<()> {
+        self.stream.write_all(&v13::Message { xid, body }.emit().unwrap())
+    }
+
+    /// The next message other than a hello that it hears.
+    fn hears(&mut self) -> Option<Message> {
+        let mut room = [0; 2048];
+        loop {
+            while let Some((frame, rest)) = chop(&self.bytes).unwrap() {
+                let (kind, left) = (frame.kind(), rest.len());
+                let message = (kind != 0).then(|| Message::of(&frame).unwrap());
+                self.bytes.drain(..self.bytes.len() - left);
+                if message.is_some() {
+                    return message;
+                }
+            }
+            match self.stream.read(&mut room) {
+                Ok(0) | Err(_) => return None,
+                Ok(count) => self.bytes.extend_from_slice(&room[..count]),
+            }
         }
     }
+
+    /// Says what it is, until the connection ends or it is asked whether it lives.
+    fn is_there(&mut self, datapath: u64) -> bool {
+        use v13::multipart::{Answered, Asked, MultipartFlags, MultipartReply};
+        while let Some(heard) = self.hears() {
+            let Message::V13(v13::Message { xid, body }) = heard else { panic!("{heard:?}") };
+            let answer = match body {
+                v13::Body::FeaturesRequest => v13::Body::Features(v13::Features {
+                    datapath,
+                    buffers: 0,
+                    tables: 1,
+                    auxiliary: 0,
+                    capabilities: v13::switch::Capabilities(0),
+                    reserved: 0,
+                }),
+                v13::Body::MultipartRequest(asked) if asked.body == Asked::PortDescriptions => {
+                    let body = Answered::PortDescriptions(Vec::new());
+                    v13::Body::MultipartReply(MultipartReply { flags: MultipartFlags(0), body })
+                }
+                v13::Body::EchoRequest(data) => {
+                    self.says(xid, v13::Body::EchoReply(data)).unwrap();
+                    return true;
+                }
+                _ => continue,
+            };
+            self.says(xid, answer).unwrap();
+        }
+        false
+    }
+}
+
+/// Says hello as a switch, and gives the first message other than a hello that it hears.
+fn heard(controller: &Controller, papers: &Papers, name: Option<&str>) -> Option<Message> {
+    Switch::connect(controller, papers, name)?.hears()
+}
+
+fn start(papers: &Papers, connection: connection::Config) -> Controller {
+    let (key, certificate) = (papers.path("controller", "key"), papers.path("controller", "pem"));
+    let security = Security::load(&key, &certificate, &papers.path("ours", "pem")).unwrap();
+    let config = Config {
+        security: Some(security),
+        most_connections: 64,
+        pin: false,
+        connection,
+        ..Config::default()
+    };
+    Controller::start(SocketAddr::from(([127, 0, 0, 1], 0)), config, Runtime::new(Default::default()))
+        .unwrap()
 }
 
 #[test]
 fn only_a_switch_with_a_certificate_of_the_authorities_is_one() {
     let papers = Papers::new();
-    let (key, certificate) = (papers.path("controller", "key"), papers.path("controller", "pem"));
-    let security = Security::load(&key, &certificate, &papers.path("ours", "pem")).unwrap();
-    let config = Config { security: Some(security), most_connections: 64, pin: false, ..Config::default() };
-    let address = SocketAddr::from(([127, 0, 0, 1], 0));
-    let controller = Controller::start(address, config, Runtime::new(Default::default())).unwrap();
+    let controller = start(&papers, Default::default());
     let asked = heard(&controller, &papers, Some("switch"));
     let is_features = |message: &Message| {
         matches!(message, Message::V13(v13::Message { body: v13::Body::FeaturesRequest, .. }))
@@ -117,6 +180,28 @@ fn only_a_switch_with_a_certificate_of_the_authorities_is_one() {
     let _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(&[4]), "{answer:?}");
 
+    let (key, certificate) = (papers.path("controller", "key"), papers.path("controller", "pem"));
     let wrong = Security::load(&certificate, &certificate, &key).unwrap_err().to_string();
     assert!(wrong.contains("controller.pem"), "{wrong}");
+}
+
+#[test]
+fn a_datapath_goes_to_a_newer_connection_with_the_same_certificate_and_to_none_with_another() {
+    let papers = Papers::new();
+    // Each is asked soon whether it lives, and has long to answer.
+    let (quiet, patience) = (Duration::from_millis(200), Duration::from_secs(60));
+    let controller = start(&papers, connection::Config { quiet, patience, ..Default::default() });
+    let connect = |name| Switch::connect(&controller, &papers, Some(name)).unwrap();
+    let mut first = connect("switch");
+    assert!(first.is_there(7));
+    // The switch has started again, and what it had before is not ended yet.
+    let mut second = connect("switch");
+    assert!(second.is_there(7));
+    let ends = |switch: &mut Switch| (0..100).any(|_| !switch.is_there(7));
+    assert!(ends(&mut first), "it made way");
+    assert_eq!(controller.claims(), 0);
+    let mut other = connect("other");
+    assert!(ends(&mut other), "it has a certificate of the authorities, but not that one");
+    assert_eq!(controller.claims(), 1);
+    assert!(second.is_there(7) && controller.switches()[&7].connected);
 }

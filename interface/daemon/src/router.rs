@@ -138,8 +138,9 @@ async fn statistics(State(controller): Of) -> Json<Value> {
     let address = controller.address().ok().map(|address| address.to_string());
     Json(json!({
         "address": address, "workers": controller.statistics(), "connections": connections, "refused": refused,
-        "unread": controller.unread(), "staged": {
-            "held": staged.held, "answered": staged.answered, "overdue": staged.overdue, "superseded": staged.superseded
+        "claims": controller.claims(), "unread": controller.unread(), "staged": {
+            "held": staged.held, "answered": staged.answered, "abandoned": staged.abandoned,
+            "overdue": staged.overdue, "superseded": staged.superseded
         },
     }))
 }
@@ -215,6 +216,11 @@ async fn metrics(State(controller): Of) -> Response {
     let _ = writeln!(
         page,
         "# TYPE plait_controller_refused_total counter\nplait_controller_refused_total {refused}"
+    );
+    let claims = controller.claims();
+    let _ = writeln!(
+        page,
+        "# TYPE plait_controller_claims_total counter\nplait_controller_claims_total {claims}"
     );
     let _ = writeln!(
         page,

@@ -44,6 +44,8 @@ pub struct Net {
     /// Switches that do what they are told so much later, and those whose answers to barriers are lost.
     pub slow: BTreeMap<u64, Duration>,
     pub mute: BTreeSet<u64>,
+    /// What those that are away are owed, as their driver has it.
+    pub owed: BTreeMap<u64, Debt>,
     /// What slow switches are yet to do.
     later: Vec<(Duration, u64, Late)>,
 }
@@ -89,6 +91,7 @@ impl Net {
             gate: Gate::default(),
             slow: BTreeMap::new(),
             mute: BTreeSet::new(),
+            owed: BTreeMap::new(),
             later: Vec::new(),
         }
     }
@@ -189,7 +192,11 @@ impl Net {
 
     /// It connects again.
     pub fn regain(&mut self, number: u64) {
-        self.switches.get_mut(&number).unwrap().connected = true;
+        let switch = self.switches.get_mut(&number).unwrap();
+        switch.connected = true;
+        for command in self.owed.remove(&number).unwrap_or_default().commands(switch.version) {
+            assert!(switch.obey(&command).is_empty());
+        }
         self.tell_events(vec![(number, SwitchEvent::Connected)]);
         self.run();
     }
@@ -253,7 +260,7 @@ impl Net {
     fn done(&mut self, number: u64, what: Late) {
         let is_connected = self.switches.get(&number).is_some_and(|switch| switch.connected);
         match what {
-            Late::Does(_) if !is_connected => {}
+            Late::Does(command) if !is_connected => self.owed.entry(number).or_default().add(command),
             Late::Does(command) => {
                 let out = self.switches.get_mut(&number).unwrap().obey(&command);
                 self.leave(number, out);
@@ -261,7 +268,10 @@ impl Net {
             Late::Answers(_) if is_connected && self.mute.contains(&number) => {}
             // Of one that is gone the driver says so.
             Late::Answers(token) => {
-                let told = self.gate.answered(token);
+                let told = match is_connected {
+                    true => self.gate.answered(token),
+                    false => self.gate.abandoned(token),
+                };
                 self.tell_switches(told);
             }
         }

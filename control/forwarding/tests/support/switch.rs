@@ -198,7 +198,12 @@ impl Switch {
                         [Oxm::EthDst(to)] => Some(to.value.0),
                         other => panic!("{other:?}"),
                     };
-                    self.change(Flow::delete(fields(to)), Some(flow.out_port.into()));
+                    let leaving = (flow.out_port != v13::PortNumber::ANY).then(|| flow.out_port.into());
+                    let marked = |entry: &Entry| (entry.flow.cookie ^ flow.cookie) & flow.cookie_mask == 0;
+                    let (marked, others) = std::mem::take(&mut self.flows).into_iter().partition(marked);
+                    self.flows = marked;
+                    self.change(Flow::delete(fields(to)), leaving);
+                    self.flows.extend::<Vec<_>>(others);
                 }
                 other => panic!("{other:?}"),
             },

@@ -43,7 +43,8 @@ impl Commands {
         self.orders.push((switch, Kept::Said(command)));
     }
 
-    /// One message more, which `emit` writes behind what there is, for a switch that speaks this version.
+    /// One message more, which `emit` writes behind what there is, for a switch that speaks this version. Deletions are to be
+    /// [pushed](Self::push): of what is written nothing is kept for a switch that is away.
     ///
     /// # Errors
     /// Those of `emit`, or [`NotSaid::Message`] where it has written something else than one message of this version; then
@@ -91,14 +92,10 @@ impl Commands {
     /// About how many bytes it takes.
     pub(crate) fn size(&self) -> usize {
         let said = self.orders.iter().map(|(_, kept)| match kept {
-            Kept::Said(Command::Raw(bytes)) => bytes.len(),
-            Kept::Said(Command::Flow(flow)) => size_of_val(flow.actions.as_slice()),
-            Kept::Said(Command::PacketOut(packet)) => {
-                size_of_val(packet.actions.as_slice()) + packet.packet.bytes()
-            }
-            Kept::Said(Command::Barrier) | Kept::Written(..) => 0,
+            Kept::Said(command) => size_of::<(u64, Kept)>() - size_of::<Command>() + command.size(),
+            Kept::Written(..) => size_of::<(u64, Kept)>(),
         });
-        self.bytes.len() + said.map(|bytes| size_of::<(u64, Kept)>() + bytes).sum::<usize>()
+        self.bytes.len() + said.sum::<usize>()
     }
 
     /// The same to be kept for long: nothing of it lies in a batch.

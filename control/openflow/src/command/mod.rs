@@ -28,6 +28,19 @@ pub enum Command {
 }
 wit!(variant Command { Flow(_), PacketOut(_), Barrier, Raw(_) });
 
+impl Command {
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let beside = match self {
+            Self::Raw(bytes) => bytes.len(),
+            Self::Flow(flow) => size_of_val(flow.actions.as_slice()),
+            Self::PacketOut(packet) => size_of_val(packet.actions.as_slice()) + packet.packet.bytes(),
+            Self::Barrier => 0,
+        };
+        size_of::<Self>() + beside
+    }
+}
+
 /// What happens to flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Change {

@@ -1,6 +1,6 @@
 //! What a switch says: its stream is cut into messages, packet-ins are handed on where they lie, all else is heard.
 
-use super::{Connection, Event, Hot, Reason, State, Switch};
+use super::{Barrier, Connection, Event, Hot, Reason, State, Switch};
 use crate::Version;
 use crate::version::{Fault, Heard, Word};
 use plait_model_wire::openflow::hello::Element;
@@ -156,13 +156,15 @@ impl Connection {
                 self.end(Reason::HelloRefused(error));
             }
             (Heard::Error(error), _) => {
-                let waiting = self.barriers.iter_mut().map(|(_, bundle)| bundle);
+                let waiting = self.barriers.iter_mut().map(|barrier| &mut barrier.bundle);
                 let mut bundles = waiting.chain(std::iter::once(&mut self.bundle));
                 if let Some(bundle) = bundles.find(|bundle| bundle.contains(xid)) {
                     bundle.refused = bundle.refused.saturating_add(1);
                 }
                 // A barrier that is refused is never answered.
-                self.barriers.retain(|(barrier, _)| *barrier != xid);
+                if let Some(place) = self.asked_barrier(xid) {
+                    self.barriers.remove(place);
+                }
                 self.tell(Event::Refused { xid, error }, length);
             }
             (Heard::Features { datapath, auxiliary, message }, State::Features(_)) => {
@@ -177,13 +179,10 @@ impl Connection {
             }
             (Heard::BarrierReply, _) => {
                 // What answers no barrier means nothing. Barriers are done in order: those before are, too.
-                if self.barriers.iter().any(|(barrier, _)| *barrier == xid) {
-                    while let Some((barrier, bundle)) = self.barriers.pop_front() {
-                        self.tell(Event::Barrier { xid: barrier, bundle }, 0);
-                        if barrier == xid {
-                            break;
-                        }
-                    }
+                let done = self.asked_barrier(xid).map_or(0, |place| place + 1);
+                for _ in 0..done {
+                    let Some(Barrier { xid, bundle, .. }) = self.barriers.pop_front() else { break };
+                    self.tell(Event::Barrier { xid, bundle }, 0);
                 }
             }
             (Heard::Role(role), _) => {
@@ -191,6 +190,12 @@ impl Connection {
                 self.tell(Event::Role { xid, role }, length);
             }
         }
+    }
+
+    /// The place of a barrier that the switch was asked. Of one that waits to be written it cannot know, and whoever answers it has
+    /// guessed its transaction.
+    fn asked_barrier(&self, xid: u32) -> Option<usize> {
+        self.barriers.iter().position(|barrier| barrier.xid == xid && barrier.end <= self.sent)
     }
 
     /// Tells the switch that a message was refused; of errors never, lest both sides do so for ever.

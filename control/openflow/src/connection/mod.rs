@@ -59,8 +59,19 @@ pub struct Connection {
     events_cost: usize,
     xid: u32,
     bundle: Bundle,
-    barriers: VecDeque<(u32, Bundle)>,
+    barriers: VecDeque<Barrier>,
+    /// Bytes that were written so far.
+    sent: u64,
     role: ControllerRole,
+}
+
+/// A barrier that is not answered.
+#[derive(Debug)]
+struct Barrier {
+    xid: u32,
+    bundle: Bundle,
+    /// How many bytes are written when it is.
+    end: u64,
 }
 
 impl Connection {
@@ -81,6 +92,7 @@ impl Connection {
             xid: 0,
             bundle: Bundle { first: 1, count: 0, refused: 0 },
             barriers: VecDeque::new(),
+            sent: 0,
             role: ControllerRole::EQUAL,
         }
     }
@@ -182,7 +194,7 @@ impl Connection {
         }
         let bundle = self.bundle;
         let xid = self.send_with(|xid, bytes| version.emit_into(xid, Word::BarrierRequest, bytes))?;
-        self.barriers.push_back((xid, bundle));
+        self.barriers.push_back(Barrier { xid, bundle, end: self.sent + self.waiting() as u64 });
         self.bundle = Bundle { first: xid.wrapping_add(1), count: 0, refused: 0 };
         Ok(xid)
     }
@@ -208,6 +220,19 @@ impl Connection {
         self.end(Reason::Asked);
     }
 
+    /// Asks a switch that is known whether it lives, however lately it said something: somebody else claims to be it.
+    pub fn challenge(&mut self, now: Duration) {
+        if let (State::Ready { version, .. }, None) = (self.state, self.asked) {
+            self.asked = Some(now);
+            self.say(version, None, Word::EchoRequest);
+        }
+    }
+
+    /// Whether a barrier's answer is waited for.
+    pub(crate) fn awaits(&self, xid: u32) -> bool {
+        self.barriers.iter().any(|barrier| barrier.xid == xid)
+    }
+
     /// What happened next.
     pub fn poll_event(&mut self) -> Option<Event> {
         let (cost, event) = self.events.pop_front()?;
@@ -222,7 +247,9 @@ impl Connection {
 
     /// So many bytes are written, at most as many as there were.
     pub fn transmitted(&mut self, count: usize) {
-        self.written = (self.written + count).min(self.output.len());
+        let count = count.min(self.waiting());
+        self.sent += count as u64;
+        self.written += count;
         if self.written == self.output.len() {
             self.output.clear();
             self.written = 0;

@@ -100,6 +100,9 @@ pub enum Reason {
     /// It has more ports than may be known of it, or of all together.
     #[error("more ports than may be known")]
     Ports,
+    /// Its datapath is that of another, which is there and does not end.
+    #[error("a switch of this datapath is connected already")]
+    Claimed,
     /// The socket has ended.
     #[error("the connection was closed by the switch, or lost")]
     Gone,

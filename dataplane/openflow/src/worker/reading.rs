@@ -4,7 +4,7 @@ use super::Worker;
 use super::resting::DEEP;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Token, Tried};
+use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Switchboard, Token, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -100,6 +100,7 @@ impl Worker<'_> {
                     tracing::debug!(%reason, address = link.session.address(), "a connection ends");
                     link.ending = Some(self.shared.now());
                     self.shared.set_ready(slot, true);
+                    self.take_owed(link);
                 }
                 if let News::Event(SwitchEvent::Refused(why)) = &news {
                     Counters::add(&self.counters.rejected, 1);
@@ -120,7 +121,9 @@ impl Worker<'_> {
         if let Some(mut link) = link {
             self.shared.forget(&mut link);
             let datapath = link.session.datapath();
-            self.news.extend(link.session.unanswered().map(|number| (slot, datapath, News::Passed(number))));
+            self.take_owed(&mut link);
+            let unanswered = link.session.unanswered();
+            self.news.extend(unanswered.map(|number| (slot, datapath, News::Unanswered(number))));
             let ended = News::Ended(plait_control_openflow::connection::Reason::Gone);
             if link.ending.is_none() {
                 self.news.push((slot, datapath, ended));
@@ -129,6 +132,14 @@ impl Worker<'_> {
             self.left.push(slot);
         }
         Tried::Empty
+    }
+
+    /// Takes what a switch may not have done whose connection ends.
+    fn take_owed(&mut self, link: &mut Link) {
+        let owed = link.session.take_owed();
+        if let Some(datapath) = link.session.datapath().filter(|_| !owed.is_empty()) {
+            self.owed.push((datapath, owed));
+        }
     }
 
     /// Passes on what switches told, outside of all locks.
@@ -142,27 +153,22 @@ impl Worker<'_> {
         for (slot, datapath, news) in all {
             let Some(datapath) = datapath else { continue };
             match &news {
-                News::Connected(info) => {
-                    tracing::info!(datapath = %format_args!("{datapath:016x}"), address = info.address, "a switch");
-                    let (mut before, now) = (None, shared.now());
-                    shared.brain.news_if(now, datapath, news, &mut self.outcome, || {
-                        before = shared.found(datapath, slot);
-                        true
-                    });
-                    if let Some(before) = before.filter(|before| *before != slot) {
-                        self.replace(datapath, before);
-                    }
+                News::Connected(_) => {
+                    self.meet(slot, datapath, news);
                     continue;
                 }
                 News::Ended(_) => {
-                    let is_last = || shared.lost(datapath, slot);
+                    let is_last = |_: &mut Switchboard| shared.lost(datapath, slot);
                     shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, is_last);
                     continue;
                 }
-                News::Passed(number) => {
-                    passed.push(Token { switch: datapath, number: *number });
+                News::Passed(number) | News::Unanswered(number) => {
+                    let is_answered = matches!(news, News::Passed(_));
+                    passed.push((Token { switch: datapath, number: *number }, is_answered));
                     continue;
                 }
+                // Of a connection that has no say for its datapath, or none any more.
+                _ if !shared.is_found(datapath, slot) => continue,
                 News::Answer(message) => {
                     let waiting = &shared.waiting;
                     let key = (slot, transaction(message));
@@ -192,20 +198,12 @@ impl Worker<'_> {
         }
         self.left.drain(..).for_each(|slot| shared.free(slot));
         if !passed.is_empty() {
-            shared.brain.answered(shared.now(), passed, &mut self.outcome);
+            shared.brain.passed(shared.now(), passed, &mut self.outcome);
+        }
+        if !self.owed.is_empty() {
+            shared.brain.owe(std::mem::take(&mut self.owed), &mut self.outcome);
         }
         self.finish();
-    }
-
-    /// Ends a connection that a newer one of the same switch has replaced.
-    fn replace(&self, datapath: u64, slot: u32) {
-        let place = &self.shared.slots[slot as usize];
-        let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = held.as_mut().filter(|link| link.is_of(datapath)) {
-            link.session.connection.close();
-            link.ending = Some(self.shared.now());
-        }
-        self.shared.set_ready(slot, true);
     }
 }
 
@@ -222,60 +220,13 @@ mod tests {
     use super::*;
     use crate::brain::{Answer, Brain};
     use crate::poller::Poller;
+    use crate::scripted::Scripted;
     use crate::shared::Shared;
-    use crate::stream::End;
     use crate::{Config, outbox::Outbox};
     use plait_control_openflow::{Command, Commands};
     use plait_control_runtime::Runtime;
-    use plait_model_wire::openflow::{BufferId, v10};
-    use std::collections::VecDeque;
-    use std::io;
     use std::net::TcpListener;
-    use std::sync::{Arc, Mutex};
-
-    /// A switch that says one of these at each read, the last of which ends it, and what it was told.
-    #[derive(Debug)]
-    struct Scripted(VecDeque<Vec<u8>>, Arc<Mutex<Vec<u8>>>);
-
-    impl End for Scripted {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let says = self.0.pop_front().unwrap_or_default();
-            into[..says.len()].copy_from_slice(&says);
-            Ok(says.len())
-        }
-
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.1.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-    }
-
-    /// Says what it is, and has one packet.
-    fn switch(datapath: u64) -> (Box<Scripted>, Arc<Mutex<Vec<u8>>>) {
-        let features = v10::Features {
-            datapath,
-            buffers: 256,
-            tables: 1,
-            capabilities: v10::switch::Capabilities(0),
-            actions: v10::switch::ActionTypes::OUTPUT,
-            ports: Vec::new(),
-        };
-        let packet = v10::PacketIn {
-            buffer: BufferId::NO_BUFFER,
-            total_length: 60,
-            in_port: v10::PortNumber(1),
-            reason: v10::packet_in::PacketInReason::NO_MATCH,
-            data: vec![0; 60],
-        };
-        let says = [
-            v10::Body::Hello(Default::default()),
-            v10::Body::Features(features),
-            v10::Body::PacketIn(packet),
-        ];
-        let told = Arc::default();
-        let says = says.map(|body| v10::Message { xid: 1, body }.emit().unwrap());
-        (Box::new(Scripted(says.into(), Arc::clone(&told))), told)
-    }
+    use std::sync::Arc;
 
     /// Two workers' own, with room for so many switches.
     fn shared(most_connections: usize) -> Shared {
@@ -298,7 +249,7 @@ mod tests {
     fn nobody_reads_a_switch_of_which_another_is_still_to_tell() {
         let shared = shared(1);
         let (mut one, mut two) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
-        assert!(shared.admit_end(switch(7).0, "memory".to_owned()));
+        assert!(shared.admit_end(Box::new(Scripted::that_ends(7)), "memory".to_owned()));
         meet(&mut one, 0);
         assert_eq!((two.visit(0), two.requests.len()), (Tried::Locked, 0));
         assert!(shared.is_ready(0) && shared.routes().is_empty());
@@ -311,24 +262,25 @@ mod tests {
     fn a_slot_is_nobodys_until_it_is_told_that_its_switch_is_gone() {
         let shared = shared(1);
         let mut worker = Worker::new(&shared, 0);
-        assert!(shared.admit_end(switch(7).0, "memory".to_owned()));
+        assert!(shared.admit_end(Box::new(Scripted::that_ends(7)), "memory".to_owned()));
         meet(&mut worker, 0);
         worker.pass_news();
         // Its packet, and its end.
         assert_eq!((worker.visit(0), worker.visit(0)), (Tried::Read, Tried::Empty));
         assert_eq!((shared.members().len(), shared.routes().len()), (0, 1));
-        assert!(!shared.admit_end(switch(8).0, "memory".to_owned()));
+        assert!(!shared.admit_end(Box::new(Scripted::that_ends(8)), "memory".to_owned()));
         worker.pass_news();
         assert!(shared.routes().is_empty());
-        assert!(shared.admit_end(switch(8).0, "memory".to_owned()));
+        assert!(shared.admit_end(Box::new(Scripted::that_ends(8)), "memory".to_owned()));
     }
 
     #[test]
     fn what_is_meant_for_one_switch_is_told_to_no_other_in_its_slot() {
         let shared = shared(1);
         let mut worker = Worker::new(&shared, 0);
-        let (end, told) = switch(7);
-        assert!(shared.admit_end(end, "memory".to_owned()));
+        let end = Scripted::new(7);
+        let told = Arc::clone(&end.told);
+        assert!(shared.admit_end(Box::new(end), "memory".to_owned()));
         meet(&mut worker, 0);
         worker.pass_news();
         shared.found(9, 0);

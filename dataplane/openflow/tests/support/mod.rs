@@ -1,11 +1,13 @@
 //! A controller that runs, and switches that are written by hand.
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
+pub mod scripted;
+
 use plait_control_openflow::{
     Actions, Command, Commands, Fields, Flow, Packet, PacketIns, PacketOut, Port, Version,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Policy, Runtime, View, native};
-use plait_dataplane_openflow::{Config, Controller};
+use plait_dataplane_openflow::{Config, Controller, End};
 use plait_model_wire::ethernet::Mac;
 use plait_model_wire::openflow::{BufferId, Message, Text, chop, v10, v13};
 use std::io::{Read, Write};

@@ -6,6 +6,7 @@ mod open_vswitch;
 mod samples;
 mod stream;
 mod switch;
+mod tables;
 mod vectors;
 mod witness;
 mod words;

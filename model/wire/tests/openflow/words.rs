@@ -314,8 +314,24 @@ fn answered_of_1_0(said: &statistics::Answered) -> Option<String> {
             });
             format!(" {} queues{}", all.len(), lines(queues))
         }
-        // Of tables Open vSwitch says more than the message does, and of many alike nothing.
-        Tables(_) | Vendor { .. } | Unknown { .. } => return None,
+        Tables(all) => {
+            let tables = all.iter().map(|one| {
+                // What an ordinary switch can leave open, it says by fields that it also has under other names.
+                let matching = (one.wildcards == v10::Wildcards::ALL).then_some(
+                    "exact match or wildcard: in_port eth_{src,dst,type} vlan_{vid,pcp} ip_{src,dst} \
+                     nw_{proto,tos} tcp_{src,dst}",
+                )?;
+                let can = format!("\nmax_entries={}\nmatching:\n{matching}", one.max_entries);
+                Some((
+                    one.table.0,
+                    one.name.to_string(),
+                    [u64::from(one.active), one.lookups, one.matched],
+                    can,
+                ))
+            });
+            table_statistics(&tables.collect::<Option<Vec<_>>>()?)
+        }
+        Vendor { .. } | Unknown { .. } => return None,
     })
 }
 
@@ -606,8 +622,51 @@ fn answered(said: &multipart::Answered) -> Option<String> {
             ports.sort_by_key(|port| port.number);
             ports.iter().map(port_of_1_3).collect()
         }
-        Tables(_) | TableFeatures(_) | Experimenter { .. } | Unknown { .. } => return None,
+        Tables(all) => {
+            let tables = all.iter().map(|one| {
+                let counts = [u64::from(one.active), one.lookups, one.matched];
+                (one.table.0, String::new(), counts, String::new())
+            });
+            table_statistics(&tables.collect::<Vec<_>>())
+        }
+        // Said in a manner of its own: `tables`.
+        TableFeatures(_) | Experimenter { .. } | Unknown { .. } => return None,
     })
+}
+
+/// Tables, each with its number, its name, how many flows, look-ups and matches there were, and what it can do. What is like the one
+/// before is not said again.
+fn table_statistics(all: &[(u8, String, [u64; 3], String)]) -> String {
+    let mut text = String::new();
+    let mut ditto: Option<(u8, u8)> = None;
+    let end = |text: &mut String, ditto: Option<(u8, u8)>| match ditto {
+        Some((first, last)) if first == last => *text += &format!("\ntable {first}: ditto"),
+        Some((first, last)) => *text += &format!("\ntables {first}...{last}: ditto"),
+        None => {}
+    };
+    for (place, (number, name, counts, can)) in all.iter().enumerate() {
+        let before = place.checked_sub(1).map(|before| &all[before]);
+        let is_as_able = before.is_some_and(|(_, _, _, before)| before == can);
+        let is_same = is_as_able && before.is_some_and(|(_, _, before, _)| before == counts);
+        if is_same && name.is_empty() {
+            ditto = Some((ditto.map_or(*number, |(first, _)| first), *number));
+            continue;
+        }
+        end(&mut text, ditto.take());
+        text += &format!(
+            "\ntable {number}{}:",
+            with(" ", some(name.clone()).map(|name| format!("(\"{name}\")")))
+        );
+        if is_same {
+            text += " ditto";
+            continue;
+        }
+        let [active, lookups, matched] = counts;
+        text += &format!("\nactive={active}, lookup={lookups}, matched={matched}");
+        text += if is_as_able && !can.is_empty() { "\n(same features)" } else { can };
+    }
+    end(&mut text, ditto);
+    text
 }
 
 fn hello(said: &Hello, version: u8) -> Option<String> {

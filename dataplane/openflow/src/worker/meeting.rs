@@ -1,0 +1,94 @@
+//! What a worker does with a switch that has said who it is: whether it is believed, and what it is told first.
+//!
+//! Whoever connects may say any datapath. Choice: the connection that is there stays, as long as it answers, since the switch that
+//! it belongs to would otherwise lose it to whoever names its datapath. One that has ended, or does not answer an echo request in
+//! time, makes way; and so does one whose switch showed the certificate that the newer one shows, too.
+
+use super::Worker;
+use crate::link::Link;
+use crate::shared::Shared;
+use plait_control_openflow::{Debt, News, Role, Switchboard};
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+impl Worker<'_> {
+    /// Has applications meet a switch, of which `news` says that it is connected, unless another of its datapath is.
+    pub(super) fn meet(&mut self, slot: u32, datapath: u64, news: News) {
+        let shared = self.shared;
+        let mut refused = false;
+        shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, |switchboard| {
+            let before = shared.routes().get(&datapath).copied().filter(|before| *before != slot);
+            let left =
+                before.map_or(Some(Debt::default()), |before| makes_way(shared, datapath, before, slot));
+            refused = left.is_none();
+            if let Some(left) = left {
+                settle(shared, switchboard, datapath, slot, left);
+                // Only now can anybody tell it anything.
+                shared.found(datapath, slot);
+            }
+            !refused
+        });
+        let mut held = lock(shared, slot);
+        let Some(link) = held.as_mut() else { return };
+        let address = link.session.address();
+        let number = format_args!("{datapath:016x}");
+        if !refused {
+            tracing::info!(datapath = %number, address, "a switch");
+            return;
+        }
+        shared.claims.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            datapath = %number, address,
+            "a connection was refused: a switch of this datapath is connected, and has not ended"
+        );
+        link.session.refuse_datapath();
+        link.ending = Some(shared.now());
+        shared.set_ready(slot, true);
+    }
+}
+
+/// Whether the connection of this datapath in one slot makes way for that in the other: what its switch may not have done.
+fn makes_way(shared: &Shared, datapath: u64, before: u32, slot: u32) -> Option<Debt> {
+    let certificate =
+        lock(shared, slot).as_ref().and_then(|link| link.stream.certificate().map(<[u8]>::to_vec));
+    let mut held = lock(shared, before);
+    let Some(link) = held.as_mut().filter(|link| link.is_of(datapath)) else { return Some(Debt::default()) };
+    let has_ended = link.ending.is_some() || link.session.connection.is_closed() || link.stream.has_ended();
+    let is_same = certificate.is_some_and(|certificate| link.stream.certificate() == Some(&certificate));
+    if !has_ended && !is_same {
+        // If it does not live, whoever connects next is believed.
+        link.session.connection.challenge(shared.now());
+        link.flush();
+        return None;
+    }
+    link.session.connection.close();
+    link.ending = Some(shared.now());
+    shared.set_ready(before, true);
+    Some(link.session.take_owed())
+}
+
+/// Tells a switch what it is owed, before anybody else can tell it anything. What a slave is owed waits until it may be told.
+fn settle(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, slot: u32, left: Debt) {
+    let mut held = lock(shared, slot);
+    let Some(link) = held.as_mut().filter(|link| link.session.role() != Role::Slave) else { return };
+    let mut owed = switchboard.take_owed(datapath);
+    owed.join(left);
+    if owed.is_empty() {
+        return;
+    }
+    let commands = owed.commands(link.session.version());
+    tracing::info!(
+        datapath = %format_args!("{datapath:016x}"), deletions = commands.len(),
+        "a switch is there again, and is told what it missed"
+    );
+    for command in commands {
+        // What it is not told is owed as before.
+        let _ = link.session.tell(&command);
+    }
+    link.session.settle();
+    link.flush();
+}
+
+fn lock(shared: &Shared, slot: u32) -> MutexGuard<'_, Option<Link>> {
+    shared.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner)
+}
