@@ -1,8 +1,8 @@
 //! What an agent is told beyond LIB and RIB: what applications carry, and the devices that hosts use them by.
 
-use crate::{Encapsulation, Kind};
+use crate::{BitField, Encapsulation, Kind};
 use plait_control_overlay::Plane;
-use plait_dataplane_reference::tables::{driver, size};
+use plait_dataplane_reference::tables::driver;
 use plait_model_overlay::{Application, NodeId};
 use plait_model_wire::ovstack;
 use serde::{Deserialize, Serialize};
@@ -136,24 +136,6 @@ pub struct DeviceConfig {
     /// Seconds after which a station that is silent is forgotten.
     #[serde(default = "ageing", skip_serializing_if = "is_ageing")]
     pub ageing: u32,
-}
-
-/// Bits of a frame, counted from the first of its Ethernet header; of a payload from its own first. Choice: the thesis counts from
-/// behind the outer IP header, so that the same bits have another offset with each tunnel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BitField {
-    /// Where they begin, at a whole byte.
-    pub offset: u16,
-    /// How many: a multiple of four, since they are written as hexadecimal digits.
-    pub length: u8,
-}
-
-impl BitField {
-    /// A bit for each that counts, in as many bytes as identifiers have.
-    pub fn mask(self) -> [u8; size::IDENTIFIER as usize] {
-        u128::MAX.checked_shl(128 - u32::from(self.length)).unwrap_or(0).to_be_bytes()
-    }
 }
 
 fn whole() -> [u8; 2] {
@@ -353,8 +335,8 @@ pub enum BadConfig {
     Mtu(u32),
     /// Bits that a program cannot cut out.
     #[error(
-        "{length} bits from {offset} on cannot be: they begin at a whole byte, 8184 at most, and are 4 to 128, a multiple \
-         of four"
+        "{length} bits from {offset} on cannot be: they begin at bit 8191 at most, and are 1 to 128 with those of their first byte \
+         before them"
     )]
     Bits {
         /// As asked.
@@ -482,12 +464,7 @@ impl DeviceConfig {
         if let Some(mtu) = self.mtu.filter(|mtu| !(576..=65_000).contains(mtu)) {
             return Err(BadConfig::Mtu(mtu));
         }
-        if let Some(BitField { offset, length }) = self.bits
-            && (!offset.is_multiple_of(8)
-                || offset > 8184
-                || !length.is_multiple_of(4)
-                || !(4..=128).contains(&length))
-        {
+        if let Some(BitField { offset, length }) = self.bits.filter(|bits| !bits.can_be()) {
             return Err(BadConfig::Bits { offset, length });
         }
         for (prefix, bits) in self.prefix.into_iter().zip(whole()) {

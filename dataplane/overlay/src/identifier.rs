@@ -1,5 +1,6 @@
 //! What names where a packet goes, as people write it.
 
+use crate::BitField;
 use ipnet::IpNet;
 use plait_dataplane_reference::mapped;
 use plait_dataplane_reference::tables::size;
@@ -30,20 +31,31 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The first bits of some bytes; a number of them that is a multiple of four.
-    pub fn new(bytes: [u8; size::IDENTIFIER as usize], length: u8) -> Self {
-        Self { bytes, length }
+    /// Of a device that finds packets by none.
+    pub const NONE: Self = Self { bytes: [0; size::IDENTIFIER as usize], length: 0 };
+
+    /// The last bits of a number; so many that they are whole digits.
+    pub(crate) fn of(number: u128, length: u8) -> Self {
+        let left = 8 * size::IDENTIFIER - u32::from(length);
+        Self { bytes: number.checked_shl(left).unwrap_or(0).to_be_bytes(), length }
     }
 
-    /// How many.
+    /// The number that the digits are.
+    pub(crate) fn number(self) -> u128 {
+        u128::from_be_bytes(self.bytes)
+            .checked_shr(8 * size::IDENTIFIER - u32::from(self.length))
+            .unwrap_or(0)
+    }
+
+    /// How many, four a digit.
     pub fn length(self) -> u8 {
         self.length
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; size::IDENTIFIER as usize];
         if matches!(text, "all" | "none") {
-            return Some(Self { bytes, length: 0 });
+            return Some(Self::NONE);
         }
         if text.is_empty() || text.len() > 2 * bytes.len() {
             return None;
@@ -75,8 +87,8 @@ impl fmt::Display for Bits {
 pub struct BadIdentifier(String);
 
 impl Identifier {
-    /// Its bytes in the tables.
-    pub fn bytes(self) -> [u8; size::IDENTIFIER as usize] {
+    /// Its bytes in the tables of a device that finds packets by those bits, if by any: of what [can be](BitField::key) one there.
+    pub fn bytes(self, field: Option<BitField>) -> [u8; size::IDENTIFIER as usize] {
         match self {
             Self::Station(station) => {
                 let mut bytes = [0; size::IDENTIFIER as usize];
@@ -84,7 +96,7 @@ impl Identifier {
                 bytes
             }
             Self::Network(network) => mapped(network.network()),
-            Self::Bits(bits) => bits.bytes,
+            Self::Bits(bits) => field.and_then(|field| field.key(bits)).unwrap_or(bits.bytes),
         }
     }
 }

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod bit_field;
 mod client;
 mod compile;
 mod config;
@@ -29,13 +30,12 @@ pub mod protocol;
 mod tenant;
 pub mod trace;
 
+pub use bit_field::BitField;
 pub use client::Client;
 pub use compile::{
     Compiler, Encapsulation, Full, Kind, Neighbour, NoEncapsulation, Rerouted, Room, Underlay, Write,
 };
-pub use config::{
-    ApplicationConfig, BadConfig, BitField, Carries, Control, ControlKind, DeviceConfig, Evpn, Miss,
-};
+pub use config::{ApplicationConfig, BadConfig, Carries, Control, ControlKind, DeviceConfig, Evpn, Miss};
 pub use identifier::{BadIdentifier, Bits, Identifier};
 /// How a program is on a device.
 pub use plait_dataplane_bpf::Hook;

@@ -13,7 +13,7 @@
 
 mod row;
 
-pub use row::{Protocol, Row};
+pub use row::{Place, Protocol, Row};
 
 use crate::protocol::{Config, FibRow, Reply, Request};
 use crate::{ApplicationConfig, Bits, Carries, Client, DeviceConfig, Encapsulation, Identifier};
@@ -110,8 +110,9 @@ impl<'a> Madcap<'a> {
             Encapsulation::Ipip => protocol::IPV4,
             _ => protocol::UDP,
         };
-        let offset = device.bits.map(|field| encapsulation.shim_bytes() + field.offset / 8);
-        Ok(Configuration { offset, length: device.bits.map(|field| field.length), proto, src })
+        let offset = device.bits.map(|field| encapsulation.shim_bytes() + field.byte());
+        let bit = device.bits.map_or(0, |field| field.bit());
+        Ok(Configuration { offset, bit, length: device.bits.map(|field| field.length), proto, src })
     }
 
     /// A device's entries, with their counters.
@@ -204,6 +205,9 @@ impl<'a> Madcap<'a> {
 pub struct Configuration {
     /// Bytes behind the outer IP header; none where packets all go one way.
     pub offset: Option<u16>,
+    /// Bits of that byte before them.
+    #[serde(skip_serializing_if = "is_nought")]
+    pub bit: u8,
     /// How many bits they are found by.
     pub length: Option<u8>,
     /// The IP protocol.
@@ -214,8 +218,11 @@ pub struct Configuration {
 
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, length, proto, src } = self;
+        let Self { offset, bit, length, proto, src } = self;
         match (offset, length) {
+            (Some(offset), Some(length)) if *bit > 0 => {
+                write!(f, "offset {offset}.{bit} length {length} proto {proto}")?
+            }
             (Some(offset), Some(length)) => write!(f, "offset {offset} length {length} proto {proto}")?,
             _ => write!(f, "offset none length none proto {proto}")?,
         }
@@ -224,9 +231,13 @@ impl fmt::Display for Configuration {
     }
 }
 
+fn is_nought(bit: &u8) -> bool {
+    *bit == 0
+}
+
 /// The identifier of what is found by no bits.
 fn no_bits() -> Identifier {
-    Identifier::Bits(Bits::new([0; 16], 0))
+    Identifier::Bits(Bits::NONE)
 }
 
 /// The device of this agent by which a device of the host gets its packets out: the thesis's words name the latter.

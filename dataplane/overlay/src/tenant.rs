@@ -55,8 +55,8 @@ impl DeviceConfig {
         }
     }
 
-    /// The byte at which its bits begin.
+    /// The byte in which its bits begin.
     fn offset(&self) -> u32 {
-        self.bits.map_or(0, |bits| u32::from(bits.offset / 8))
+        self.bits.map_or(0, |bits| bits.byte().into())
     }
 }

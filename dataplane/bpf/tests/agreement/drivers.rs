@@ -1,4 +1,5 @@
-//! A driver that nobody else has, through the one interface that drivers have on each side.
+//! What drivers find packets by: bits wherever they begin and end, and what a driver says that nobody else has, through the one
+//! interface that drivers have on each side.
 
 use super::*;
 use plait_dataplane_reference::drivers::{Driver, Identified, Identifier, Payload};
@@ -55,5 +56,54 @@ fn a_driver_more_is_four_functions_on_each_side() {
         let paths = &walk.borrow().counts.paths;
         assert!(PATHS.take(2).all(|path| paths[&path].packets > 50), "both ways are taken: {paths:?}");
         wrote_alike(&node, &walk.borrow());
+    }
+}
+
+#[test]
+fn both_find_bits_that_begin_and_end_within_bytes() {
+    // Bits of the address that a frame is for, of one byte and of several; the 13 of a packet's fragment offset, with its TTL.
+    let mask = |bits: u128| bits.to_be_bytes();
+    let cases = [
+        (driver::BITS, 5, mask(0x18 << 120)),
+        (driver::BITS, 4, mask(0x1f_f8 << 112)),
+        (driver::BITS, 0, mask(u128::MAX >> 3 << 77)),
+        (driver::BITS, 3, mask(1)),
+        (driver::PAYLOAD, 6, mask(0x1fff_ff << 104)),
+        (driver::PAYLOAD, 3, mask(u128::MAX >> 7)),
+    ];
+    for (driver, offset, mask) in cases {
+        for is_ipv6 in [false, true] {
+            let way = Way { driver, encapsulation: encapsulation::OVSTACK, is_ipv6 };
+            let Some(node) = Node::by_bits(Program::ALL, driver, (offset, mask), is_ipv6) else { return };
+            let fib = node.programs.table(&names::FIB).unwrap();
+            let packets = proptest::collection::vec(frames(), 4);
+            runner(60)
+                .run(&(packets, any::<bool>()), |(packets, is_near)| {
+                    // One of them is at a node.
+                    let from = offset as usize + if driver == driver::PAYLOAD { 14 } else { 0 };
+                    let mut identifier = Identifier::default();
+                    for ((byte, of), mask) in
+                        identifier.iter_mut().zip(packets[0].iter().skip(from)).zip(mask)
+                    {
+                        *byte = of & mask;
+                    }
+                    let (node_at, path) = if is_near { (PEER, PEER_PATH) } else { (FAR, FAR_PATH) };
+                    let entry =
+                        FibEntry { node: node_at.0, path, heard: 0, reserved: 0, packets: 0, bytes: 0 };
+                    fib.set(&FibKey { tenant: TENANT, identifier }, &entry).unwrap();
+                    let walk = RefCell::new(fresh(&node));
+                    for frame in &packets {
+                        way.compare(&node, &walk, frame, Program::Transmit)?;
+                        let came = arriving_in(encapsulation::GENEVE, is_ipv6, frame, true, 0);
+                        if driver == driver::BITS {
+                            way.compare(&node, &walk, &came, Program::Receive)?;
+                        }
+                    }
+                    Ok(())
+                })
+                .unwrap();
+            let count = node.programs.tenant_count(TENANT).unwrap();
+            assert!(count.sent.packets > 20, "{driver} {offset}: {count:?}");
+        }
     }
 }

@@ -64,6 +64,9 @@ pub const PORT: u32 = 18;
 /// One that leads to no node.
 pub const INSIDE: u32 = 19;
 
+/// By which bits packets are found, where nothing is said.
+const BITS: (u32, [u8; 16]) = (18, [0xf0; 16]);
+
 /// Programs whose tables know a peer, a node behind it, and station B at the peer.
 pub struct Node {
     pub programs: Programs,
@@ -92,7 +95,21 @@ impl Node {
         encapsulation: u32,
         is_ipv6: bool,
     ) -> Option<Self> {
-        Self::made(driver, encapsulation, is_ipv6, |device, sizes| Programs::load(&wanted, device, sizes))
+        Self::made(driver, BITS, encapsulation, is_ipv6, |device, sizes| {
+            Programs::load(&wanted, device, sizes)
+        })
+    }
+
+    /// One that finds packets by bits from a byte on that a mask leaves.
+    pub fn by_bits<const N: usize>(
+        wanted: [Program; N],
+        driver: u32,
+        bits: (u32, [u8; 16]),
+        is_ipv6: bool,
+    ) -> Option<Self> {
+        Self::made(driver, bits, encapsulation::OVSTACK, is_ipv6, |device, sizes| {
+            Programs::load(&wanted, device, sizes)
+        })
     }
 
     /// One of other compiled programs.
@@ -104,11 +121,12 @@ impl Node {
         is_ipv6: bool,
     ) -> Option<Self> {
         let load = |device: &Device, sizes| Programs::load_from(compiled, &wanted, device, sizes);
-        Self::made(driver, encapsulation, is_ipv6, load)
+        Self::made(driver, BITS, encapsulation, is_ipv6, load)
     }
 
     fn made(
         driver: u32,
+        (offset, mask): (u32, [u8; 16]),
         encapsulation: u32,
         is_ipv6: bool,
         load: impl FnOnce(&Device, Sizes) -> Result<Programs, plait_dataplane_bpf::Error>,
@@ -116,7 +134,7 @@ impl Node {
         if !may_load() {
             return None;
         }
-        let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset: 18, mask: [0xf0; 16] };
+        let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset, mask };
         let programs = load(&device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
         let node = Self { programs, device };
         node.fill(driver, encapsulation, is_ipv6);

@@ -2,9 +2,9 @@
 
 use super::journal::Line;
 use super::{Agent, AgentError, now};
-use crate::Identifier;
-use crate::config::{BitField, Carries, DeviceConfig, Evpn};
+use crate::config::{Carries, DeviceConfig, Evpn};
 use crate::protocol::{self, Reply};
+use crate::{BitField, Bits, Identifier};
 use plait_control_overlay::evpn::{Change, Station};
 use plait_dataplane_reference::tables::{FibEntry, FibKey};
 use plait_model_overlay::{Application, NodeId};
@@ -27,17 +27,15 @@ impl Agent {
                 let wanted = if network.addr().is_ipv4() { four } else { six };
                 network.prefix_len() == wanted && network.trunc() == network
             }
-            (Identifier::Bits(bits), Carries::Bits | Carries::Payload) => {
-                live.config.bits.map_or(0, |field| field.length) == bits.length()
-            }
+            (Identifier::Bits(bits), Carries::Bits | Carries::Payload) => is_found_by(live.config.bits, bits),
             _ => false,
         };
         if !fits {
             let by = match self.application(application)?.carries {
                 Carries::Ethernet => "hardware addresses".to_owned(),
                 Carries::Bits | Carries::Payload => match live.config.bits {
-                    Some(BitField { length, .. }) => {
-                        format!("{length} bits, written as {} hexadecimal digits", length / 4)
+                    Some(field) => {
+                        format!("{} bits, written as {} hexadecimal digits", field.length, field.digits())
                     }
                     None => "nothing, and sends them all one way: write `all`".to_owned(),
                 },
@@ -69,14 +67,16 @@ impl Agent {
         identifier: Identifier,
     ) -> Result<Reply, AgentError> {
         let live = self.devices.get(&device).ok_or_else(|| AgentError::NoDevice(device.clone()))?;
-        let (application, tenant) = (live.config.application, live.tenant);
+        let (application, tenant, bits) = (live.config.application, live.tenant, live.config.bits);
         let key = (device, identifier);
         let known = self.entries.remove(&key);
         if let Some(waiting) = known.and_then(|node| self.waiting.get_mut(&(application, node))) {
             waiting.remove(&key);
         }
-        let fib_key = FibKey { tenant, identifier: identifier.bytes() };
-        if !self.tables.remove_entry(&fib_key)? && known.is_none() {
+        // Other digits could be another's bytes.
+        let is_other = matches!(identifier, Identifier::Bits(of) if !is_found_by(bits, of));
+        let fib_key = FibKey { tenant, identifier: identifier.bytes(bits) };
+        if is_other || (!self.tables.remove_entry(&fib_key)? && known.is_none()) {
             let (device, identifier) = key;
             return Err(AgentError::Absent { device, identifier });
         }
@@ -96,7 +96,7 @@ impl Agent {
         node: NodeId,
     ) -> Result<(), AgentError> {
         let Some(live) = self.devices.get(device) else { return Ok(()) };
-        self.place(live.config.application, live.tenant, *identifier, node)
+        self.place(&live.config, live.tenant, *identifier, node)
     }
 
     /// Writes the identifiers that are said to be behind a device which is being made.
@@ -105,7 +105,7 @@ impl Agent {
             let its =
                 waiting.iter().filter(|(name, _)| *application == device.application && *name == device.name);
             for (_, identifier) in its {
-                self.place(*application, tenant, *identifier, *node)?;
+                self.place(device, tenant, *identifier, *node)?;
             }
         }
         Ok(())
@@ -113,13 +113,13 @@ impl Agent {
 
     fn place(
         &self,
-        application: Application,
+        device: &DeviceConfig,
         tenant: u32,
         identifier: Identifier,
         node: NodeId,
     ) -> Result<(), AgentError> {
-        let Some(path) = self.compiler.path(application, node) else { return Ok(()) };
-        let key = FibKey { tenant, identifier: identifier.bytes() };
+        let Some(path) = self.compiler.path(device.application, node) else { return Ok(()) };
+        let key = FibKey { tenant, identifier: identifier.bytes(device.bits) };
         let before = self.tables.fib.get(&key)?;
         let (packets, bytes) = before.map_or((0, 0), |entry| (entry.packets, entry.bytes));
         let entry = FibEntry { node: node.0, path, heard: 0, reserved: 0, packets, bytes };
@@ -230,7 +230,7 @@ impl Agent {
                 self.place_entry(&key, node)?;
             }
             None => {
-                self.tables.remove_entry(&FibKey { tenant, identifier: key.1.bytes() })?;
+                self.tables.remove_entry(&FibKey { tenant, identifier: key.1.bytes(None) })?;
             }
         }
         if before != node {
@@ -239,4 +239,9 @@ impl Agent {
         }
         Ok(())
     }
+}
+
+/// Whether digits are an identifier of a device that finds packets by those bits, or by none.
+pub(super) fn is_found_by(field: Option<BitField>, bits: Bits) -> bool {
+    field.map_or(bits == Bits::NONE, |field| field.key(bits).is_some())
 }

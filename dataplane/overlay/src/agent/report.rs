@@ -102,7 +102,7 @@ fn identifier(key: &FibKey, carries: Carries, device: &DeviceConfig) -> Identifi
     let [four, six] = device.prefix;
     match carries {
         Carries::Bits | Carries::Payload => {
-            Identifier::Bits(Bits::new(key.identifier, device.bits.map_or(0, |field| field.length)))
+            Identifier::Bits(device.bits.map_or(Bits::NONE, |field| field.bits(key.identifier)))
         }
         Carries::Ethernet => Identifier::Station(key.identifier[..6].try_into().expect("six bytes")),
         Carries::Ip => {

@@ -7,7 +7,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 /// How it is written.
-pub const FORMS: &str = "write `ip madcap set dev D [offset BYTES length BITS] src ADDRESS [proto udp|gre|ipip]`, \
+pub const FORMS: &str = "write `ip madcap set dev D [offset BYTES[.BITS] length BITS] src ADDRESS [proto udp|gre|ipip]`, \
     `ip madcap add|del [id DIGITS] dst ADDRESS dev D`, `ip madcap show config dev D`, or `ip madcap show dev D`";
 
 /// What is asked for.
@@ -50,9 +50,7 @@ impl Asked {
             "set" => {
                 let bits = match (said.get("offset"), said.get("length")) {
                     (None | Some(&"none"), None | Some(&"none")) => None,
-                    (Some(offset), Some(length)) => {
-                        Some((super::ip::read(offset)?, super::ip::read(length)?))
-                    }
+                    (Some(offset), Some(length)) => Some((offset.parse()?, super::ip::read(length)?)),
                     _ => return Err(format!("`offset` and `length` go together: {FORMS}")),
                 };
                 let protocol = said.get("proto").map(|word| word.parse()).transpose()?;
@@ -102,16 +100,17 @@ mod tests {
     #[test]
     fn the_thesiss_words_are_understood() {
         let device = || "eth0".to_owned();
-        let set = |protocol, bits| {
-            let row = Row::of(Some(protocol), bits)?;
+        let set = |protocol, bits: Option<(&str, u8)>| {
+            let row = Row::of(Some(protocol), bits.map(|(word, length)| (word.parse().unwrap(), length)))?;
             Ok(Asked::Set { device: device(), row, source: Ipv4Addr::new(172, 16, 0, 1) })
         };
         // How the thesis writes a row of its Table 4.1, and the others in its words.
         for (words, row) in [
-            ("offset 16 length 48 src 172.16.0.1 proto udp", set(Protocol::Udp, Some((16, 48)))),
-            ("offset 8 length 48 src 172.16.0.1 proto gre", set(Protocol::Gre, Some((8, 48)))),
-            ("offset 4 length 20 src 172.16.0.1 proto gre", set(Protocol::Gre, Some((4, 20)))),
-            ("offset 20 length 32 src 172.16.0.1 proto udp", set(Protocol::Udp, Some((20, 32)))),
+            ("offset 16 length 48 src 172.16.0.1 proto udp", set(Protocol::Udp, Some(("16", 48)))),
+            ("offset 8 length 48 src 172.16.0.1 proto gre", set(Protocol::Gre, Some(("8", 48)))),
+            ("offset 4 length 20 src 172.16.0.1 proto gre", set(Protocol::Gre, Some(("4", 20)))),
+            ("offset 20 length 32 src 172.16.0.1 proto udp", set(Protocol::Udp, Some(("20", 32)))),
+            ("offset 16.4 length 13 src 172.16.0.1 proto udp", set(Protocol::Udp, Some(("16.4", 13)))),
             ("src 172.16.0.1", set(Protocol::Gre, None)),
             ("offset none length none src 172.16.0.1 proto ipip", set(Protocol::Ipip, None)),
         ] {
@@ -140,6 +139,7 @@ mod tests {
             ("set dev eth0 offset 16 length 48 src 10.0.0.1 proto icmp", "`udp`, `gre` or `ipip`"),
             ("set dev eth0 offset 12 length 48 src 10.0.0.1 proto udp", "begin at 16"),
             ("set dev eth0 offset 12 src 10.0.0.1", "go together"),
+            ("set dev eth0 offset 16.9 length 48 src 10.0.0.1", "such as `16.4`"),
             ("add id 10.0.0.0/8 dst 10.0.0.1 dev eth0", "hexadecimal"),
             ("add id xyz dst 10.0.0.1 dev eth0", "`xyz`"),
         ] {

@@ -48,7 +48,8 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     assert!(!a.reaches(b));
     assert!(a.dropped("unknown-identifier") > 0, "{}", stats(&hosts));
     madcap(a, "set dev mc0 offset 17 length 48 src 192.0.2.1").fails_saying(1, &["mc0", "--delete"]);
-    madcap(a, "set dev mc1 offset 16 length 3 src 192.0.2.1").fails_saying(1, &["3", "multiple of four"]);
+    madcap(a, "set dev mc1 offset 16.1 length 128 src 192.0.2.1")
+        .fails_saying(1, &["128 bits from 1", "1 to 128"]);
     madcap(a, "add id 0200 dst 192.0.2.2 dev mc0").fails_saying(1, &["48 bits", "12 hexadecimal digits"]);
     madcap(a, "add id 0200 dst 192.0.2.2 dev eth0").fails_saying(1, &["eth0", "ip madcap set"]);
     assert!(madcap(a, "show dev mc0").fine().contains("ffffffffffff"));
@@ -181,6 +182,27 @@ fn every_row_of_the_overlay_fibs_table_finds_its_way() {
         assert!(nodes[0]["sent"].as_u64().is_some_and(|sent| sent >= 40), "{nodes:#}");
         give_up("mc0");
     }
+    // Bits that begin and end within bytes: the last four of an address's first byte, eight, and one. Others do not count.
+    row("mc0", "offset 16.4 length 13 proto udp", "id 0400 ");
+    assert_eq!(madcap(a, "show config dev mc0").fine(), "offset 16.4 length 13 proto 17 src 192.0.2.1\n");
+    madcap(a, "add id 2000 dst 192.0.2.2 dev mc0").fails_saying(1, &["13 bits", "4 hexadecimal digits"]);
+    let frame = |to: &str| format!("{to}0200000000aa88b5{marked}");
+    for to in ["020000000000", "f2007fffffff"] {
+        let listens = b.start(&["python3", "-c", LISTEN, "plait's own", "mc0"]);
+        a.exec(&["python3", "-c", SEND, "mc0", &frame(to), "40"]).fine();
+        let heard = listens.wait().fine();
+        assert!(heard.contains(&frame(to)), "{to}: {heard}{}", stats(&hosts));
+    }
+    let before = a.dropped("unknown-identifier");
+    for to in ["060000000000", "020080000000", "020100000000"] {
+        a.exec(&["python3", "-c", SEND, "mc0", &frame(to), "1"]).fine();
+    }
+    assert_eq!(a.dropped("unknown-identifier"), before + 3, "{}", stats(&hosts));
+    assert_eq!(a.json("fib show mc0")[0]["identifier"], "0400");
+    let traced = a.try_overlay("--json trace mc0 0400 --seconds 0").stdout;
+    let traced: Value = serde_json::from_str(&traced).unwrap();
+    assert_eq!(traced["hops"][0]["sent"][0]["outer"]["locators"][1], "192.0.2.2", "{traced:#}");
+    give_up("mc0");
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Forwarding {
         }
         let key = |(device, identifier): (usize, &Identifier)| FibKey {
             tenant: first + device as u32,
-            identifier: identifier.bytes(),
+            identifier: identifier.bytes(plane.devices.get(device).and_then(|device| device.bits)),
         };
         let last: HashMap<FibKey, NodeId> = plane
             .entries

@@ -1,9 +1,10 @@
 //! The packet of a flow as a host would send it.
 
+use crate::agent::entries::is_found_by;
 use crate::agent::{Agent, AgentError, Live, heard_at, now};
-use crate::config::{BitField, Carries};
+use crate::config::Carries;
 use crate::trace::{LARGEST_PACKET, TraceEntry, TraceRequest};
-use crate::{Identifier, Neighbour};
+use crate::{BitField, Identifier, Neighbour};
 use plait_dataplane_reference::tables::{Device, FibKey};
 use plait_model_overlay::{Application, NodeId};
 use plait_model_wire::ethernet::{self, Mac};
@@ -56,16 +57,16 @@ impl Agent {
         let mut frame = frame(station, aim.station, aim.packet, other, request.size);
         if let (Identifier::Bits(_), Some(field)) = (aim.identifier, bits) {
             let before = if is_payload { ethernet::Header::LENGTH } else { 0 };
-            put_bits(&mut frame, before, field, aim.identifier.bytes());
+            put_bits(&mut frame, before, field, aim.identifier.bytes(bits));
         }
         let device = Device {
             tenant: live.tenant,
             driver: carries.driver(),
             prefix: live.config.prefix.map(u32::from),
-            offset: bits.map_or(0, |bits| u32::from(bits.offset / 8)),
+            offset: bits.map_or(0, |bits| bits.byte().into()),
             mask: bits.map_or([0; 16], BitField::mask),
         };
-        let entry = self.known_of(live.tenant, aim.identifier)?;
+        let entry = self.known_of(live, aim.identifier)?;
         Ok(Made { application, device, frame, flow: request.flow.wrapping_mul(SPREAD), entry })
     }
 
@@ -102,7 +103,7 @@ impl Agent {
                 Ok(Aim { identifier, station, packet: Some((from.address(to), to)) })
             }
             (identifier @ Identifier::Bits(bits), Carries::Bits | Carries::Payload)
-                if live.config.bits.map_or(0, |field| field.length) == bits.length() =>
+                if is_found_by(live.config.bits, bits) =>
             {
                 Ok(Aim { identifier, station: [0; 6], packet: None })
             }
@@ -111,8 +112,9 @@ impl Agent {
     }
 
     /// What the FIB knows of an identifier.
-    fn known_of(&self, tenant: u32, identifier: Identifier) -> Result<TraceEntry, AgentError> {
-        let found = self.tables.fib.get(&FibKey { tenant, identifier: identifier.bytes() })?;
+    fn known_of(&self, live: &Live, identifier: Identifier) -> Result<TraceEntry, AgentError> {
+        let (tenant, bits) = (live.tenant, live.config.bits);
+        let found = self.tables.fib.get(&FibKey { tenant, identifier: identifier.bytes(bits) })?;
         let unknown = self.tables.tenants.get(&tenant)?.map(|tenant| NodeId(tenant.unknown_node));
         let unknown = unknown.filter(|node| *node != NodeId(0));
         let age =
@@ -223,7 +225,7 @@ fn frame(
 
 /// Puts an identifier where its device finds it, behind so many bytes; the frame grows to have it.
 fn put_bits(frame: &mut Vec<u8>, before: usize, field: BitField, identifier: [u8; 16]) {
-    let from = before + usize::from(field.offset / 8);
+    let from = before + usize::from(field.byte());
     // The program reads as many bytes as the longest identifier has.
     if frame.len() < from + identifier.len() {
         frame.resize(from + identifier.len(), 0);
