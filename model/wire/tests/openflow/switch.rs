@@ -91,7 +91,8 @@ impl Switch {
         Some(switch)
     }
 
-    fn path(&self, name: &str) -> String {
+    /// A file of its own.
+    pub fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
@@ -118,7 +119,8 @@ impl Switch {
         String::from_utf8(done.stdout).unwrap()
     }
 
-    fn configure(&self, arguments: &[&str]) {
+    /// Has its database changed.
+    pub fn configure(&self, arguments: &[&str]) {
         let database = format!("--db=unix:{}", self.path("db.socket"));
         self.run("ovs-vsctl", &[&[&database[..]], arguments].concat());
     }
