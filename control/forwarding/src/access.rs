@@ -214,8 +214,8 @@ fn on_connect(
 }
 
 /// What a rule that is gone included is deleted, flows that forward among it, and all rules are said again: between the
-/// two, what they spoke of goes to the controller, which obeys the new list. Choice: a switch that is away loses all flows of the
-/// controller's when it is there again, so that what is said of it does not grow with the rules, and then has the new ones.
+/// two, what they spoke of goes to the controller, which obeys the new list. A switch that is away is
+/// owed the deletions, and is told all rules when it is there again.
 fn on_change(
     list: Arc<AccessList>,
     installed: Option<Arc<Installed>>,
@@ -228,13 +228,11 @@ fn on_change(
     let mut commands = Commands::default();
     for (switch, info) in switches.in_order() {
         let Some(version) = Version::of(info.version) else { continue };
-        if !info.connected {
-            let delete = (!gone.is_empty()).then(|| (switch, Command::delete_own(version)));
-            commands.extend(delete);
-            continue;
-        }
         for rule in &gone {
             commands.push(switch, Command::Flow(Flow::delete(rule.flow(version).fields)));
+        }
+        if !info.connected {
+            continue;
         }
         if !gone.is_empty() {
             commands.push(switch, Command::Barrier);

@@ -127,7 +127,7 @@ fn probe_all(
     let mut probing = before.as_deref().cloned().unwrap_or_default();
     probing.round += 1;
     let mut commands = Commands::default();
-    miss(config, &switches, &mut probing, &mut commands);
+    miss(config, &switches, &mut probing);
     for (switch, info) in switches.in_order() {
         for (port, source) in ports(info) {
             if !probing.since.contains_key(&(switch, port)) {
@@ -143,10 +143,9 @@ fn probe_all(
 /// Takes note of switches that are not connected, and forgets the ports of those that are away for longer than they may be.
 ///
 /// Choice: until then they keep ports, links and hosts, since a connection that breaks says nothing of the packets that pass its
-/// switch, and flows of its neighbours would be deleted for nothing. Beyond that all its flows are deleted once it is there again:
-/// where its hosts went meanwhile, and what would be wrong of them, nobody can tell any more. A controller that starts again knows
-/// of no switch that was away, and deletes nothing.
-fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing, commands: &mut Commands) {
+/// switch, and flows of its neighbours would be deleted for nothing. Beyond that it is owed what led over its links. Its other flows
+/// stay: another controller may have set them up meanwhile, and what is established goes on.
+fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing) {
     let is_away = |switch: &u64| !switches.known.get(switch).is_some_and(|info| info.connected);
     let all: BTreeSet<u64> = probing.since.keys().map(|(switch, _)| *switch).collect();
     let before = std::mem::replace(&mut probing.away, RedBlackTreeMapSync::new_sync());
@@ -157,8 +156,6 @@ fn miss(config: &Discovery, switches: &Switches, probing: &mut Probing, commands
             probing.away.insert_mut(switch, first);
             continue;
         }
-        let version = switches.known.get(&switch).and_then(|info| Version::of(info.version));
-        commands.extend(version.map(|version| (switch, Command::delete_own(version))));
         let ports: Vec<_> = probing.since.keys().filter(|(of, _)| *of == switch).copied().collect();
         for port in &ports {
             probing.since.remove_mut(port);

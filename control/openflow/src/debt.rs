@@ -115,8 +115,6 @@ impl Debt {
 pub(crate) struct Debts {
     of: HashMap<u64, Debt>,
     bytes: usize,
-    /// Whether somebody was forgotten, who may be whoever comes.
-    has_forgotten: bool,
 }
 
 impl Debts {
@@ -142,16 +140,5 @@ impl Debts {
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.bytes
-    }
-
-    /// One is forgotten, with what it is owed.
-    pub fn forget(&mut self, switch: u64) {
-        self.take(switch);
-        self.has_forgotten = true;
-    }
-
-    /// What one is owed that nobody knows: it may have been forgotten.
-    pub fn of_unknown(&self) -> Debt {
-        if self.has_forgotten { Debt::ALL } else { Debt::default() }
     }
 }

@@ -28,10 +28,11 @@ impl Switchboard {
     pub const NAME: &'static str = "openflow";
 
     /// What a switch could not be told, or may not have done, is kept for it until it is there again. Gives what it is to be
-    /// told now, if it is. Of one that nobody knows nothing is kept.
-    pub fn owe(&mut self, datapath: u64, debt: Debt) -> Commands {
+    /// told now, if its connection `is_there`. Of one that nobody knows nothing is kept.
+    pub fn owe(&mut self, datapath: u64, debt: Debt, is_there: impl FnOnce() -> bool) -> Commands {
         match self.switches.known.get(&datapath) {
-            Some(info) if info.connected => {
+            // One that is still taken for connected, and has gone, is told to be gone next.
+            Some(info) if info.connected && is_there() => {
                 let version = Version::of(info.version).unwrap_or(Version::V10);
                 debt.commands(version).into_iter().map(|command| (datapath, command)).collect()
             }
@@ -43,13 +44,9 @@ impl Switchboard {
         }
     }
 
-    /// What a switch is owed that is there again, and is to be told before anything else; it is then owed no more. Of one that
-    /// nobody knows that is all of its flows, if somebody was forgotten.
+    /// What a switch is owed that is there again, and is to be told before anything else; it is then owed no more.
     pub fn take_owed(&mut self, datapath: u64) -> Debt {
-        match self.switches.known.contains_key(&datapath) {
-            true => self.debts.take(datapath),
-            false => self.debts.of_unknown(),
-        }
+        self.debts.take(datapath)
     }
 }
 
@@ -98,7 +95,7 @@ impl Driver for Switchboard {
                 && let Some(forgotten) = self.gone.pop()
             {
                 self.switches.known.remove_mut(&forgotten);
-                self.debts.forget(forgotten);
+                self.debts.take(forgotten);
             }
             changes.push((Switches::id(), Content::new(self.switches.clone())));
         }
@@ -153,43 +150,48 @@ mod tests {
     fn what_a_switch_that_is_away_is_owed_is_kept_until_it_is_there_and_told_at_once_to_one_that_is() {
         let (mut board, past) = (Switchboard::default(), Snapshot::default());
         let there = SwitchInfo { version: 1, ..info(1) };
-        assert!(board.owe(7, delete(1)).is_empty() && board.take_owed(7).is_empty(), "nobody knows it");
+        assert!(
+            board.owe(7, delete(1), || true).is_empty() && board.take_owed(7).is_empty(),
+            "nobody knows it"
+        );
         board.observe((7, News::Connected(there.clone())), &past);
-        let told: Vec<Command> = board.owe(7, delete(1)).words().into_iter().map(|(_, told)| told).collect();
+        let told = board.owe(7, delete(1), || true);
+        let told: Vec<Command> = told.words().into_iter().map(|(_, told)| told).collect();
         assert_eq!(told, delete(1).commands(Version::V10));
+        // Its connection has gone, and nobody has heard of it yet.
+        assert!(board.owe(7, delete(1), || false).is_empty());
+        assert_eq!(board.take_owed(7), delete(1));
         board.observe((7, News::Ended(Reason::Gone)), &past);
         let mut both = delete(2);
         both.join(delete(3));
         for port in [2, 3, 2] {
-            assert!(board.owe(7, delete(port)).is_empty());
+            assert!(board.owe(7, delete(port), || true).is_empty());
         }
         assert_eq!(board.take_owed(7), both);
         assert!(board.take_owed(7).is_empty(), "it is told once");
     }
 
     #[test]
-    fn what_all_are_owed_is_bounded_and_who_was_forgotten_is_owed_all() {
+    fn what_all_are_owed_is_bounded_and_goes_with_who_is_forgotten() {
         let (mut board, past) = (Switchboard::default(), Snapshot::default());
         for datapath in 0..4000 {
             board.observe((datapath, News::Connected(info(0))), &past);
             board.observe((datapath, News::Ended(Reason::Gone)), &past);
             for port in 0..40 {
-                board.owe(datapath, delete(port));
+                board.owe(datapath, delete(port), || false);
             }
         }
         let bytes = board.debts.bytes();
         assert!(bytes > 15 << 20 && bytes <= 16 << 20, "{bytes}");
         assert_ne!(board.take_owed(0), Debt::ALL);
         assert_eq!(board.take_owed(3999), Debt::ALL);
-        // Nobody was forgotten so far: who comes for the first time is owed nothing, as when a controller starts again.
-        assert!(board.take_owed(1 << 40).is_empty());
+        assert!(board.take_owed(1 << 40).is_empty(), "nobody knows it");
         for datapath in 0..MOST as u64 {
             board.observe(((1 << 32) + datapath, News::Connected(info(0))), &past);
             board.observe(((1 << 32) + datapath, News::Ended(Reason::Gone)), &past);
         }
         assert_eq!(board.debts.bytes(), 0);
-        assert_eq!(board.take_owed(5), Debt::ALL, "it was forgotten");
-        assert!(board.take_owed(1 << 32).is_empty(), "it is remembered");
+        assert!(board.take_owed(5).is_empty(), "it was forgotten");
     }
 
     /// Somebody is there as a new switch again and again: what is remembered is bounded, and those that are there stay.

@@ -47,6 +47,8 @@ inline int follow(struct __sk_buff *skb, __u32 path, struct parcel *parcel, cons
 	count_path(path, skb->len - parcel->outer);
 	switch (*word >> 32) {
 	case PATH_HOP:
+		/* One that was a group's until now: what is too big for it is found out here. */
+		parcel->room = 0;
 		interface = begins_here ? address_to(skb, *word, parcel) : address_on(skb, *word, parcel);
 		return interface > 0 ? bpf_redirect(interface, 0) : drop(-interface);
 	case PATH_GROUP:

@@ -11,9 +11,9 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How often all objects of a kind are asked for where they change meanwhile. Choice: a look takes milliseconds, and even who
-/// builds a thousand devices is done by then, or pauses.
-const LOOKS: usize = 64;
+/// How often all objects of a kind are asked for where they change meanwhile. Choice: then what was told last has to do, since
+/// whoever wants to know what changes listens for it.
+const LOOKS: usize = 16;
 
 /// A netlink socket in the namespace it was opened in. One thread asks at a time.
 pub struct Netlink {
@@ -139,32 +139,30 @@ impl Netlink {
     /// Asks for all objects of a kind.
     ///
     /// # Errors
-    /// As of [`dump_as`](Self::dump_as).
+    /// As of [`dump_as`](Self::dump_as); `InvalidData` where this version of the library cannot read one of them.
     pub fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
-        self.dump_as(message, Some)
+        let told = self.dump_as(message, |told| [told])?;
+        let unreadable =
+            || io::Error::new(io::ErrorKind::InvalidData, "the kernel tells what cannot be read");
+        told.into_iter().map(|told| told.ok_or_else(unreadable)).collect()
     }
 
-    /// Asks for all objects of a kind, and keeps what `take` makes of each, and no more of them at once than a read. What changes while the kernel tells them may be
-    /// missing or there twice: it is asked once more then. An object that this version of the library cannot read is left out.
+    /// Asks for all objects of a kind, and keeps what `take` makes of each; it is given none for one that this version of the
+    /// library cannot read. What changes while the kernel tells them may be missing or there twice: they are asked for once more
+    /// then, up to sixteen times.
     ///
     /// # Errors
-    /// The kernel's refusal; `Interrupted` where objects changed during each of 64 looks.
+    /// The kernel's refusal.
     pub fn dump_as<I: IntoIterator>(
         &self,
         message: RouteNetlinkMessage,
-        mut take: impl FnMut(RouteNetlinkMessage) -> I,
+        mut take: impl FnMut(Option<RouteNetlinkMessage>) -> I,
     ) -> io::Result<Vec<I::Item>> {
-        for _ in 0..LOOKS {
+        settled(|| {
             let mut look = Look { sequence: self.ask(message.clone(), NLM_F_DUMP)?, ..Look::default() };
             while !look.hear(&self.receive()?, &mut take)? {}
-            if !look.is_torn {
-                return Ok(look.found);
-            }
-        }
-        Err(io::Error::new(
-            io::ErrorKind::Interrupted,
-            format!("what the kernel tells changed during each of {LOOKS} looks"),
-        ))
+            Ok(look)
+        })
     }
 
     /// Sends a question. The number of its answers.
@@ -175,6 +173,17 @@ impl Netlink {
         self.socket.send(batch.bytes(0..1), 0)?;
         Ok(sequence)
     }
+}
+
+/// What is told by the first look during which nothing changes, or by the last.
+fn settled<T>(mut look: impl FnMut() -> io::Result<Look<T>>) -> io::Result<Vec<T>> {
+    for _ in 1..LOOKS {
+        let look = look()?;
+        if !look.is_torn {
+            return Ok(look.found);
+        }
+    }
+    Ok(look()?.found)
 }
 
 /// All objects of a kind, as far as they were told.
@@ -196,7 +205,7 @@ impl<T> Look<T> {
     fn hear<I: IntoIterator<Item = T>>(
         &mut self,
         bytes: &[u8],
-        take: &mut impl FnMut(RouteNetlinkMessage) -> I,
+        take: &mut impl FnMut(Option<RouteNetlinkMessage>) -> I,
     ) -> io::Result<bool> {
         for frame in frames(bytes).filter(|frame| frame.sequence == self.sequence) {
             self.is_torn |= frame.flags & NLM_F_DUMP_INTR != 0;
@@ -207,9 +216,10 @@ impl<T> Look<T> {
                 Some(NetlinkPayload::Done(done)) if done.code < 0 => {
                     return Err(io::Error::from_raw_os_error(done.code.wrapping_neg()));
                 }
-                Some(NetlinkPayload::InnerMessage(inner)) => self.found.extend(take(inner)),
                 _ if frame.kind == libc::NLMSG_DONE as u16 => return Ok(true),
-                _ => {}
+                Some(NetlinkPayload::InnerMessage(inner)) => self.found.extend(take(Some(inner))),
+                Some(_) => {}
+                None => self.found.extend(take(None)),
             }
         }
         Ok(false)
@@ -236,12 +246,17 @@ mod tests {
     /// A device without attributes.
     const LINK: [u8; 16] = [0; 16];
 
-    fn look() -> Look<RouteNetlinkMessage> {
+    fn look() -> Look<bool> {
         Look { sequence: 7, ..Look::default() }
     }
 
+    /// Whether an object could be read.
+    fn is_read(told: Option<RouteNetlinkMessage>) -> [bool; 1] {
+        [told.is_some()]
+    }
+
     #[test]
-    fn an_answer_is_what_bears_the_questions_number_and_can_be_read() {
+    fn an_answer_is_what_bears_the_questions_number_and_what_cannot_be_read_is_told_as_that() {
         let mut look = look();
         // An attribute that says that it is longer than what there is.
         let unreadable = [&LINK[..], &[200, 0, 3, 0]].concat();
@@ -252,21 +267,36 @@ mod tests {
             message(NEW_LINK, 0, 7, &unreadable),
             message(NEW_LINK, 0, 7, &LINK),
         ];
-        assert!(!look.hear(&told.concat(), &mut Some).unwrap(), "more is to come");
-        assert!(look.hear(&message(libc::NLMSG_DONE, 0, 7, &0i32.to_ne_bytes()), &mut Some).unwrap());
-        assert_eq!((look.found.len(), look.is_torn), (2, false));
+        assert!(!look.hear(&told.concat(), &mut is_read).unwrap(), "more is to come");
+        assert!(look.hear(&message(libc::NLMSG_DONE, 0, 7, &0i32.to_ne_bytes()), &mut is_read).unwrap());
+        assert_eq!((look.found, look.is_torn), (vec![true, false, true], false));
     }
 
     #[test]
     fn a_look_is_torn_where_the_kernel_says_so_and_fails_where_it_does() {
         let mut torn = look();
-        torn.hear(&message(NEW_LINK, NLM_F_DUMP_INTR, 7, &LINK), &mut Some).unwrap();
+        torn.hear(&message(NEW_LINK, NLM_F_DUMP_INTR, 7, &LINK), &mut is_read).unwrap();
         assert!(torn.is_torn);
         let done = message(libc::NLMSG_DONE, 0, 7, &(-libc::EMSGSIZE).to_ne_bytes());
-        let error = look().hear(&done, &mut Some).unwrap_err();
+        let error = look().hear(&done, &mut is_read).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE));
         let refusal = [&(-libc::EPERM).to_ne_bytes()[..], &[0; 16]].concat();
-        let error = look().hear(&message(libc::NLMSG_ERROR, 0, 7, &refusal), &mut Some).unwrap_err();
+        let error = look().hear(&message(libc::NLMSG_ERROR, 0, 7, &refusal), &mut is_read).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+    }
+
+    #[test]
+    fn what_changes_meanwhile_is_asked_for_once_more_and_not_without_end() {
+        let after = |torn: usize| {
+            let mut looks = 0;
+            let found = settled(|| {
+                looks += 1;
+                Ok(Look { sequence: 0, found: vec![looks], is_torn: looks <= torn })
+            });
+            (found.unwrap(), looks)
+        };
+        assert_eq!(after(0), (vec![1], 1));
+        assert_eq!(after(2), (vec![3], 3), "nothing of a torn look is kept");
+        assert_eq!(after(usize::MAX), (vec![LOOKS], LOOKS));
     }
 }

@@ -41,8 +41,8 @@ fn what_stays_is_in_every_dump_once_however_much_comes_and_goes() {
             let mut looks = 0u32;
             while !passing.is_finished() {
                 let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
-                let name_of = |message| {
-                    let RouteNetlinkMessage::NewLink(link) = message else { return None };
+                let name_of = |message: Option<RouteNetlinkMessage>| {
+                    let Some(RouteNetlinkMessage::NewLink(link)) = message else { return None };
                     link.attributes.into_iter().find_map(|attribute| match attribute {
                         LinkAttribute::IfName(name) => Some(name),
                         _ => None,

@@ -173,11 +173,12 @@ impl Brain {
         self.drain(now, &mut inner, to);
     }
 
-    /// Switches were not there to be told deletions, or may not have done them. Those that are there by now are told.
-    pub fn owe(&self, owed: Vec<(u64, Debt)>, to: &mut Outcome) {
+    /// Switches were not there to be told deletions, or may not have done them. Those that `are_there` by now are told. Links may be
+    /// locked to find out.
+    pub fn owe(&self, owed: Vec<(u64, Debt)>, are_there: impl Fn(u64) -> bool, to: &mut Outcome) {
         let mut inner = self.lock();
         for (datapath, debt) in owed {
-            let now = inner.switchboard.owe(datapath, debt);
+            let now = inner.switchboard.owe(datapath, debt, || are_there(datapath));
             if !now.is_empty() {
                 to.answers.push(Answer::new(Arc::new(now), None));
             }

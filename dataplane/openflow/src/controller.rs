@@ -308,7 +308,7 @@ impl Controller {
         loop {
             let tell = |answers: &[_]| outbox.send(shared, answers, &counters);
             shared.brain.work(|| shared.now(), &mut outcome, tell);
-            if !outbox.take_unsent().pass(shared, &mut outcome) {
+            if !outbox.take_unsent().pass(shared, &counters, &mut outcome) {
                 break;
             }
         }

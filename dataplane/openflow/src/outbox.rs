@@ -41,7 +41,7 @@ pub struct Unsent {
 
 impl Unsent {
     /// Tells whoever waits for it. False if there is nothing.
-    pub fn pass(self, shared: &Shared, to: &mut Outcome) -> bool {
+    pub fn pass(self, shared: &Shared, counters: &Counters, to: &mut Outcome) -> bool {
         let Self { barriers, deletions } = self;
         let is_some = !(barriers.is_empty() && deletions.is_empty());
         if !barriers.is_empty() {
@@ -49,7 +49,9 @@ impl Unsent {
             shared.brain.passed(shared.now(), barriers, to);
         }
         if !deletions.is_empty() {
-            shared.brain.owe(deletions, to);
+            let count = deletions.len() as u64;
+            shared.brain.owe(deletions, |datapath| shared.is_there(datapath), to);
+            Counters::add(&counters.owed, count);
         }
         is_some
     }
@@ -61,7 +63,6 @@ impl Unsent {
                 let mut debt = Debt::default();
                 debt.add(command.clone());
                 self.deletions.push((switch, debt));
-                Counters::add(&counters.owed, 1);
             }
             None => Counters::add(&counters.undone, 1),
         }

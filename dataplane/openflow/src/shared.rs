@@ -250,6 +250,13 @@ impl Shared {
         self.routes().get(&datapath) == Some(&slot)
     }
 
+    /// Whether a switch can be told something.
+    pub fn is_there(&self, datapath: u64) -> bool {
+        let Some(slot) = self.routes().get(&datapath).copied() else { return false };
+        let held = self.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().is_some_and(|link| link.is_of(datapath))
+    }
+
     /// Forgets where a switch is, if it is in this slot.
     pub fn lost(&self, datapath: u64, slot: u32) -> bool {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);

@@ -271,7 +271,7 @@ impl<'a> Worker<'a> {
                     }
                 },
             );
-            if !outbox.take_unsent().pass(shared, &mut self.outcome) {
+            if !outbox.take_unsent().pass(shared, counters, &mut self.outcome) {
                 return;
             }
         }

@@ -36,6 +36,12 @@ fn is_served(client: &mut Client, number: u32) {
     }
 }
 
+/// Whether this connection is the datapath's: what it says before that may go unheard.
+fn is_its(controller: &Controller, datapath: u64, client: &Client) -> bool {
+    let own = client.stream.local_addr().unwrap().to_string();
+    controller.switches().get(&datapath).is_some_and(|info| info.connected && info.address == own)
+}
+
 fn is_connected(controller: &Controller, datapath: u64) -> bool {
     controller.switches().get(&datapath).is_some_and(|info| info.connected)
 }
@@ -100,6 +106,7 @@ fn a_datapath_goes_to_whoever_names_it_when_its_switch_does_not_answer_or_is_gon
         is_served(&mut next, round);
         drop(next);
         next = Client::connect(&controller, Version::V13, 5);
+        until("it is known", || is_its(&controller, 5, &next));
     }
     is_served(&mut next, 20);
     assert_eq!(controller.claims(), refused);

@@ -32,8 +32,8 @@ inline bool is_for_many(const void *frame, __u8 first, const __u8 least)
 }
 
 /* Writes the ICMP message before a packet whose first bytes it quotes. Choice: it is from the packet's destination, since
- * relays have no address among the hosts; of what is for many from the address beside its sender's, since no host takes a message
- * from many. */
+ * relays have no address among the hosts; of what is for many from an even address beside its sender's, since no host takes a
+ * message from many, and all ones are for many. */
 inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu, const bool of_many)
 {
 	const __u32 header = is_ipv6 ? IPV6 : IPV4, icmp_bytes = ICMP_HEADER + MESSAGE_QUOTED;
@@ -59,7 +59,7 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu, const boo
 		__builtin_memcpy(ip->destination, quoted->source, 16);
 		if (of_many && is_for_many(front, quoted->destination[0], 0xff)) {
 			__builtin_memcpy(ip->source, quoted->source, 16);
-			ip->source[15] ^= 1;
+			ip->source[15] ^= ip->source[15] & 1 ? 1 : 2;
 		}
 		icmp->kind = 2;
 		icmp->mtu = bpf_htonl(mtu < 1280 ? 1280 : mtu);
@@ -75,7 +75,7 @@ inline bool write_icmp(struct __sk_buff *skb, bool is_ipv6, __u32 mtu, const boo
 		__builtin_memcpy(ip->destination, quoted->source, 4);
 		if (of_many && is_for_many(front, quoted->destination[0], 224)) {
 			__builtin_memcpy(ip->source, quoted->source, 4);
-			ip->source[3] ^= 1;
+			ip->source[3] ^= ip->source[3] & 1 ? 1 : 2;
 		}
 		ip->checksum = ~folded(bpf_csum_diff(0, 0, (__be32 *)ip, IPV4, 0));
 		icmp->kind = 3;

@@ -67,11 +67,12 @@ fn makes_way(shared: &Shared, datapath: u64, before: u32, slot: u32) -> Option<D
     Some(link.session.take_owed())
 }
 
-/// Tells a switch what it is owed, before anybody else can tell it anything. What a slave is owed waits until it may be told.
+/// Tells a switch what it is owed, before anybody else can tell it anything. Of whom we are slave another has the flows: what it was
+/// owed is forgotten, lest it deletes what that one has set up.
 fn settle(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, slot: u32, left: Debt) {
+    let mut owed = switchboard.take_owed(datapath);
     let mut held = lock(shared, slot);
     let Some(link) = held.as_mut().filter(|link| link.session.role() != Role::Slave) else { return };
-    let mut owed = switchboard.take_owed(datapath);
     owed.join(left);
     if owed.is_empty() {
         return;

@@ -201,7 +201,11 @@ impl Worker<'_> {
             shared.brain.passed(shared.now(), passed, &mut self.outcome);
         }
         if !self.owed.is_empty() {
-            shared.brain.owe(std::mem::take(&mut self.owed), &mut self.outcome);
+            shared.brain.owe(
+                std::mem::take(&mut self.owed),
+                |datapath| shared.is_there(datapath),
+                &mut self.outcome,
+            );
         }
         self.finish();
     }

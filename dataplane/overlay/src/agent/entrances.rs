@@ -66,9 +66,12 @@ impl Agent {
     pub(super) fn follow_entrances(&mut self) {
         if now() < self.entrances.next && self.config.underlay.is_none() {
             self.entrances.found.extend(self.compiler.wanted().map(|neighbour| neighbour.interface));
+            // What the kernel refuses now is tried again then.
             self.entrances.is_stale = true;
-            let written = self.write_entrances();
-            return self.said(written);
+            if let Err(error) = self.write_entrances() {
+                tracing::debug!(%error, "a device by which packets may come is not known to the programs yet");
+            }
+            return;
         }
         self.find_entrances();
     }

@@ -263,7 +263,8 @@ impl Underlay {
             ask.header.address_family = family;
             let are_all = &mut table.are_all;
             let told = self.netlink.dump_as(RouteNetlinkMessage::GetRoute(ask), |message| {
-                let (ways, is_all) = ways_of(message);
+                // Nobody knows where one leads that cannot be read.
+                let (ways, is_all) = message.map_or((Vec::new(), false), ways_of);
                 *are_all &= is_all;
                 ways
             });

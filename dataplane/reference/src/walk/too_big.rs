@@ -147,8 +147,8 @@ fn array<const N: usize>(packet: &[u8], at: usize) -> [u8; N] {
     packet[at..at + N].try_into().expect("as many bytes")
 }
 
-/// The address beside a host's.
+/// An even address beside a host's: all ones are for many.
 fn beside<const N: usize>(mut address: [u8; N]) -> [u8; N] {
-    address[N - 1] ^= 1;
+    address[N - 1] ^= if address[N - 1] & 1 == 1 { 1 } else { 2 };
     address
 }

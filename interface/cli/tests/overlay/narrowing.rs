@@ -182,7 +182,7 @@ while True:
 /// Sends a datagram of so many bytes to an address, and says who answers, and what the kernel says of it: its error's number.
 const ASKS: &str = "
 import errno, socket, struct, sys, time
-own, to, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+own, to, size, expected, is_told = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
 s.setsockopt(socket.IPPROTO_IP, 11, 1)
@@ -192,8 +192,11 @@ s.bind((own, 0))
 s.sendto(b'p' * size, (to, 7))
 s.settimeout(0.1)
 answers, told = set(), 0
-until = time.monotonic() + 0.7
+# Until all that is expected has come, and a while more for what is not.
+until, is_complete = time.monotonic() + 5, False
 while time.monotonic() < until:
+    if not is_complete and len(answers) >= expected and (told or not is_told):
+        until, is_complete = time.monotonic() + 0.3, True
     try:
         data, sender = s.recvfrom(100)
         assert int(data) == size
@@ -232,8 +235,11 @@ fn what_is_for_all_and_too_big_for_one_is_told_to_its_sender_and_the_others_get_
     let answering = [beside, between, behind].map(|host| host.start(&[PYTHON, "-c", ANSWERS, &host.inner()]));
     let mtu = sender.sh("ip -o link show ov0 | sed 's/.*mtu //; s/ .*//'").trim().parse::<u32>().unwrap();
     let fits = mtu - Narrows::Link.by();
-    let ask = |to: &str, size: u32| {
-        let said = sender.exec(&[PYTHON, "-c", ASKS, &sender.inner(), to, &(size - 28).to_string()]).fine();
+    // How many answers are expected, and whether an error is.
+    let ask = |to: &str, size: u32, expected: usize, is_told: bool| {
+        let numbers = [size - 28, expected as u32, u32::from(is_told)].map(|number| number.to_string());
+        let [size, expected, is_told] = numbers.each_ref().map(String::as_str);
+        let said = sender.exec(&[PYTHON, "-c", ASKS, &sender.inner(), to, size, expected, is_told]).fine();
         let mut words = said.split_whitespace().map(str::to_owned);
         let told: u32 = words.next().unwrap().parse().unwrap();
         (told, words.collect::<Vec<_>>())
@@ -243,26 +249,26 @@ fn what_is_for_all_and_too_big_for_one_is_told_to_its_sender_and_the_others_get_
     let broadcast = "10.1.0.255";
     for to in [broadcast, "239.1.2.3"] {
         assert!(
-            eventually(|| ask(to, fits) == (0, all.clone())),
+            eventually(|| ask(to, fits, 3, false) == (0, all.clone())),
             "{to}: {:?} {}",
-            ask(to, fits),
+            ask(to, fits, 3, false),
             stats(&hosts)
         );
     }
     // The first one is lost behind the relay, which says so; from then on the sender says it.
-    assert_eq!(ask(broadcast, mtu).1, but_last, "{}", stats(&hosts));
+    assert_eq!(ask(broadcast, mtu, 2, false).1, but_last, "{}", stats(&hosts));
     let room = || {
         let nodes = sender.json("stats")["nodes"].clone();
         nodes.as_array().unwrap().iter().find(|row| row["node"] == "224.0.0.1").unwrap()["room"].clone()
     };
     assert!(eventually(|| room() == fits + 14), "{}", stats(&hosts));
     assert!(between.dropped("too-big") > 0, "{}", stats(&hosts));
-    assert_eq!(ask(broadcast, mtu), (fits, but_last.clone()), "{}", stats(&hosts));
-    assert_eq!(ask(broadcast, fits), (0, all.clone()), "{}", stats(&hosts));
+    assert_eq!(ask(broadcast, mtu, 2, true), (fits, but_last.clone()), "{}", stats(&hosts));
+    assert_eq!(ask(broadcast, fits, 3, false), (0, all.clone()), "{}", stats(&hosts));
     // Of a group the kernel keeps it for its route, and cuts datagrams to fit all.
-    assert_eq!(ask("239.1.2.3", mtu), (fits, but_last), "{}", stats(&hosts));
+    assert_eq!(ask("239.1.2.3", mtu, 2, true), (fits, but_last), "{}", stats(&hosts));
     assert!(sender.sh("ip route get 239.1.2.3").contains(&format!("mtu {fits}")));
-    assert_eq!(ask("239.1.2.3", mtu), (0, all), "{}", stats(&hosts));
+    assert_eq!(ask("239.1.2.3", mtu, 3, false), (0, all), "{}", stats(&hosts));
     for of in answering {
         of.signal(rustix::process::Signal::KILL);
         of.wait();

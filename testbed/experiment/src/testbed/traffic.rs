@@ -75,6 +75,9 @@ impl Flows {
         let last = traffic.iter().map(|traffic| traffic.stop.as_nanos()).max().unwrap_or_default();
         let mut programs = Vec::new();
         for (node, mut share) in shares {
+            if stop.is_asked() {
+                return Err(error("the run was interrupted before its traffic began"));
+            }
             share.until = last.saturating_add(DRAIN.as_nanos() as u64);
             programs.push(Program::start(testbed, node, &share)?);
         }
