@@ -9,7 +9,7 @@ use crate::outgoing::{is_up, send_bytes, some, was_up};
 use crate::probe::Probe;
 use crate::waiting::of_switches;
 use plait_control_openflow::{
-    Actions, Command, Commands, Port, Probes, SwitchEvent, SwitchEvents, SwitchInfo, Switches, Version,
+    Actions, Commands, Port, Probes, SwitchEvent, SwitchEvents, SwitchInfo, Switches,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::Mac;
