@@ -114,9 +114,11 @@ fn the_same_seed_loses_the_same_packets() {
 fn loss_lies_inside_its_interval() {
     let Some(lab) = Lab::new([End::Packet, End::Packet], &[("loss", "5%")]) else { return };
     let asked = Probability::new(0.05).unwrap();
-    let measured =
-        lab.path().measure_loss(asked, 0.0, 5000, TimeSpan::from_nanos(50_000), TimeSpan::ZERO).unwrap();
-    assert!(measured.within, "{measured:?}");
+    let spacing = TimeSpan::from_nanos(50_000);
+    in_tries(3, || {
+        let measured = lab.path().measure_loss(asked, 0.0, 5000, spacing, TimeSpan::ZERO).unwrap();
+        assert!(measured.within, "{measured:?}");
+    });
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn both_find_bits_that_begin_and_end_within_bytes() {
         (driver::BITS, 4, mask(0x1f_f8 << 112)),
         (driver::BITS, 0, mask(u128::MAX >> 3 << 77)),
         (driver::BITS, 3, mask(1)),
-        (driver::PAYLOAD, 6, mask(0x1fff_ff << 104)),
+        (driver::PAYLOAD, 6, mask(0x001f_ffff << 104)),
         (driver::PAYLOAD, 3, mask(u128::MAX >> 7)),
     ];
     for (driver, offset, mask) in cases {
