@@ -191,7 +191,7 @@ fn a_run_whose_traffic_is_refused_ends_before_it_begins() {
     let sections = "traffic: [{pattern: stride(1), rate: 1Mbit}]
 run: [{at: 0s, on: a, exec: echo begun, name: probe}]
 duration: 60s
-metrics: {lost: {command: probe, json: end.lost}}
+metrics: {lost: {output: probe, field: end.lost}}
 ";
     let run = outcome(&world, sections, &home.path().join("r"));
     assert!(!run.results.passed && !run.results.interrupted);
