@@ -6,6 +6,7 @@
 use crate::{Change, Command, Fields, Flow, Version};
 use plait_model_wire::openflow::v13::{self, TableId};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// Bytes of deletions that one switch is owed by themselves. Choice: 16 KiB, some hundred; one with more to delete loses little
 /// that it would keep.
@@ -22,6 +23,9 @@ const MARKED: u64 = 0xffff_ffff << 32;
 pub const fn own_cookie(number: u32) -> u64 {
     MARK | number as u64
 }
+
+/// What deletes all of them, by version.
+static ALL_OWN: LazyLock<[Command; 2]> = LazyLock::new(|| Version::ALL.map(Command::delete_own));
 
 impl Command {
     /// Deletes all flows that are the controller's [own](own_cookie).
@@ -87,7 +91,7 @@ impl Debt {
             return;
         }
         self.bytes += command.size();
-        match self.bytes > MOST || Version::ALL.map(Command::delete_own).contains(&command) {
+        match self.bytes > MOST || ALL_OWN.contains(&command) {
             true => *self = Self::ALL,
             false => self.each.push(command),
         }

@@ -170,7 +170,7 @@ impl Controller {
         let (sender, receiver) = mpsc::channel();
         let place = &self.shared.slots[slot as usize];
         let xid = {
-            let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = place.hold();
             let link =
                 held.as_mut().filter(|link| link.is_of(datapath)).ok_or(NoAnswer::Unknown(datapath))?;
             let xid = link.session.ask_flows()?;
@@ -202,7 +202,7 @@ impl Controller {
         let known: Vec<(u64, u32)> =
             self.shared.routes().iter().map(|(datapath, slot)| (*datapath, *slot)).collect();
         let role = |(datapath, slot): (u64, u32)| {
-            let held = self.shared.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = self.shared.slots[slot as usize].hold();
             held.as_ref().filter(|link| link.is_of(datapath)).map(|link| (datapath, link.session.role()))
         };
         (candidacy, known.into_iter().filter_map(role).collect())
@@ -234,7 +234,7 @@ impl Controller {
         let mut answers = BTreeMap::new();
         for slot in slots.iter() {
             let place = &self.shared.slots[*slot as usize];
-            let mut held = place.link.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut held = place.hold();
             let Some(link) = held.as_mut() else { continue };
             let asked = link.session.stand(candidacy);
             link.flush();

@@ -4,8 +4,8 @@ use crate::stream::Stream;
 use plait_control_openflow::Session;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Answers of which it is known that they wait for a switch to read. Choice: 256; those beyond them count as one with the last.
@@ -30,6 +30,13 @@ pub struct Slot {
     /// Whether a worker is still to pass on what it told. Until then no other reads it: applications hear of a switch before
     /// they get its packets, and of its ports in the order in which they changed.
     pub untold: AtomicBool,
+}
+
+impl Slot {
+    /// The link, once nobody else holds it.
+    pub fn hold(&self) -> MutexGuard<'_, Option<Link>> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A connection.

@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use crate::statistics::Counters;
 use plait_control_openflow::{Command, Commands, Debt, NotTold, Order, Token};
 use plait_model_wire::openflow::chop;
-use std::sync::{PoisonError, TryLockError};
+use std::sync::TryLockError;
 
 const NONE: u32 = u32::MAX;
 /// In the place of a command: it is that of a barrier.
@@ -157,7 +157,7 @@ impl Outbox {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) if wait => {
                 Counters::add(&counters.lock_waits, 1);
-                place.link.lock().unwrap_or_else(PoisonError::into_inner)
+                place.hold()
             }
             Err(TryLockError::WouldBlock) => return false,
         };

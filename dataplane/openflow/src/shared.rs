@@ -159,7 +159,7 @@ impl Shared {
         };
         let mut link = Link::new(stream, session);
         link.flush();
-        *place.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
+        *place.hold() = Some(link);
         self.set_ready(slot, true);
         self.change(|members| members.push(slot));
         drop(standing);
@@ -253,7 +253,7 @@ impl Shared {
     /// Whether a switch can be told something.
     pub fn is_there(&self, datapath: u64) -> bool {
         let Some(slot) = self.routes().get(&datapath).copied() else { return false };
-        let held = self.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.slots[slot as usize].hold();
         held.as_ref().is_some_and(|link| link.is_of(datapath))
     }
 

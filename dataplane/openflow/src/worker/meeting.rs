@@ -5,11 +5,9 @@
 //! time, makes way; and so does one whose switch showed the certificate that the newer one shows, too.
 
 use super::Worker;
-use crate::link::Link;
 use crate::shared::Shared;
-use plait_control_openflow::{Debt, News, Role, Switchboard};
+use plait_control_openflow::{Command, Debt, News, NotTold, Role, Switchboard};
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
 impl Worker<'_> {
     /// Has applications meet a switch, of which `news` says that it is connected, unless another of its datapath is.
@@ -28,7 +26,7 @@ impl Worker<'_> {
             }
             !refused
         });
-        let mut held = lock(shared, slot);
+        let mut held = shared.slots[slot as usize].hold();
         let Some(link) = held.as_mut() else { return };
         let address = link.session.address();
         let number = format_args!("{datapath:016x}");
@@ -49,9 +47,11 @@ impl Worker<'_> {
 
 /// Whether the connection of this datapath in one slot makes way for that in the other: what its switch may not have done.
 fn makes_way(shared: &Shared, datapath: u64, before: u32, slot: u32) -> Option<Debt> {
-    let certificate =
-        lock(shared, slot).as_ref().and_then(|link| link.stream.certificate().map(<[u8]>::to_vec));
-    let mut held = lock(shared, before);
+    let certificate = shared.slots[slot as usize]
+        .hold()
+        .as_ref()
+        .and_then(|link| link.stream.certificate().map(<[u8]>::to_vec));
+    let mut held = shared.slots[before as usize].hold();
     let Some(link) = held.as_mut().filter(|link| link.is_of(datapath)) else { return Some(Debt::default()) };
     let has_ended = link.ending.is_some() || link.session.connection.is_closed() || link.stream.has_ended();
     let is_same = certificate.is_some_and(|certificate| link.stream.certificate() == Some(&certificate));
@@ -71,25 +71,24 @@ fn makes_way(shared: &Shared, datapath: u64, before: u32, slot: u32) -> Option<D
 /// owed is forgotten, lest it deletes what that one has set up.
 fn settle(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, slot: u32, left: Debt) {
     let mut owed = switchboard.take_owed(datapath);
-    let mut held = lock(shared, slot);
+    let mut held = shared.slots[slot as usize].hold();
     let Some(link) = held.as_mut().filter(|link| link.session.role() != Role::Slave) else { return };
     owed.join(left);
     if owed.is_empty() {
         return;
     }
-    let commands = owed.commands(link.session.version());
+    let version = link.session.version();
+    let commands = owed.commands(version);
     tracing::info!(
         datapath = %format_args!("{datapath:016x}"), deletions = commands.len(),
         "a switch is there again, and is told what it missed"
     );
     for command in commands {
-        // What it is not told is owed as before.
-        let _ = link.session.tell(&command);
+        // What is not sent is owed as before. Of what it was to delete when it spoke another version this one may have no words.
+        if let Err(NotTold::Unsaid(_)) = link.session.tell(&command) {
+            let _ = link.session.tell(&Command::delete_own(version));
+        }
     }
     link.session.settle();
     link.flush();
-}
-
-fn lock(shared: &Shared, slot: u32) -> MutexGuard<'_, Option<Link>> {
-    shared.slots[slot as usize].link.lock().unwrap_or_else(PoisonError::into_inner)
 }
