@@ -23,8 +23,6 @@ pub(super) enum End {
     Interrupted,
     /// A wait that was in vain.
     Waited,
-    /// The world, which did not carry its traffic.
-    Refused,
 }
 
 struct Started {
@@ -183,7 +181,6 @@ impl Started {
             (None, Some(Ended::Stopped)) => match end {
                 End::Interrupted => "it still ran when the run was interrupted".to_owned(),
                 End::Waited => "it still ran when a wait ended the run".to_owned(),
-                End::Refused => "it still ran when the run's traffic was refused".to_owned(),
                 End::Reached => {
                     "it still ran when the run ended: mark it `background: true` if it should".to_owned()
                 }

@@ -207,7 +207,6 @@ fn perform(
     let in_vain = |event: &EventRecord| event.kind == EventKind::Wait && event.error.is_some();
     let end = match interrupted {
         true => End::Interrupted,
-        false if is_refused => End::Refused,
         false if stage.events.iter().any(in_vain) => End::Waited,
         false => End::Reached,
     };
@@ -229,7 +228,7 @@ fn perform(
         metrics.entry(name).or_insert(figure);
     }
     // Of a run that was cut short it goes without saying.
-    if end == End::Reached {
+    if end == End::Reached && !is_refused {
         let missing = metrics.iter().filter_map(|(name, metric)| {
             Some(format!("the metric {name} has no value: {}", metric.why.as_ref()?))
         });
