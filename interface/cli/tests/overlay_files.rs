@@ -250,7 +250,7 @@ fn a_file_says_what_locators_weigh_and_each_member_is_told() {
     assert!(eventually(|| are(&weights(200, 50))), "{:#}", asked(&testbed, "b", "node show --app 7"));
     reaches(&testbed, "a", "10.94.0.2");
     reaches(&testbed, "a", "10.95.0.2");
-    // A change is followed while packets pass.
+    // A change is followed.
     testbed.apply(&file("{10.0.8.1: 10, 10.0.9.1: 90}"));
     assert!(eventually(|| are(&weights(10, 90))), "{:#}", asked(&testbed, "b", "node show --app 8"));
     testbed.apply(&file("[10.0.8.1, 10.0.9.1]"));
@@ -405,6 +405,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("mesh", "locators: {192.0.2.1: 50, '2001:db8::1': 256}", "a weight of 256"),
         ("static", "locators: {192.0.2.1: -1}", "a weight of -1"),
         ("static", "locators: {192.0.2.1: most}", "a weight from 1 to 255"),
+        ("static", "locators: {'2001:db8::1': 5, '2001:db8:0::1': 9}", "a second weight of 2001:db8::1"),
         ("static", "locators: {b: 7}", "b"),
         ("static", "locators: {}", "leave out `locators`"),
         ("static", "locators: 192.0.2.1", "a map from addresses to their weights"),

@@ -266,7 +266,12 @@ impl Resolver<'_> {
         for (locator, weight) in locators {
             let Some(Spanned { value: WrittenWeight(number), span }) = *weight else { continue };
             match u8::try_from(number).ok().and_then(|number| Weight::try_from(number).ok()) {
-                Some(weight) => drop(weights.insert(locator.value, weight)),
+                Some(weight) => {
+                    if weights.insert(locator.value, weight).is_some_and(|before| before != weight) {
+                        let text = format!("a second weight of {}", locator.value);
+                        self.fault(span, text, "write each locator once, however it is spelled");
+                    }
+                }
                 None => {
                     let help = format!(
                         "write a number from 1 to 255, the share of {} among the member's locators; leave out a locator \
