@@ -69,7 +69,7 @@ impl World for Machine {
 
     fn wait_until(&self, instant: Duration, stop: &Stop) {
         while self.now() < instant && !stop.is_asked() {
-            std::thread::sleep((instant - self.now()).min(Duration::from_millis(5)));
+            std::thread::sleep(instant.saturating_sub(self.now()).min(Duration::from_millis(5)));
         }
     }
 
