@@ -1,7 +1,7 @@
 //! What one controller came to in one round.
 
+use super::Asked;
 use super::running::Running;
-use super::{Asked, priority};
 use plait_dataplane_load::{Load, Offer, Report, rates, run};
 use std::error::Error;
 use std::time::Duration;
@@ -14,9 +14,15 @@ pub struct Figures {
     pub one: f64,
     /// How far the farthest switch was from its max-min share in overload.
     pub deviation: f64,
-    /// Of the latencies at 80 %, at real-time priority, in microseconds; a request that is never answered took for ever.
+    /// Of the latencies at 80 %, in microseconds; a request that is never answered took for ever.
     pub p99: f64,
 }
+
+/// Up to how much of the processors' time a host may take from a p99. Choice: what is 80 % of the capacity of two processors is all
+/// of it where the host keeps a fifth, and a hundredth of all time that comes at once is a p99 by itself.
+const QUIET: f64 = 0.01;
+/// How often the p99 is measured at most, until the host takes no more than that. All are printed; that with the least taken counts.
+const TRIES: usize = 5;
 
 /// Measures a controller; nothing if it fails, which is said.
 pub fn figures(name: &str, command: &str, asked: &Asked) -> Option<Figures> {
@@ -47,18 +53,26 @@ fn measure(name: &str, command: &str, asked: &Asked) -> Result<Figures, Box<dyn 
     // Choice: 80 % of what was answered of such a load. Requests that are due at times of their own cost the load and the
     // kernel more than a flood does, so that a flood's capacity would be more than both processors have.
     let share = 0.8 * (over.answered / capacity).min(1.0);
-    let busy = || Load { probe: Some(5.0), ..base(offers(share)) };
-    load("at 80 %, skewed", busy())?;
-    // Choice: the bar is for controller and load before all else, the load first. Some kernel threads take a processor for 4 ms
-    // at a time, after which both have a fifth of their time to make up for it: that is the system's p99, not a controller's.
-    let what = format!("{name} at 80 %, skewed, at real-time priority");
-    let busy = priority::first(command, |command| one(&what, command, busy()))?;
+    let busy = || load("at 80 %, skewed", Load { probe: Some(5.0), ..base(offers(share)) });
+    let mut least = busy()?;
+    for _ in 1..TRIES {
+        if stolen(&least) <= QUIET {
+            break;
+        }
+        let again = busy()?;
+        least = if stolen(&again) < stolen(&least) { again } else { least };
+    }
     Ok(Figures {
         throughput: capacity,
         one: single.answered,
         deviation: over.worst_deviation,
-        p99: busy.latency_of_all.p99.unwrap_or(f64::INFINITY),
+        p99: least.latency_of_all.p99.unwrap_or(f64::INFINITY),
     })
+}
+
+/// The share of the processors' time that the host took.
+fn stolen(report: &Report) -> f64 {
+    report.hosts.first().map_or(0.0, |host| host.steal)
 }
 
 /// One load on a controller that is new: what the last one has left is no load of this one.
@@ -82,7 +96,7 @@ fn one(what: &str, command: &str, load: Load) -> Result<Report, Box<dyn Error>> 
         report.lag.p99.map_or(0.0, f64::round),
         report.worst_deviation * 100.0,
         used.as_nanos() as f64 / answers,
-        report.hosts.first().map_or(0.0, |host| host.steal * 100.0),
+        stolen(&report) * 100.0,
     );
     if let Some(why) = measured.switches.iter().find_map(|switch| switch.disconnected.as_ref()) {
         println!("# {what}: disconnected: {why}");
