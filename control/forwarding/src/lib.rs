@@ -25,6 +25,7 @@ mod floods;
 mod frame;
 mod hosts;
 mod learning;
+mod line;
 pub mod links;
 mod outgoing;
 mod probe;

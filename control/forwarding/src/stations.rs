@@ -1,6 +1,7 @@
 //! Where stations are: the state `stations`, and the stream `learned` that it grows from.
 
 use crate::frame::is_station;
+use crate::line::{Line, PART};
 use crate::shards::{Seek, Shards};
 use plait_control_openflow::Port;
 use plait_control_runtime::{Kind, Mismatch, Type, Value, View, Wit, wit};
@@ -19,7 +20,7 @@ pub struct Stations {
     all: usize,
 }
 
-/// Stations of all switches that are known at most, but for [`FEW`] of each. Choice: four million take as much as a gigabyte; a
+/// Stations of all switches that are known at most, but for [`FEW`] of each. Choice: four million take some 200 MB; a
 /// thousand switches that each see four thousand stations have as many.
 const MOST: usize = 1 << 22;
 /// Stations that a switch may have though there is no room for more.
@@ -29,10 +30,18 @@ const FEW: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     stations: Shards<Station>,
-    /// Behind each port, in the order in which they were learned.
-    behind: RedBlackTreeMapSync<Port, RedBlackTreeMapSync<u32, u64>>,
+    behind: RedBlackTreeMapSync<Port, Behind>,
     /// The number of the next that is learned.
     next: u32,
+}
+
+/// The stations behind a port.
+#[derive(Debug, Clone, Default)]
+struct Behind {
+    /// How many there are.
+    count: usize,
+    /// Places and stations in the order in which they were learned, of those that are there and of some that are not any more.
+    learned: Line<(u32, u64)>,
 }
 
 /// Where a station is. Choice: in eight bytes, so that four stations lie in a cache line.
@@ -145,11 +154,13 @@ impl Stations {
     /// Forgets all behind a port. Says whether there was anything.
     pub fn forget_port(&mut self, switch: u64, port: Port) -> bool {
         let Some(mut table) = self.of(switch).cloned() else { return false };
-        let Some(stations) = table.behind.get(&port).cloned() else { return false };
-        for key in stations.values() {
-            table.stations.remove(*key);
+        let Some(behind) = table.behind.get(&port).cloned() else { return false };
+        for (learned, key) in behind.learned.iter() {
+            if table.is_at(*key, Station { port, learned: *learned }) {
+                table.stations.remove(*key);
+            }
         }
-        self.all -= stations.size();
+        self.all -= behind.count;
         table.behind.remove_mut(&port);
         self.put(switch, Arc::new(table));
         true
@@ -182,14 +193,23 @@ impl Table {
         self.stations.seek(number(station))
     }
 
+    /// Whether a station is where it was learned to be then.
+    fn is_at(&self, key: u64, then: Station) -> bool {
+        self.stations.get(key) == Some(&then)
+    }
+
     /// The port with the most stations loses the one that it learned first. Whether there was any.
     fn lose(&mut self) -> bool {
-        let crowded = self.behind.iter().max_by_key(|(_, stations)| stations.size());
-        let first = crowded.and_then(|(port, stations)| Some((*port, stations.first()?)));
-        let Some((port, (learned, key))) = first else { return false };
-        let (learned, key) = (*learned, *key);
-        self.remove(key, Station { port, learned });
-        true
+        let crowded = self.behind.iter().max_by_key(|(_, behind)| behind.count);
+        let Some(port) = crowded.map(|(port, _)| *port) else { return false };
+        while let Some((learned, key)) = self.behind.get_mut(&port).and_then(|behind| behind.learned.pop()) {
+            let known = Station { port, learned };
+            if self.is_at(key, known) {
+                self.remove(key, known);
+                return true;
+            }
+        }
+        false
     }
 
     /// The place of a station that is learned now. When there are no more numbers, places are numbered from 0 again.
@@ -211,20 +231,29 @@ impl Table {
 
     fn put(&mut self, key: u64, station: Station) {
         self.stations.insert(key, station);
-        let behind = self.behind.get(&station.port).cloned();
-        let mut behind = behind.unwrap_or_else(RedBlackTreeMapSync::new_sync);
-        behind.insert_mut(station.learned, key);
-        self.behind.insert_mut(station.port, behind);
+        if self.behind.get(&station.port).is_none() {
+            self.behind.insert_mut(station.port, Behind::default());
+        }
+        if let Some(behind) = self.behind.get_mut(&station.port) {
+            behind.count += 1;
+            behind.learned.push((station.learned, key));
+        }
     }
 
     fn remove(&mut self, key: u64, known: Station) {
         self.stations.remove(key);
-        let Some(mut stations) = self.behind.get(&known.port).cloned() else { return };
-        stations.remove_mut(&known.learned);
-        if stations.is_empty() {
+        let Some(behind) = self.behind.get_mut(&known.port) else { return };
+        behind.count -= 1;
+        if behind.count == 0 {
             self.behind.remove_mut(&known.port);
-        } else {
-            self.behind.insert_mut(known.port, stations);
+        } else if behind.learned.len() > 2 * behind.count + PART {
+            // More have gone than are there.
+            let all = std::mem::take(&mut behind.learned);
+            let (stations, port) = (&self.stations, known.port);
+            let is_there = |(learned, key): &&(u32, u64)| {
+                stations.get(*key) == Some(&Station { port, learned: *learned })
+            };
+            behind.learned.extend(all.iter().filter(is_there).copied());
         }
     }
 }
@@ -351,6 +380,31 @@ mod tests {
         let left = counts(&all);
         assert_eq!(left, [400, 0, FEW, ALL - 400 - FEW]);
         assert_eq!(all.all, left.iter().sum::<usize>());
+    }
+
+    /// Stations that move to and fro leave nothing behind, and the port that is crowded loses who is there, not who was.
+    #[test]
+    fn who_moves_leaves_nothing_behind() {
+        let mut all = Stations::default();
+        let mac = |number: u16| Mac([2, 0, 0, 0, number.to_be_bytes()[0], number.to_be_bytes()[1]]);
+        for turn in 0..400u32 {
+            for number in 0..40 {
+                all.learn(7, mac(number), Port(1 + (turn + u32::from(number)) % 2), 40);
+            }
+        }
+        let table = all.of(7).unwrap();
+        assert_eq!(table.behind.iter().map(|(_, behind)| behind.count).collect::<Vec<_>>(), [20, 20]);
+        assert!(table.behind.values().all(|behind| behind.learned.len() <= 2 * 20 + PART));
+        // All go to one port, and one more comes: of them the first is lost.
+        for number in (0..40).rev() {
+            all.learn(7, mac(number), Port(3), 40);
+        }
+        all.learn(7, mac(40), Port(4), 40);
+        let table = all.of(7).unwrap();
+        let lost: Vec<u16> = (0..=40).filter(|number| table.port(mac(*number)).is_none()).collect();
+        assert_eq!((lost, table.behind.size()), (vec![39], 2));
+        assert!(all.forget_port(7, Port(3)));
+        assert_eq!((all.count(7), all.all), (1, 1));
     }
 
     #[test]
