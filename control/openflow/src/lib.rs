@@ -34,6 +34,7 @@ mod command;
 pub mod connection;
 mod debt;
 pub mod distribute;
+mod early;
 mod fields;
 mod gone;
 mod max_min;

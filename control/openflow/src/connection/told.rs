@@ -39,7 +39,7 @@ impl Bundle {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The switch is known: from now on there are packet-ins, and it can be told something.
+    /// The switch is known, and can be told something.
     Ready(Switch),
     /// It has done everything that was sent before a barrier.
     Barrier {

@@ -5,8 +5,10 @@
 //! time, makes way; and so does one whose switch showed the certificate that the newer one shows, too.
 
 use super::Worker;
+use crate::link::Link;
 use crate::shared::Shared;
-use plait_control_openflow::{Command, Debt, News, NotTold, Role, Switchboard};
+use crate::statistics::Counters;
+use plait_control_openflow::{Command, Debt, News, NotTold, Probes, Role, Switchboard, Waiting};
 use std::sync::atomic::Ordering;
 
 impl Worker<'_> {
@@ -28,6 +30,9 @@ impl Worker<'_> {
         });
         let mut held = shared.slots[slot as usize].hold();
         let Some(link) = held.as_mut() else { return };
+        if !refused {
+            self.take_packets(slot, link);
+        }
         let address = link.session.address();
         let number = format_args!("{datapath:016x}");
         if !refused {
@@ -42,6 +47,25 @@ impl Worker<'_> {
         link.session.refuse_datapath();
         link.ending = Some(shared.now());
         shared.set_ready(slot, true);
+    }
+}
+
+impl Worker<'_> {
+    /// Takes packets that a switch sent before applications met it.
+    fn take_packets(&mut self, slot: u32, link: &mut Link) {
+        let before = self.requests.len() + self.probes.len();
+        let (requests, probes) = (&mut self.requests, &mut self.probes);
+        let lost = link.session.take_packets(|packet| match Probes::includes(&packet) {
+            true => probes.push(&packet),
+            false => requests.push(&packet),
+        });
+        let taken = (self.requests.len() + self.probes.len() - before) as u64;
+        Counters::add(&self.counters.requests, taken);
+        Counters::add(&self.counters.early, lost);
+        if let Some(bound) = self.bound.as_mut().filter(|_| taken > 0) {
+            bound.joined(Waiting { came: self.shared.now(), bytes: 0 });
+        }
+        self.shared.slots[slot as usize].requests.fetch_add(taken, Ordering::Relaxed);
     }
 }
 

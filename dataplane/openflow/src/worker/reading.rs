@@ -4,7 +4,7 @@ use super::Worker;
 use super::resting::DEEP;
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Switchboard, Token, Tried};
+use plait_control_openflow::{News, Probes, SwitchEvent, Switchboard, Token, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -63,17 +63,12 @@ impl Worker<'_> {
         if count == most || may_hold || place.ended.load(Ordering::Acquire) {
             self.shared.set_ready(slot, true);
         }
-        // A master's packets are not a slave's, whatever the switch thinks of roles.
-        let datapath = link.session.datapath().filter(|_| link.session.role() != Role::Slave);
         let before = self.requests.len() + self.probes.len();
         let (requests, probes, counters) = (&mut self.requests, &mut self.probes, self.counters);
-        link.session.connection.handle_bytes(self.shared.now(), &self.buffer[..count], |hot| {
-            let Some(datapath) = datapath else { return };
-            match PacketIn::of(datapath, &hot) {
-                Ok(packet) if Probes::includes(&packet) => probes.push(&packet),
-                Ok(packet) => requests.push(&packet),
-                Err(_) => Counters::add(&counters.malformed, 1),
-            }
+        link.session.handle_bytes(self.shared.now(), &self.buffer[..count], |read| match read {
+            Ok(packet) if Probes::includes(&packet) => probes.push(&packet),
+            Ok(packet) => requests.push(&packet),
+            Err(_) => Counters::add(&counters.malformed, 1),
         });
         let taken = (requests.len() + probes.len() - before) as u64;
         Counters::add(&counters.requests, taken);
