@@ -148,8 +148,8 @@ impl Controller {
         let mut outcome = Outcome::default();
         for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
             let news = News::Connected((*info).clone());
-            let is_there = |_: &mut Switchboard| self.shared.routes().contains_key(&datapath);
-            self.shared.brain.news_if(self.shared.now(), datapath, news, &mut outcome, is_there);
+            let is_there = |_: &mut Switchboard| self.shared.routes().contains_key(&datapath).then_some(news);
+            self.shared.brain.news_if(self.shared.now(), datapath, &mut outcome, is_there);
         }
         self.finish(outcome);
     }
@@ -308,7 +308,7 @@ impl Controller {
         loop {
             let tell = |answers: &[_]| outbox.send(shared, answers, &counters);
             shared.brain.work(|| shared.now(), &mut outcome, tell);
-            if !outbox.take_unsent().pass(shared, &counters, &mut outcome) {
+            if !outbox.take_unsent().pass(shared, &mut outcome) {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! What a worker does with a switch whose turn it is, and with what it told.
 
-use super::Worker;
 use super::resting::DEEP;
+use super::{Worker, owe};
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
 use plait_control_openflow::{News, Probes, SwitchEvent, Switchboard, Token, Tried};
@@ -129,11 +129,12 @@ impl Worker<'_> {
         Tried::Empty
     }
 
-    /// Takes what a switch may not have done whose connection ends.
+    /// Leaves what a switch may not have done whose connection ends, while nobody else can look at it.
     fn take_owed(&mut self, link: &mut Link) {
         let owed = link.session.take_owed();
         if let Some(datapath) = link.session.datapath().filter(|_| !owed.is_empty()) {
-            self.owed.push((datapath, owed));
+            self.shared.left.add(datapath, owed);
+            self.owed.insert(datapath);
         }
     }
 
@@ -153,8 +154,8 @@ impl Worker<'_> {
                     continue;
                 }
                 News::Ended(_) => {
-                    let is_last = |_: &mut Switchboard| shared.lost(datapath, slot);
-                    shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, is_last);
+                    let is_last = |_: &mut Switchboard| shared.lost(datapath, slot).then_some(news);
+                    shared.brain.news_if(shared.now(), datapath, &mut self.outcome, is_last);
                     continue;
                 }
                 News::Passed(number) | News::Unanswered(number) => {
@@ -195,13 +196,7 @@ impl Worker<'_> {
         if !passed.is_empty() {
             shared.brain.passed(shared.now(), passed, &mut self.outcome);
         }
-        if !self.owed.is_empty() {
-            shared.brain.owe(
-                std::mem::take(&mut self.owed),
-                |datapath| shared.is_there(datapath),
-                &mut self.outcome,
-            );
-        }
+        owe(shared, std::mem::take(&mut self.owed), &mut self.outcome);
         self.finish();
     }
 }
@@ -287,7 +282,7 @@ mod tests {
         for (datapath, undone) in [(9, 1), (7, 1)] {
             let mut commands = Commands::default();
             commands.extend([(datapath, Command::Barrier)]);
-            let answer = Answer::new(Arc::new(commands), None);
+            let answer = Answer::new(Arc::new(commands), None, 1);
             Outbox::new(1).send(&shared, &[answer], worker.counters);
             assert_eq!(worker.counters.read().undone, undone);
             assert_eq!(told.lock().unwrap().is_empty(), datapath == 9);
