@@ -20,7 +20,8 @@
 //! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches,
 //! 6. [`Staged`], [`Gate`] – commands that wait until other switches have done theirs,
 //! 7. [`Debt`] – deletions that a switch was not there to be told,
-//! 8. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
+//! 8. [`Identity`] – who had a datapath last that is away,
+//! 9. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
@@ -37,6 +38,7 @@ pub mod distribute;
 mod early;
 mod fields;
 mod gone;
+mod holders;
 mod max_min;
 mod nicira;
 mod packet_ins;
@@ -59,6 +61,7 @@ pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
 pub use debt::{Debt, own_cookie};
 pub use distribute::{Design, Rounds, Tried, dynamic_partition, fewest, static_partition};
 pub use fields::Fields;
+pub use holders::Identity;
 pub use max_min::max_min;
 pub use packet_ins::{PacketIn, PacketIns, Probes};
 pub use port::Port;

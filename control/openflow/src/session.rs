@@ -156,9 +156,9 @@ impl Session {
         self.info.ports.len()
     }
 
-    /// Ends it, since its datapath is another's.
-    pub fn refuse_datapath(&mut self) {
-        self.connection.end(Reason::Claimed);
+    /// Ends it, since its datapath is another's, for this reason.
+    pub fn refuse_datapath(&mut self, why: Reason) {
+        self.connection.end(why);
     }
 
     /// Ends it, since all switches together have more ports than may be known, and forgets its own.

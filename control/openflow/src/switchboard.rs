@@ -2,11 +2,13 @@
 
 use crate::debt::{Debt, Debts};
 use crate::gone::Gone;
+use crate::holders::{Holders, Identity};
 use crate::{
     Command, Commands, News, PacketIns, Probes, Staged, SwitchEvent, SwitchEvents, SwitchInfo, Switches,
 };
 use plait_control_runtime::{Content, Driver, Name, Port, Signature, Snapshot, View, ViewId};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Switches that are remembered, those that are gone among them.
 const MOST: usize = 1 << 16;
@@ -21,12 +23,34 @@ pub struct Switchboard {
     switches: Switches,
     gone: Gone,
     debts: Debts,
+    holders: Holders,
     meetings: u64,
 }
 
 impl Switchboard {
     /// Its name.
     pub const NAME: &'static str = "openflow";
+
+    /// Whether somebody who has shown this, if anything, may have a datapath that no connection has: for whoever had it last, and
+    /// has shown who that is, it is kept for so long.
+    pub fn may_have(&self, datapath: u64, who: Option<Identity>, now: Duration, keep: Duration) -> bool {
+        self.holders.may_have(datapath, who, now, keep)
+    }
+
+    /// A datapath is somebody's, whose connection is met next.
+    pub fn took(&mut self, datapath: u64, who: Option<Identity>) {
+        self.holders.took(datapath, who);
+    }
+
+    /// The connection of a datapath has ended, and there is no other.
+    pub fn went(&mut self, datapath: u64, now: Duration) {
+        self.holders.went(datapath, now);
+    }
+
+    /// Keeps a datapath for nobody any more, where it would be for so long. Whether it was kept.
+    pub fn release(&mut self, datapath: u64, now: Duration, keep: Duration) -> bool {
+        self.holders.release(datapath, now, keep)
+    }
 
     /// What a switch could not be told, or may not have done, is kept for it until it is [taken](Self::take_owed). Of one that
     /// nobody knows nothing is kept. Gives what is known of one that is taken for connected: what it is owed by now was decided before
@@ -104,6 +128,7 @@ impl Driver for Switchboard {
             {
                 self.switches.known.remove_mut(&forgotten);
                 self.debts.take(forgotten);
+                self.holders.forget(forgotten);
             }
             changes.push((Switches::id(), Content::new(self.switches.clone())));
         }

@@ -57,6 +57,9 @@ pub struct Config {
     /// Ports that may be known of all connected switches together. With more, a switch that tells of one is ended if it has more than
     /// its share, as with [`most_unread`](Self::most_unread). Choice: a million, 64 of each connection.
     pub most_ports: usize,
+    /// For how long a datapath whose switch showed a certificate is kept for that certificate when the switch has gone. Choice: 3 s,
+    /// for which routing keeps its place.
+    pub keep_datapath: Duration,
     /// What it is to its switches beside other controllers; equal, which is asked of nobody.
     pub role: Role,
     /// The number of its election as master, if not that of a new one.
@@ -113,6 +116,7 @@ impl Default for Config {
             most_connections: 16_384,
             most_unread: 1 << 30,
             most_ports: 1 << 20,
+            keep_datapath: Duration::from_secs(3),
             role: Role::Equal,
             generation: None,
             connection: connection::Config::default(),

@@ -287,9 +287,15 @@ impl Controller {
         (self.shared.members().len(), self.shared.refused.load(Ordering::Relaxed))
     }
 
-    /// Connections that were refused since their datapath is that of a switch which is there.
+    /// Connections that were refused since their datapath is that of a switch which is there, or is kept for one.
     pub fn claims(&self) -> u64 {
         self.shared.claims.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the datapath of a switch that is away for its certificate no longer. Whether it was kept.
+    pub fn release(&self, datapath: u64) -> bool {
+        let (now, keep) = (self.shared.now(), self.shared.config.keep_datapath);
+        self.shared.brain.lock().switchboard.release(datapath, now, keep)
     }
 
     /// What has become of commands that wait until other switches have done theirs.

@@ -57,7 +57,7 @@ pub struct Shared {
     ports: Room,
     /// Connections that were refused for want of room.
     pub refused: AtomicU64,
-    /// Those that were since their datapath is another's, which is there.
+    /// Those that were since their datapath is another's, which is there, or for which it is kept.
     pub claims: AtomicU64,
 }
 

@@ -103,6 +103,9 @@ pub enum Reason {
     /// Its datapath is that of another, which is there and does not end.
     #[error("a switch of this datapath is connected already")]
     Claimed,
+    /// Its datapath is kept for another, which is away.
+    #[error("this datapath is kept for a switch with another certificate")]
+    Kept,
     /// The socket has ended.
     #[error("the connection was closed by the switch, or lost")]
     Gone,

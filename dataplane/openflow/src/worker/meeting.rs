@@ -2,14 +2,16 @@
 //!
 //! Whoever connects may say any datapath. Choice: the connection that is there stays, as long as it answers, since the switch that
 //! it belongs to would otherwise lose it to whoever names its datapath. One that has ended, or does not answer an echo request in
-//! time, makes way; and so does one whose switch showed the certificate that the newer one shows, too.
+//! time, makes way; and so does one whose switch showed the certificate that the newer one shows, too. Where certificates are shown,
+//! a datapath whose switch has gone is kept for its certificate for a while: what the switch is owed is told to no other.
 
 use super::Worker;
 use crate::brain::Outcome;
 use crate::link::Link;
 use crate::shared::Shared;
 use crate::statistics::Counters;
-use plait_control_openflow::{Command, News, NotTold, Probes, Role, Switchboard, Waiting};
+use plait_control_openflow::connection::Reason;
+use plait_control_openflow::{Command, Identity, News, NotTold, Probes, Role, Switchboard, Waiting};
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
@@ -17,13 +19,10 @@ impl Worker<'_> {
     /// Has applications meet a switch, of which `news` says that it is connected, unless another of its datapath is.
     pub(super) fn meet(&mut self, slot: u32, datapath: u64, news: News) {
         let shared = self.shared;
-        let mut refused = false;
+        let mut claimed = Ok(());
         shared.brain.news_if(shared.now(), datapath, &mut self.outcome, |switchboard| {
-            let before = shared.routes().get(&datapath).copied().filter(|before| *before != slot);
-            refused = before.is_some_and(|before| !makes_way(shared, switchboard, datapath, before, slot));
-            if refused {
-                return None;
-            }
+            claimed = claim(shared, switchboard, datapath, slot);
+            claimed.as_ref().ok()?;
             let met = switchboard.meet();
             if let Some(link) = shared.slots[slot as usize].hold().as_mut() {
                 link.met = met;
@@ -36,21 +35,15 @@ impl Worker<'_> {
         });
         let mut held = shared.slots[slot as usize].hold();
         let Some(link) = held.as_mut() else { return };
-        if !refused {
-            self.take_packets(slot, link);
-        }
-        let address = link.session.address();
         let number = format_args!("{datapath:016x}");
-        if !refused {
-            tracing::info!(datapath = %number, address, "a switch");
+        let Err(why) = claimed else {
+            self.take_packets(slot, link);
+            tracing::info!(datapath = %number, address = link.session.address(), "a switch");
             return;
-        }
+        };
         shared.claims.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(
-            datapath = %number, address,
-            "a connection was refused: a switch of this datapath is connected, and has not ended"
-        );
-        link.session.refuse_datapath();
+        tracing::warn!(datapath = %number, address = link.session.address(), %why, "a connection was refused");
+        link.session.refuse_datapath(why);
         link.ending = Some(shared.now());
         shared.set_ready(slot, true);
     }
@@ -92,28 +85,40 @@ pub fn owe(shared: &Shared, datapaths: BTreeSet<u64>, to: &mut Outcome) {
     }
 }
 
-/// Whether the connection of this datapath in one slot makes way for that in the other; then its switch is owed what it may not have
-/// done.
-fn makes_way(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, before: u32, slot: u32) -> bool {
-    let certificate = shared.slots[slot as usize]
-        .hold()
-        .as_ref()
-        .and_then(|link| link.stream.certificate().map(<[u8]>::to_vec));
+/// Gives a datapath to the connection in a slot; then its switch is owed what it may not have done by the one before. Or why not.
+fn claim(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, slot: u32) -> Result<(), Reason> {
+    let who = shared.slots[slot as usize].hold().as_ref().and_then(|link| link.stream.identity());
+    let before = shared.routes().get(&datapath).copied().filter(|before| *before != slot);
+    if before.is_some_and(|before| !makes_way(shared, datapath, before, who)) {
+        return Err(Reason::Claimed);
+    }
+    if !switchboard.may_have(datapath, who, shared.now(), shared.config.keep_datapath) {
+        return Err(Reason::Kept);
+    }
+    switchboard.took(datapath, who);
+    let Some(before) = before else { return Ok(()) };
+    let mut held = shared.slots[before as usize].hold();
+    if let Some(link) = held.as_mut().filter(|link| link.is_of(datapath)) {
+        link.session.connection.close();
+        link.ending = Some(shared.now());
+        shared.set_ready(before, true);
+        switchboard.owe(datapath, link.session.take_owed());
+    }
+    Ok(())
+}
+
+/// Whether the connection of this datapath in a slot makes way for one whose switch has shown this.
+fn makes_way(shared: &Shared, datapath: u64, before: u32, who: Option<Identity>) -> bool {
     let mut held = shared.slots[before as usize].hold();
     let Some(link) = held.as_mut().filter(|link| link.is_of(datapath)) else { return true };
     let has_ended = link.ending.is_some() || link.session.connection.is_closed() || link.stream.has_ended();
-    let is_same = certificate.is_some_and(|certificate| link.stream.certificate() == Some(&certificate));
-    if !has_ended && !is_same {
-        // If it does not live, whoever connects next is believed.
-        link.session.connection.challenge(shared.now());
-        link.flush();
-        return false;
+    if has_ended || (who.is_some() && link.stream.identity() == who) {
+        return true;
     }
-    link.session.connection.close();
-    link.ending = Some(shared.now());
-    shared.set_ready(before, true);
-    switchboard.owe(datapath, link.session.take_owed());
-    true
+    // If it does not live, whoever connects next is believed.
+    link.session.connection.challenge(shared.now());
+    link.flush();
+    false
 }
 
 /// Tells a switch what it is owed, before anybody else can tell it anything more. Of whom we are slave another has the flows: what it

@@ -154,7 +154,12 @@ impl Worker<'_> {
                     continue;
                 }
                 News::Ended(_) => {
-                    let is_last = |_: &mut Switchboard| shared.lost(datapath, slot).then_some(news);
+                    let is_last = |switchboard: &mut Switchboard| {
+                        shared.lost(datapath, slot).then(|| {
+                            switchboard.went(datapath, shared.now());
+                            news
+                        })
+                    };
                     shared.brain.news_if(shared.now(), datapath, &mut self.outcome, is_last);
                     continue;
                 }

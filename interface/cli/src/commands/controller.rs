@@ -33,6 +33,11 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
             let found = asked(&socket, &format!("/v1/switches/{}/flows", segment(&datapath)?))?;
             output.result(&found, || flows(&found))?;
         }
+        ControllerCommand::Release { datapath } => {
+            let path = format!("/v1/switches/{}/release", segment(&datapath)?);
+            tell(&socket, Method::POST, &path, Vec::new())?;
+            output.result(&json!({ "released": datapath }), || format!("{datapath} is kept no longer\n"))?;
+        }
         ControllerCommand::Role { role, generation } => {
             return self::role(&socket, role.map(Role::from), generation, output);
         }
@@ -174,6 +179,7 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
             )));
         }
     }
+    config.keep_datapath = arguments.keep_switch.into();
     config.role = arguments.role.into();
     config.generation = elected(config.role, arguments.generation)?;
     if let (Some(key), Some(certificate), Some(authorities)) =
