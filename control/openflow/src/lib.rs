@@ -19,7 +19,7 @@
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
 //! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches,
 //! 6. [`Staged`], [`Gate`] – commands that wait until other switches have done theirs,
-//! 7. [`Debt`] – deletions that a switch was not there to be told,
+//! 7. [`Debt`] – deletions that a switch was not there to be told; [`Mark`] – whose a flow is,
 //! 8. [`Identity`] – who had a datapath last that is away,
 //! 9. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
 //!
@@ -39,6 +39,7 @@ mod early;
 mod fields;
 mod gone;
 mod holders;
+mod mark;
 mod max_min;
 mod nicira;
 mod packet_ins;
@@ -58,10 +59,11 @@ pub use command::{
     Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
 };
 pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
-pub use debt::{Debt, own_cookie};
+pub use debt::Debt;
 pub use distribute::{Design, Rounds, Tried, dynamic_partition, fewest, static_partition};
 pub use fields::Fields;
 pub use holders::Identity;
+pub use mark::Mark;
 pub use max_min::max_min;
 pub use packet_ins::{PacketIn, PacketIns, Probes};
 pub use port::Port;

@@ -10,7 +10,7 @@ use crate::statistics::{Counters, Statistics};
 use crate::stream::End;
 use crate::worker::Worker;
 use plait_control_openflow::{
-    Candidacy, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switchboard, Switches,
+    Candidacy, Mark, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switchboard, Switches,
 };
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
 use plait_model_wire::openflow::{Message, v10, v13};
@@ -120,6 +120,11 @@ impl Controller {
         let admitted = self.shared.admit_end(end, address.to_owned());
         self.shared.poller.ring();
         admitted
+    }
+
+    /// What flows of its own have.
+    pub fn mark(&self) -> Mark {
+        self.shared.config.mark
     }
 
     /// The latest state of all views.

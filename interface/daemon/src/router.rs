@@ -158,7 +158,7 @@ async fn statistics(State(controller): Of) -> Json<Value> {
     let ((connections, refused), staged) = (controller.connections(), controller.staged());
     let address = controller.address().ok().map(|address| address.to_string());
     Json(json!({
-        "address": address, "workers": controller.statistics(), "connections": connections, "refused": refused,
+        "address": address, "mark": controller.mark().to_string(), "workers": controller.statistics(), "connections": connections, "refused": refused,
         "claims": controller.claims(), "unread": controller.unread(), "staged": {
             "held": staged.held, "answered": staged.answered, "abandoned": staged.abandoned,
             "overdue": staged.overdue, "superseded": staged.superseded

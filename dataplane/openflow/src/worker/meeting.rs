@@ -134,8 +134,8 @@ fn settle(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, slot: u
     if owed.is_empty() || link.session.role() == Role::Slave {
         return false;
     }
-    let version = link.session.version();
-    let commands = owed.commands(version);
+    let (version, mark) = (link.session.version(), shared.config.mark);
+    let commands = owed.commands(version, mark);
     tracing::info!(
         datapath = %format_args!("{datapath:016x}"), deletions = commands.len(),
         "a switch is there again, and is told what it missed"
@@ -143,7 +143,7 @@ fn settle(shared: &Shared, switchboard: &mut Switchboard, datapath: u64, slot: u
     for command in commands {
         // What is not sent is owed as before. Of what it was to delete when it spoke another version this one may have no words.
         if let Err(NotTold::Unsaid(_)) = link.session.tell(&command) {
-            let _ = link.session.tell(&Command::delete_own(version));
+            let _ = link.session.tell(&Command::delete_own(version, mark));
         }
     }
     link.session.settle();
@@ -158,9 +158,7 @@ mod tests {
     use crate::brain::{Answer, Brain};
     use crate::poller::Poller;
     use crate::scripted::Scripted;
-    use plait_control_openflow::{
-        Actions, Commands, Fields, Flow, Port, SwitchEvent, SwitchEvents, Tried, Version,
-    };
+    use plait_control_openflow::{Actions, Commands, Fields, Flow, Port, SwitchEvent, SwitchEvents, Tried};
     use plait_control_runtime::{Dag, Manifest, Runtime, View, native};
     use plait_model_wire::openflow::v10::flow_mod::FlowModCommand;
     use plait_model_wire::openflow::{Message, chop, v10};
@@ -299,7 +297,6 @@ mod tests {
         one.finish();
         let next = connect(&mut one, Scripted::new(7), 0);
         assert_eq!(flows(&next), [DELETED, WELCOME]);
-        let version = Version::V10;
-        assert!(shared.brain.lock().switchboard.take_owed(7).commands(version).is_empty());
+        assert!(shared.brain.lock().switchboard.take_owed(7).is_empty());
     }
 }
