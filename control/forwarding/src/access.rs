@@ -14,8 +14,8 @@ use crate::frame::Parsed;
 use crate::outgoing::some;
 use crate::waiting::of_switches;
 use plait_control_openflow::{
-    Action, Actions, Command, Commands, Fields, Flow, PacketIn, SwitchEvent, SwitchEvents, Switches, Version,
-    own_cookie,
+    Action, Actions, Command, Commands, Fields, Flow, Mark, PacketIn, SwitchEvent, SwitchEvents, Switches,
+    Version,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, View, native, wit};
 use std::sync::Arc;
@@ -111,13 +111,13 @@ impl Rule {
     }
 
     /// As a flow. Choice: what 1.0 has no words for goes to the controller, with more that it cannot tell from it.
-    fn flow(&self, version: Version) -> Flow {
+    fn flow(&self, version: Version, mark: Mark) -> Flow {
         let fields = said(self.fields, version);
         let actions = match self.access {
             Access::Deny if fields == self.fields => Actions::drop(),
             _ => [Action::Controller(0xffff)].into_iter().collect(),
         };
-        Flow { cookie: own_cookie(0), ..Flow::add(self.flow_priority(), fields, actions) }
+        Flow { cookie: mark.cookie(0), ..Flow::add(self.flow_priority(), fields, actions) }
     }
 }
 
@@ -168,8 +168,8 @@ fn includes(fields: &Fields, exact: &Fields) -> bool {
         && same(fields.destination_port, exact.destination_port)
 }
 
-/// The applications that put the access list into switches: at their connection, and when it changes.
-pub fn access_lists() -> Set {
+/// The applications that put the access list into switches, as flows of this mark: at their connection, and when it changes.
+pub fn access_lists(mark: Mark) -> Set {
     Set::default()
         .with(
             Manifest::new("access-on-connect")
@@ -177,7 +177,7 @@ pub fn access_lists() -> Set {
                 .reads("switches@1")
                 .reads("access-installed@1?")
                 .writes("~commands@1?"),
-            native(|(events, switches, list)| on_connect(events, switches, list)),
+            native(move |(events, switches, list)| on_connect(mark, events, switches, list)),
         )
         .with(
             Manifest::new("access-on-change")
@@ -186,7 +186,7 @@ pub fn access_lists() -> Set {
                 .reads("switches@1")
                 .writes("access-installed@1")
                 .writes("~commands@1?"),
-            native(|(list, installed, switches)| on_change(list, installed, switches)),
+            native(move |(list, installed, switches)| on_change(mark, list, installed, switches)),
         )
         .dag(
             Dag::chain("access-on-connect", &["access-on-connect"])
@@ -197,6 +197,7 @@ pub fn access_lists() -> Set {
 }
 
 fn on_connect(
+    mark: Mark,
     events: Arc<SwitchEvents>,
     switches: Arc<Switches>,
     list: Option<Arc<Installed>>,
@@ -206,7 +207,7 @@ fn on_connect(
         let version = switches.known.get(switch).and_then(|info| Version::of(info.version));
         if let (SwitchEvent::Connected, Some(version)) = (event, version) {
             for rule in list.iter().flat_map(|list| &list.rules) {
-                commands.push(*switch, Command::Flow(rule.flow(version)));
+                commands.push(*switch, Command::Flow(rule.flow(version, mark)));
             }
         }
     }
@@ -217,6 +218,7 @@ fn on_connect(
 /// two, what they spoke of goes to the controller, which obeys the new list. A switch that is away is
 /// owed the deletions, and is told all rules when it is there again.
 fn on_change(
+    mark: Mark,
     list: Arc<AccessList>,
     installed: Option<Arc<Installed>>,
     switches: Arc<Switches>,
@@ -229,7 +231,7 @@ fn on_change(
     for (switch, info) in switches.in_order() {
         let Some(version) = Version::of(info.version) else { continue };
         for rule in &gone {
-            commands.push(switch, Command::Flow(Flow::delete(rule.flow(version).fields)));
+            commands.push(switch, Command::Flow(Flow::delete(rule.flow(version, mark).fields)));
         }
         if !info.connected {
             continue;
@@ -241,7 +243,7 @@ fn on_change(
             let again = crate::welcome::flows(version).filter(deleted);
             commands.extend(again.map(|flow| (switch, Command::Flow(flow))));
         }
-        commands.extend(said.iter().map(|rule| (switch, Command::Flow(rule.flow(version)))));
+        commands.extend(said.iter().map(|rule| (switch, Command::Flow(rule.flow(version, mark)))));
     }
     let installed = Installed { rules: list.rules.clone() };
     Ok((installed, some(commands)))

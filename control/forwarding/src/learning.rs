@@ -9,8 +9,8 @@ use crate::together::AT_ONCE;
 use crate::waiting::{for_many, of_switches};
 use crate::{Set, welcome};
 use plait_control_openflow::{
-    Actions, Between, Command, Commands, Fields, Flow, PacketIn, PacketIns, Port, StationFlows, SwitchEvent,
-    SwitchEvents, Switches, Version, own_cookie,
+    Actions, Between, Command, Commands, Fields, Flow, Mark, PacketIn, PacketIns, Port, StationFlows,
+    SwitchEvent, SwitchEvents, Switches, Version,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::ethernet::{self, Mac};
@@ -31,13 +31,16 @@ pub struct LearningSwitch {
     /// Bytes of a packet without a flow that the controller gets. Choice: 128, OpenFlow's own; it is enough for every
     /// field of a match.
     pub miss_length: u16,
+    /// What its flows have.
+    pub mark: Mark,
     /// How many batches are worked on at once.
     pub instances: usize,
 }
 
 impl Default for LearningSwitch {
     fn default() -> Self {
-        Self { idle_timeout: 60, drop_timeout: 10, stations: 16384, miss_length: 128, instances: 8 }
+        let mark = Mark::default();
+        Self { idle_timeout: 60, drop_timeout: 10, stations: 16384, miss_length: 128, mark, instances: 8 }
     }
 }
 
@@ -86,7 +89,7 @@ pub fn learning_switch(config: &LearningSwitch) -> Set {
         .dag(Dag::chain("learn", &["learn"]).on("learned@1"))
         .dag(Dag::chain("forget", &["forget"]).on("switch-events@1").policy(of_switches()))
         .and(welcome(config.miss_length))
-        .and(access_lists())
+        .and(access_lists(config.mark))
 }
 
 /// What becomes of packets.
@@ -100,7 +103,7 @@ pub struct Switching {
 impl Switching {
     /// Of a switch that behaves so.
     pub fn new(config: &LearningSwitch) -> Self {
-        let flow = Flow { idle_timeout: config.idle_timeout, ..own_flow() };
+        let flow = Flow { idle_timeout: config.idle_timeout, ..own_flow(config.mark) };
         let written = |version| Some((version, StationFlows::like(&flow, version).ok()?));
         Self { config: config.clone(), flows: Version::ALL.into_iter().filter_map(written).collect() }
     }
@@ -206,7 +209,7 @@ impl Switching {
 
     /// Any other flow.
     fn flow(&self, packet: &PacketIn<'_>, between: &Between, verdict: Verdict) -> Option<Flow> {
-        let mut flow = between.flow(&own_flow());
+        let mut flow = between.flow(&own_flow(self.config.mark));
         if let Verdict::Permitted(priority) = verdict {
             let parsed = Parsed::of(packet.frame).ok()?;
             (flow.priority, flow.fields) = (priority, parsed.exactly(between.in_port, packet.version));
@@ -220,8 +223,8 @@ impl Switching {
     }
 }
 
-fn own_flow() -> Flow {
-    Flow { cookie: own_cookie(0), ..Flow::add(FORWARDING, Fields::ANY, Actions::drop()) }
+fn own_flow(mark: Mark) -> Flow {
+    Flow { cookie: mark.cookie(0), ..Flow::add(FORWARDING, Fields::ANY, Actions::drop()) }
 }
 
 /// Bytes of a flow as it is written here, about.

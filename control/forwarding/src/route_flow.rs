@@ -17,8 +17,7 @@ use crate::welcome;
 use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use plait_control_openflow::{
-    Actions, Commands, Fields, Flow, PacketIn, PacketIns, Port, Staged, Step as Held, Switches, Version,
-    own_cookie,
+    Actions, Commands, Fields, Flow, Mark, PacketIn, PacketIns, Port, Staged, Step as Held, Switches, Version,
 };
 use plait_control_runtime::{Dag, Failure, Manifest, Perhaps, native};
 use plait_model_wire::number::ether_type;
@@ -42,6 +41,8 @@ pub struct Routing {
     /// way. Choice: they do not, as in the thesis and in the field's controllers. A packet that comes before its flow is asked about
     /// once more, and goes on from there; waiting for the slowest switch of each way makes the first packet of every flow later.
     pub barriers: Option<Duration>,
+    /// What its flows have.
+    pub mark: Mark,
     /// How many batches are worked on at once.
     pub instances: usize,
 }
@@ -50,7 +51,8 @@ impl Routing {
     /// With a key that authenticates probes.
     pub fn new(key: [u8; 32]) -> Self {
         let (discovery, hosts) = (Discovery::new(key), HostBounds::default());
-        Self { discovery, hosts, idle_timeout: 60, floods: 200, barriers: None, instances: 8 }
+        let mark = Mark::default();
+        Self { discovery, hosts, idle_timeout: 60, floods: 200, barriers: None, mark, instances: 8 }
     }
 }
 
@@ -64,7 +66,7 @@ impl Routing {
 /// ```
 pub fn routing(config: &Routing) -> Set {
     let many = for_many(config.instances);
-    let (idle_timeout, barriers) = (config.idle_timeout, config.barriers);
+    let Routing { idle_timeout, barriers, mark, .. } = *config;
     Set::default()
         .with(
             Manifest::new("route-flow")
@@ -78,7 +80,7 @@ pub fn routing(config: &Routing) -> Set {
                 .writes("~staged-commands@1?")
                 .parallel(),
             native(move |(batch, routes, hosts, switches, access)| {
-                route_flow((idle_timeout, barriers), batch, routes, hosts, switches, access)
+                route_flow((idle_timeout, barriers, mark), batch, routes, hosts, switches, access)
             }),
         )
         .dag(Dag::chain("route-flow", &["route-flow"]).on("packet-ins@1").policy(many))
@@ -89,7 +91,7 @@ pub fn routing(config: &Routing) -> Set {
         .and(floods(config.floods))
         // Packets are sent on by other switches than that which has them, so that none keeps any.
         .and(welcome(0xffff))
-        .and(access_lists())
+        .and(access_lists(mark))
         .and(topology())
 }
 
@@ -97,7 +99,7 @@ pub fn routing(config: &Routing) -> Set {
 type Decided = (Perhaps<Commands>, Perhaps<Floods>, Perhaps<Staged>);
 
 fn route_flow(
-    (idle_timeout, barriers): (u16, Option<Duration>),
+    (idle_timeout, barriers, mark): (u16, Option<Duration>, Mark),
     batch: Arc<PacketIns>,
     routes: Arc<Routes>,
     hosts: Option<Arc<Hosts>>,
@@ -155,7 +157,7 @@ fn route_flow(
                 for (place, &Step { switch, version, in_port, out }) in way.iter().enumerate().rev() {
                     let Some(version) = version else { continue };
                     let flow = Flow::add(priority, parsed.exactly(in_port, version), Actions::output(out));
-                    let (cookie, idle_timeout) = (own_cookie(routes.epoch as u32), idle_timeout);
+                    let cookie = mark.cookie(routes.epoch as u8);
                     let to = match (behind.is_empty(), place) {
                         (true, _) => &mut commands,
                         (false, 0) => &mut then,

@@ -3,10 +3,9 @@
 //! A flow that is in use never goes of itself. One that should be deleted while its switch is away would lead its packets by a
 //! link that is dead, or to where a host was, for as long as they come.
 
-use crate::{Change, Command, Fields, Flow, Version};
+use crate::{Change, Command, Fields, Flow, Mark, Version};
 use plait_model_wire::openflow::v13::{self, TableId};
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 /// Bytes of deletions that one switch is owed by themselves. Choice: 16 KiB, some hundred; one with more to delete loses little
 /// that it would keep.
@@ -14,32 +13,19 @@ const MOST: usize = 16 << 10;
 /// The same of all switches together. Choice: as much as a thousand of them may be owed.
 const MOST_OF_ALL: usize = 16 << 20;
 
-/// The upper half of the cookies of this controller's flows: `Plai`. Whatever has another is somebody else's.
-const MARK: u64 = 0x506c_6169 << 32;
-const MARKED: u64 = 0xffff_ffff << 32;
-
-/// The cookie of a flow that is the controller's own, with a number of the application's. Without it a flow outlives what
-/// [`Command::delete_own`] deletes.
-pub const fn own_cookie(number: u32) -> u64 {
-    MARK | number as u64
-}
-
-/// What deletes all of them, by version.
-static ALL_OWN: LazyLock<[Command; 2]> = LazyLock::new(|| Version::ALL.map(Command::delete_own));
-
 impl Command {
-    /// Deletes all flows that are the controller's [own](own_cookie).
+    /// Deletes all flows that have a controller's [mark](Mark::cookie).
     ///
     /// Choice: 1.0 deletes by no cookie, and so all flows that it has. What every switch is to have is told to it when it
     /// connects, which is after this.
-    pub fn delete_own(version: Version) -> Self {
+    pub fn delete_own(version: Version, mark: Mark) -> Self {
         let all = Flow::delete(Fields::ANY);
         if version == Version::V10 {
             return Self::Flow(all);
         }
         let mut own = v13::FlowMod::add(Fields::ANY.v13(), 0, Vec::new());
         own.command = v13::flow_mod::FlowModCommand::DELETE;
-        (own.cookie, own.cookie_mask, own.table) = (MARK, MARKED, TableId::ALL);
+        (own.cookie, own.cookie_mask, own.table) = (mark.cookie(0), Mark::MASK, TableId::ALL);
         (own.out_port, own.out_group) = (v13::PortNumber::ANY, v13::GroupId::ANY);
         let bytes = v13::Message { xid: 0, body: v13::Body::FlowMod(own) }.emit();
         bytes.map_or(Self::Flow(all), Self::Raw)
@@ -91,7 +77,7 @@ impl Debt {
             return;
         }
         self.bytes += command.size();
-        match self.bytes > MOST || ALL_OWN.contains(&command) {
+        match self.bytes > MOST {
             true => *self = Self::ALL,
             false => self.each.push(command),
         }
@@ -105,10 +91,11 @@ impl Debt {
         }
     }
 
-    /// What a switch that speaks this version is told. Of another version than it spoke before, it is told all.
-    pub fn commands(self, version: Version) -> Vec<Command> {
+    /// What a switch that speaks this version is told by a controller of this mark. Of another version than it spoke before, it is told
+    /// all.
+    pub fn commands(self, version: Version, mark: Mark) -> Vec<Command> {
         match self.is_all || self.each.iter().any(|command| !command.is_of(version)) {
-            true => vec![Command::delete_own(version)],
+            true => vec![Command::delete_own(version, mark)],
             false => self.each,
         }
     }

@@ -19,8 +19,9 @@
 //!    words that both versions have: [`Fields`], [`Actions`], [`Port`],
 //! 5. [`Session`], [`Switchboard`] – from connections to views, and from commands to switches,
 //! 6. [`Staged`], [`Gate`] – commands that wait until other switches have done theirs,
-//! 7. [`Debt`] – deletions that a switch was not there to be told,
-//! 8. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
+//! 7. [`Debt`] – deletions that a switch was not there to be told; [`Mark`] – whose a flow is,
+//! 8. [`Identity`] – who had a datapath last that is away,
+//! 9. [`Role`], [`Candidacy`] – what a controller is to a switch beside other controllers.
 //!
 //! Source: Zheng Cai, *Maestro: Achieving Scalability and Coordination in Centralized Network Control Plane*, Rice
 //! University 2011, chapter 4; OpenFlow Switch Specification 1.0.0 and 1.3.5.
@@ -34,8 +35,11 @@ mod command;
 pub mod connection;
 mod debt;
 pub mod distribute;
+mod early;
 mod fields;
 mod gone;
+mod holders;
+mod mark;
 mod max_min;
 mod nicira;
 mod packet_ins;
@@ -55,9 +59,11 @@ pub use command::{
     Between, Change, Command, Commands, Flow, NotSaid, Order, Packet, PacketOut, StationFlows,
 };
 pub use connection::{Bundle, Connection, Event, Hot, NotSent, Switch};
-pub use debt::{Debt, own_cookie};
+pub use debt::Debt;
 pub use distribute::{Design, Rounds, Tried, dynamic_partition, fewest, static_partition};
 pub use fields::Fields;
+pub use holders::Identity;
+pub use mark::Mark;
 pub use max_min::max_min;
 pub use packet_ins::{PacketIn, PacketIns, Probes};
 pub use port::Port;

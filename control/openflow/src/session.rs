@@ -4,11 +4,13 @@
 mod standing;
 
 use crate::connection::{Config, Event, Reason};
+use crate::early::Early;
 use crate::role::Asked;
 use crate::{
     Action, Candidacy, Command, Connection, Debt, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent,
-    Port, PortInfo, Ports, Role, SwitchEvent, SwitchInfo, Version,
+    PacketIn, Port, PortInfo, Ports, Role, SwitchEvent, SwitchInfo, Version,
 };
+use plait_model_wire::Malformed;
 use plait_model_wire::openflow::{Message, TooLong, v10, v13};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -41,10 +43,10 @@ pub enum News {
     Ended(Reason),
 }
 
-/// One switch. As with [`Connection`], which it holds: hand in bytes and time, then poll.
+/// One switch. As with [`Connection`], which it holds: hand in [bytes](Self::handle_bytes) and time, then poll.
 #[derive(Debug)]
 pub struct Session {
-    /// The connection, to which bytes and time are given and from which output is taken.
+    /// The connection, to which time is given and from which output is taken.
     pub connection: Connection,
     address: String,
     version: Version,
@@ -57,6 +59,8 @@ pub struct Session {
     asked: Option<Asked>,
     /// What was said of roles before the switch is known.
     early: Vec<Result<Role, NotGranted>>,
+    /// Packets that came before the switch was known.
+    packets: Early,
     /// Barriers that are not answered and somebody's, each with its transaction.
     barriers: VecDeque<(u32, u64)>,
     /// Deletions behind which no barrier was sent.
@@ -93,9 +97,42 @@ impl Session {
             role: Role::Equal,
             asked: None,
             early: Vec::new(),
+            packets: Early::default(),
             barriers: VecDeque::new(),
             deleted: Debt::default(),
             unsettled: None,
+        }
+    }
+
+    /// Takes what came from the switch, and gives each packet-in of one that is known to `each`, without a copy if it came whole.
+    /// Those of a switch that is not known yet are [kept](Self::take_packets); those of one to which this controller is slave are a
+    /// master's, whatever the switch thinks of roles.
+    pub fn handle_bytes(
+        &mut self,
+        now: Duration,
+        bytes: &[u8],
+        mut each: impl FnMut(Result<PacketIn<'_>, Malformed>),
+    ) {
+        match self.stage {
+            Stage::Known if self.role != Role::Slave => {
+                let switch = self.datapath;
+                self.connection.handle_bytes(now, bytes, |hot| each(PacketIn::of(switch, &hot)));
+            }
+            Stage::Nobody | Stage::Ports => {
+                let is_room = self.packets.has_room();
+                self.connection.handle_bytes(now, bytes, |hot| self.packets.take(&hot, is_room));
+            }
+            Stage::Known | Stage::Auxiliary => self.connection.handle_bytes(now, bytes, |_| {}),
+        }
+    }
+
+    /// Gives `each` packet-in that came before the switch was known, in the order in which they came, once somebody has met the
+    /// switch: none is given twice. Says how many there was no room for, or could not be read.
+    pub fn take_packets(&mut self, each: impl FnMut(PacketIn<'_>)) -> u64 {
+        let mut packets = std::mem::take(&mut self.packets);
+        match self.stage {
+            Stage::Known if self.role != Role::Slave => packets.hand_on(self.datapath, each),
+            _ => 0,
         }
     }
 
@@ -119,9 +156,9 @@ impl Session {
         self.info.ports.len()
     }
 
-    /// Ends it, since its datapath is another's.
-    pub fn refuse_datapath(&mut self) {
-        self.connection.end(Reason::Claimed);
+    /// Ends it, since its datapath is another's, for this reason.
+    pub fn refuse_datapath(&mut self, why: Reason) {
+        self.connection.end(why);
     }
 
     /// Ends it, since all switches together have more ports than may be known, and forgets its own.
@@ -261,7 +298,10 @@ impl Session {
 
     fn hear(&mut self, event: Event) {
         match event {
-            Event::Ready(switch) if switch.auxiliary != 0 => self.stage = Stage::Auxiliary,
+            Event::Ready(switch) if switch.auxiliary != 0 => {
+                self.stage = Stage::Auxiliary;
+                self.packets = Early::default();
+            }
             Event::Ready(switch) => {
                 self.version = switch.version;
                 self.datapath = switch.datapath;

@@ -2,11 +2,13 @@
 
 use crate::debt::{Debt, Debts};
 use crate::gone::Gone;
+use crate::holders::{Holders, Identity};
 use crate::{
-    Command, Commands, News, PacketIns, Probes, Staged, SwitchEvent, SwitchEvents, Switches, Version,
+    Command, Commands, News, PacketIns, Probes, Staged, SwitchEvent, SwitchEvents, SwitchInfo, Switches,
 };
 use plait_control_runtime::{Content, Driver, Name, Port, Signature, Snapshot, View, ViewId};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Switches that are remembered, those that are gone among them.
 const MOST: usize = 1 << 16;
@@ -21,32 +23,62 @@ pub struct Switchboard {
     switches: Switches,
     gone: Gone,
     debts: Debts,
+    holders: Holders,
+    meetings: u64,
 }
 
 impl Switchboard {
     /// Its name.
     pub const NAME: &'static str = "openflow";
 
-    /// What a switch could not be told, or may not have done, is kept for it until it is there again. Gives what it is to be
-    /// told now, if its connection `is_there`. Of one that nobody knows nothing is kept.
-    pub fn owe(&mut self, datapath: u64, debt: Debt, is_there: impl FnOnce() -> bool) -> Commands {
-        match self.switches.known.get(&datapath) {
-            // One that is still taken for connected, and has gone, is told to be gone next.
-            Some(info) if info.connected && is_there() => {
-                let version = Version::of(info.version).unwrap_or(Version::V10);
-                debt.commands(version).into_iter().map(|command| (datapath, command)).collect()
-            }
-            Some(_) if !debt.is_empty() => {
-                self.debts.add(datapath, debt);
-                Commands::default()
-            }
-            _ => Commands::default(),
+    /// Whether somebody who has shown this, if anything, may have a datapath that no connection has: for whoever had it last, and
+    /// has shown who that is, it is kept for so long.
+    pub fn may_have(&self, datapath: u64, who: Option<Identity>, now: Duration, keep: Duration) -> bool {
+        self.holders.may_have(datapath, who, now, keep)
+    }
+
+    /// A datapath is somebody's, whose connection is met next.
+    pub fn took(&mut self, datapath: u64, who: Option<Identity>) {
+        self.holders.took(datapath, who);
+    }
+
+    /// The connection of a datapath has ended, and there is no other.
+    pub fn went(&mut self, datapath: u64, now: Duration) {
+        self.holders.went(datapath, now);
+    }
+
+    /// Keeps a datapath for nobody any more, where it would be for so long. Whether it was kept.
+    pub fn release(&mut self, datapath: u64, now: Duration, keep: Duration) -> bool {
+        self.holders.release(datapath, now, keep)
+    }
+
+    /// What a switch could not be told, or may not have done, is kept for it until it is [taken](Self::take_owed). Of one that
+    /// nobody knows nothing is kept. Gives what is known of one that is taken for connected: what it is owed by now was decided before
+    /// that connection was met, and it is to be told so, and then met once more, since what it was told when it was met may be
+    /// among what is deleted.
+    pub fn owe(&mut self, datapath: u64, debt: Debt) -> Option<SwitchInfo> {
+        let info = self.switches.known.get(&datapath)?;
+        if !debt.is_empty() {
+            self.debts.add(datapath, debt);
         }
+        info.connected.then(|| SwitchInfo::clone(info))
     }
 
     /// What a switch is owed that is there again, and is to be told before anything else; it is then owed no more.
     pub fn take_owed(&mut self, datapath: u64) -> Debt {
         self.debts.take(datapath)
+    }
+
+    /// A connection is met next: the number of that. What was decided by an earlier [number](Self::meetings) was decided without
+    /// it, and is not for it.
+    pub fn meet(&mut self) -> u64 {
+        self.meetings += 1;
+        self.meetings
+    }
+
+    /// How many connections were met.
+    pub fn meetings(&self) -> u64 {
+        self.meetings
     }
 }
 
@@ -80,7 +112,7 @@ impl Driver for Switchboard {
             News::Role(_) | News::Passed(_) | News::Unanswered(_) => (None, None),
             News::Ended(reason) => {
                 let last = self.switches.known.get(&datapath).map(|info| (**info).clone());
-                let info = last.map(|info| crate::SwitchInfo { connected: false, ..info });
+                let info = last.map(|info| SwitchInfo { connected: false, ..info });
                 (info, Some(SwitchEvent::Gone(reason.to_string())))
             }
         };
@@ -96,6 +128,7 @@ impl Driver for Switchboard {
             {
                 self.switches.known.remove_mut(&forgotten);
                 self.debts.take(forgotten);
+                self.holders.forget(forgotten);
             }
             changes.push((Switches::id(), Content::new(self.switches.clone())));
         }
@@ -125,8 +158,8 @@ impl Driver for Switchboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PortInfo;
     use crate::connection::Reason;
-    use crate::{PortInfo, SwitchInfo};
 
     fn info(ports: u32) -> SwitchInfo {
         let port = |number| PortInfo {
@@ -147,25 +180,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_switch_that_is_away_is_owed_is_kept_until_it_is_there_and_told_at_once_to_one_that_is() {
+    fn what_a_switch_is_owed_is_kept_until_it_is_told_and_one_that_is_there_is_met_once_more() {
         let (mut board, past) = (Switchboard::default(), Snapshot::default());
         let there = SwitchInfo { version: 1, ..info(1) };
-        assert!(
-            board.owe(7, delete(1), || true).is_empty() && board.take_owed(7).is_empty(),
-            "nobody knows it"
-        );
+        assert!(board.owe(7, delete(1)).is_none() && board.take_owed(7).is_empty(), "nobody knows it");
         board.observe((7, News::Connected(there.clone())), &past);
-        let told = board.owe(7, delete(1), || true);
-        let told: Vec<Command> = told.words().into_iter().map(|(_, told)| told).collect();
-        assert_eq!(told, delete(1).commands(Version::V10));
-        // Its connection has gone, and nobody has heard of it yet.
-        assert!(board.owe(7, delete(1), || false).is_empty());
+        assert_eq!(board.owe(7, delete(1)), Some(there));
         assert_eq!(board.take_owed(7), delete(1));
         board.observe((7, News::Ended(Reason::Gone)), &past);
         let mut both = delete(2);
         both.join(delete(3));
         for port in [2, 3, 2] {
-            assert!(board.owe(7, delete(port), || true).is_empty());
+            assert_eq!(board.owe(7, delete(port)), None);
         }
         assert_eq!(board.take_owed(7), both);
         assert!(board.take_owed(7).is_empty(), "it is told once");
@@ -178,7 +204,7 @@ mod tests {
             board.observe((datapath, News::Connected(info(0))), &past);
             board.observe((datapath, News::Ended(Reason::Gone)), &past);
             for port in 0..40 {
-                board.owe(datapath, delete(port), || false);
+                board.owe(datapath, delete(port));
             }
         }
         let bytes = board.debts.bytes();

@@ -1,7 +1,7 @@
 //! What a switch is owed, and what its answers to barriers are worth, as a session's bytes show it.
 
 use plait_control_openflow::{
-    Actions, Candidacy, Command, Debt, Fields, Flow, News, Port, Session, SwitchEvent, Version, own_cookie,
+    Actions, Candidacy, Command, Debt, Fields, Flow, Mark, News, Port, Session, SwitchEvent, Version,
 };
 use plait_model_wire::openflow::{Message, chop, v10, v13};
 use std::time::Duration;
@@ -144,27 +144,26 @@ fn what_is_owed_is_each_deletion_once_and_beyond_a_bound_all_flows_of_the_contro
     let mut debt = owes(&[1, 2, 1]);
     debt.add(Command::Barrier);
     debt.add(Command::Flow(Flow::add(1, Fields::ANY, Actions::drop())));
-    assert_eq!(debt.clone().commands(Version::V10), [delete(1), delete(2)]);
+    let mark = Mark::of("one");
+    assert_eq!(debt.clone().commands(Version::V10, mark), [delete(1), delete(2)]);
     let few = debt.clone();
     (0..10_000).for_each(|port| debt.add(delete(port)));
     for version in Version::ALL {
-        assert_eq!(debt.clone().commands(version), [Command::delete_own(version)]);
-        let mut all = few.clone();
-        all.add(Command::delete_own(version));
-        assert_eq!(all, Debt::ALL);
+        assert_eq!(debt.clone().commands(version, mark), [Command::delete_own(version, mark)]);
         let mut joined = few.clone();
         joined.join(debt.clone());
         assert_eq!(joined, Debt::ALL);
     }
     // What is written for one version is nothing to a switch that speaks the other by now.
-    let Command::Raw(bytes) = Command::delete_own(Version::V13) else { panic!("it has no words") };
+    let Command::Raw(bytes) = Command::delete_own(Version::V13, mark) else { panic!("it has no words") };
     let mut other = v13::Message::parse(&bytes).unwrap();
     let v13::Body::FlowMod(flow) = &mut other.body else { panic!("{other:?}") };
-    assert_eq!((flow.cookie ^ own_cookie(77)) & flow.cookie_mask, 0);
+    assert_eq!((flow.cookie ^ mark.cookie(77)) & flow.cookie_mask, 0);
+    assert_ne!((flow.cookie ^ Mark::of("two").cookie(77)) & flow.cookie_mask, 0);
     assert_ne!((flow.cookie ^ 77) & flow.cookie_mask, 0);
     flow.cookie_mask = 0;
     let mut debt = Debt::default();
     debt.add(Command::Raw(other.emit().unwrap()));
-    assert_eq!(debt.clone().commands(Version::V13).len(), 1);
-    assert_eq!(debt.commands(Version::V10), [Command::delete_own(Version::V10)]);
+    assert_eq!(debt.clone().commands(Version::V13, mark).len(), 1);
+    assert_eq!(debt.commands(Version::V10, mark), [Command::delete_own(Version::V10, mark)]);
 }

@@ -1,7 +1,7 @@
 //! The control runtime behind its lock: batches and news go in, tasks are run by whoever brought them, commands come out.
 
 use crate::Recorder;
-use plait_control_openflow::{Commands, Debt, Gate, News, Staged, Switchboard, Token, Told};
+use plait_control_openflow::{Commands, Gate, News, Staged, Switchboard, Token, Told};
 use plait_control_runtime::{
     Action, Content, Driver, Finished, Name, NotTaken, Origin, Report, Runtime, Task, View, ViewId,
 };
@@ -60,17 +60,19 @@ pub struct Answer {
     pub origin: Option<Origin>,
     /// Whether it waited for switches: how long that took says nothing of what batches wait for.
     pub is_held: bool,
+    /// How many connections had been met when it was decided: one that was met later is not told it.
+    pub met: u64,
 }
 
 impl Answer {
-    /// All of it at once.
-    pub fn new(commands: Arc<Commands>, origin: Option<Origin>) -> Self {
-        Self { commands, barriers: Vec::new(), origin, is_held: false }
+    /// All of it at once, decided when so many connections had been met.
+    pub fn new(commands: Arc<Commands>, origin: Option<Origin>, met: u64) -> Self {
+        Self { commands, barriers: Vec::new(), origin, is_held: false, met }
     }
 
     /// What a gate lets through, at once or after it was held.
-    fn of_gate(Told { commands, barriers, origin }: Told, is_held: bool) -> Self {
-        Self { commands: Arc::new(commands), barriers, origin, is_held }
+    fn of_gate(Told { commands, barriers, origin }: Told, is_held: bool, met: u64) -> Self {
+        Self { commands: Arc::new(commands), barriers, origin, is_held, met }
     }
 }
 
@@ -133,24 +135,21 @@ impl Brain {
     /// Tells what happened to a switch. What no application has room for is not told to it; what is known of switches is
     /// always kept.
     pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
-        self.news_if(now, datapath, news, to, |_| true);
+        self.news_if(now, datapath, to, |_| Some(news));
     }
 
-    /// The same if it `holds`, which is asked, and may be noted, while nothing else can be told: of what is decided there, such
-    /// as which connection of a switch is its last, applications hear in the order in which it was decided. Links may be locked
-    /// there, since nobody who holds one waits for the runtime.
+    /// The same of what is `decided` to be news, if there is any, while nothing else can be told: of what is decided there, such
+    /// as which connection of a switch is its last, applications hear in the order in which it was decided. Links may be locked,
+    /// and told something before applications hear of them, since nobody who holds one waits for the runtime.
     pub fn news_if(
         &self,
         now: Duration,
         datapath: u64,
-        news: News,
         to: &mut Outcome,
-        holds: impl FnOnce(&mut Switchboard) -> bool,
+        decided: impl FnOnce(&mut Switchboard) -> Option<News>,
     ) {
         let mut inner = self.lock();
-        if !holds(&mut inner.switchboard) {
-            return;
-        }
+        let Some(news) = decided(&mut inner.switchboard) else { return };
         let Inner { runtime, switchboard, .. } = &mut *inner;
         for change in switchboard.observe((datapath, news), &runtime.state()) {
             if let Err(fault) = runtime.handle_views(now, &self.driver, vec![change]) {
@@ -163,34 +162,24 @@ impl Brain {
     /// Barriers were answered, or, as each says, never will be.
     pub fn passed(&self, now: Duration, barriers: Vec<(Token, bool)>, to: &mut Outcome) {
         let mut inner = self.lock();
+        let met = inner.switchboard.meetings();
         for (token, is_answered) in barriers {
             let told = match is_answered {
                 true => inner.gate.answered(token),
                 false => inner.gate.abandoned(token),
             };
-            to.answers.extend(told.into_iter().map(|told| Answer::of_gate(told, true)));
+            to.answers.extend(told.into_iter().map(|told| Answer::of_gate(told, true, met)));
         }
         self.drain(now, &mut inner, to);
-    }
-
-    /// Switches were not there to be told deletions, or may not have done them. Those that `are_there` by now are told. Links may be
-    /// locked to find out.
-    pub fn owe(&self, owed: Vec<(u64, Debt)>, are_there: impl Fn(u64) -> bool, to: &mut Outcome) {
-        let mut inner = self.lock();
-        for (datapath, debt) in owed {
-            let now = inner.switchboard.owe(datapath, debt, || are_there(datapath));
-            if !now.is_empty() {
-                to.answers.push(Answer::new(Arc::new(now), None));
-            }
-        }
     }
 
     /// Lets time pass.
     pub fn time(&self, now: Duration, to: &mut Outcome) {
         let mut inner = self.lock();
         inner.runtime.handle_timeout(now);
+        let met = inner.switchboard.meetings();
         let told = inner.gate.handle_timeout(now).into_iter();
-        to.answers.extend(told.map(|told| Answer::of_gate(told, true)));
+        to.answers.extend(told.map(|told| Answer::of_gate(told, true, met)));
         self.drain(now, &mut inner, to);
     }
 
@@ -260,16 +249,18 @@ impl Brain {
     }
 
     fn drain(&self, now: Duration, inner: &mut Inner, to: &mut Outcome) {
+        let met = inner.switchboard.meetings();
         while let Some(action) = inner.runtime.poll_action() {
             match action {
                 Action::Start(task) => to.tasks.push(task),
                 Action::Push(push) if push.view == self.staged => {
                     let held =
                         push.now.read::<Staged>().map(|staged| inner.gate.hold(now, &staged, push.origin));
-                    to.answers.extend(held.into_iter().flatten().map(|told| Answer::of_gate(told, false)));
+                    let told = held.into_iter().flatten();
+                    to.answers.extend(told.map(|told| Answer::of_gate(told, false, met)));
                 }
                 Action::Push(push) => {
-                    let answer = |commands| Answer::new(commands, push.origin);
+                    let answer = |commands| Answer::new(commands, push.origin, met);
                     to.answers.extend(push.now.read::<Commands>().map(answer));
                 }
                 Action::Report(Report::Failed { dag, application, failure, .. }) => {
@@ -357,8 +348,8 @@ mod tests {
     fn what_no_longer_holds_is_told_to_nobody() {
         let (brain, mut outcome) = (Brain::new(runtime(0), None).unwrap(), Outcome::default());
         let info = SwitchInfo { version: 1, connected: true, ..SwitchInfo::default() };
-        let mut is_connected_after = |news, holds| {
-            brain.news_if(Duration::ZERO, 7, news, &mut outcome, |_| holds);
+        let mut is_connected_after = |news, holds: bool| {
+            brain.news_if(Duration::ZERO, 7, &mut outcome, |_| holds.then_some(news));
             let state = brain.lock().runtime.state();
             let known = state.content(&Switches::id())?.read::<Switches>().unwrap();
             known.known.get(&7).map(|switch| switch.connected)

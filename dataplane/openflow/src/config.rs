@@ -1,7 +1,7 @@
 //! What a controller is told at its start, and the presets of the thesis's rivals.
 
 use crate::{Recorder, Security};
-use plait_control_openflow::{Batching, Design, Role, connection};
+use plait_control_openflow::{Batching, Design, Mark, Role, connection};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -57,6 +57,11 @@ pub struct Config {
     /// Ports that may be known of all connected switches together. With more, a switch that tells of one is ended if it has more than
     /// its share, as with [`most_unread`](Self::most_unread). Choice: a million, 64 of each connection.
     pub most_ports: usize,
+    /// For how long a datapath whose switch showed a certificate is kept for that certificate when the switch has gone. Choice: 3 s,
+    /// for which routing keeps its place.
+    pub keep_datapath: Duration,
+    /// What flows of its own have, by which they are told from those of others.
+    pub mark: Mark,
     /// What it is to its switches beside other controllers; equal, which is asked of nobody.
     pub role: Role,
     /// The number of its election as master, if not that of a new one.
@@ -113,6 +118,8 @@ impl Default for Config {
             most_connections: 16_384,
             most_unread: 1 << 30,
             most_ports: 1 << 20,
+            keep_datapath: Duration::from_secs(3),
+            mark: Mark::default(),
             role: Role::Equal,
             generation: None,
             connection: connection::Config::default(),

@@ -10,7 +10,7 @@ use crate::statistics::{Counters, Statistics};
 use crate::stream::End;
 use crate::worker::Worker;
 use plait_control_openflow::{
-    Candidacy, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switchboard, Switches,
+    Candidacy, Mark, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switchboard, Switches,
 };
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
 use plait_model_wire::openflow::{Message, v10, v13};
@@ -122,6 +122,11 @@ impl Controller {
         admitted
     }
 
+    /// What flows of its own have.
+    pub fn mark(&self) -> Mark {
+        self.shared.config.mark
+    }
+
     /// The latest state of all views.
     pub fn state(&self) -> Snapshot {
         self.shared.brain.lock().runtime.state()
@@ -148,8 +153,8 @@ impl Controller {
         let mut outcome = Outcome::default();
         for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
             let news = News::Connected((*info).clone());
-            let is_there = |_: &mut Switchboard| self.shared.routes().contains_key(&datapath);
-            self.shared.brain.news_if(self.shared.now(), datapath, news, &mut outcome, is_there);
+            let is_there = |_: &mut Switchboard| self.shared.routes().contains_key(&datapath).then_some(news);
+            self.shared.brain.news_if(self.shared.now(), datapath, &mut outcome, is_there);
         }
         self.finish(outcome);
     }
@@ -287,9 +292,15 @@ impl Controller {
         (self.shared.members().len(), self.shared.refused.load(Ordering::Relaxed))
     }
 
-    /// Connections that were refused since their datapath is that of a switch which is there.
+    /// Connections that were refused since their datapath is that of a switch which is there, or is kept for one.
     pub fn claims(&self) -> u64 {
         self.shared.claims.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the datapath of a switch that is away for its certificate no longer. Whether it was kept.
+    pub fn release(&self, datapath: u64) -> bool {
+        let (now, keep) = (self.shared.now(), self.shared.config.keep_datapath);
+        self.shared.brain.lock().switchboard.release(datapath, now, keep)
     }
 
     /// What has become of commands that wait until other switches have done theirs.
@@ -308,7 +319,7 @@ impl Controller {
         loop {
             let tell = |answers: &[_]| outbox.send(shared, answers, &counters);
             shared.brain.work(|| shared.now(), &mut outcome, tell);
-            if !outbox.take_unsent().pass(shared, &counters, &mut outcome) {
+            if !outbox.take_unsent().pass(shared, &mut outcome) {
                 break;
             }
         }

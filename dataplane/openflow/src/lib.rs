@@ -11,7 +11,7 @@
 //! 1. [`Controller`]: what runs, and what can be asked of it,
 //! 2. [`Config`]: every choice of the thesis, each with its off switch; [`Config::nox`], [`Config::beacon`],
 //! 3. `worker.rs`: the loop; `link.rs`, `shared.rs`, `poller.rs`: what it goes over,
-//! 4. `brain.rs`: the runtime behind its lock; `outbox.rs`: output grouped by switch,
+//! 4. `brain.rs`: the runtime behind its lock; `outbox.rs`: output grouped by switch; `left.rs`: what switches that are away are owed,
 //! 5. `standing.rs`: what the controller is beside others,
 //! 6. [`Security`]: TLS with certificates on both sides; `stream.rs`: a socket with or without it, or memory ([`End`]),
 //! 7. [`Statistics`]: what was met on the way; [`Recorder`]: all of it, to be replayed.
@@ -23,6 +23,7 @@
 mod brain;
 mod config;
 mod controller;
+mod left;
 mod link;
 mod outbox;
 mod poller;

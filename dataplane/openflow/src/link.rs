@@ -46,6 +46,8 @@ pub struct Link {
     pub session: Session,
     /// Since when the connection is to end as soon as its output is written, if it is.
     pub ending: Option<Duration>,
+    /// Which meeting of all it was when applications met it. What was decided before that is not for it.
+    pub met: u64,
     /// Bytes that wait for it to read them, as they are counted among those of all.
     pub unread: usize,
     /// Ports that are known of it, likewise.
@@ -70,7 +72,7 @@ pub enum Went {
 impl Link {
     /// A connection of which nothing was read.
     pub fn new(stream: Stream, session: Session) -> Self {
-        Self { stream, session, ending: None, unread: 0, ports: 0, written: 0, owed: VecDeque::new() }
+        Self { stream, session, ending: None, met: 0, unread: 0, ports: 0, written: 0, owed: VecDeque::new() }
     }
 
     /// Reads once.

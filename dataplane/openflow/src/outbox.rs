@@ -6,8 +6,10 @@ use crate::config::Config;
 use crate::link::{Link, Went};
 use crate::shared::Shared;
 use crate::statistics::Counters;
+use crate::worker::owe;
 use plait_control_openflow::{Command, Commands, Debt, NotTold, Order, Token};
 use plait_model_wire::openflow::chop;
+use std::collections::BTreeSet;
 use std::sync::TryLockError;
 
 const NONE: u32 = u32::MAX;
@@ -35,34 +37,32 @@ pub struct Outbox {
 pub struct Unsent {
     /// Barriers: nobody will answer them.
     barriers: Vec<Token>,
-    /// Deletions: they are owed.
-    deletions: Vec<(u64, Debt)>,
+    /// Switches for which deletions are left.
+    owed: BTreeSet<u64>,
 }
 
 impl Unsent {
     /// Tells whoever waits for it. False if there is nothing.
-    pub fn pass(self, shared: &Shared, counters: &Counters, to: &mut Outcome) -> bool {
-        let Self { barriers, deletions } = self;
-        let is_some = !(barriers.is_empty() && deletions.is_empty());
+    pub fn pass(self, shared: &Shared, to: &mut Outcome) -> bool {
+        let Self { barriers, owed } = self;
+        let is_some = !(barriers.is_empty() && owed.is_empty());
         if !barriers.is_empty() {
             let barriers = barriers.into_iter().map(|token| (token, false)).collect();
             shared.brain.passed(shared.now(), barriers, to);
         }
-        if !deletions.is_empty() {
-            let count = deletions.len() as u64;
-            shared.brain.owe(deletions, |datapath| shared.is_there(datapath), to);
-            Counters::add(&counters.owed, count);
-        }
+        owe(shared, owed, to);
         is_some
     }
 
     /// A command could not be.
-    fn count(&mut self, switch: u64, command: Option<&Command>, counters: &Counters) {
+    fn count(&mut self, shared: &Shared, switch: u64, command: Option<&Command>, counters: &Counters) {
         match command.filter(|command| command.is_deletion()) {
             Some(command) => {
                 let mut debt = Debt::default();
                 debt.add(command.clone());
-                self.deletions.push((switch, debt));
+                shared.left.add(switch, debt);
+                self.owed.insert(switch);
+                Counters::add(&counters.owed, 1);
             }
             None => Counters::add(&counters.undone, 1),
         }
@@ -110,7 +110,7 @@ impl Outbox {
             };
             last = Some((switch, slot));
             let Some(slot) = slot else {
-                self.unsent.count(switch, said(order), counters);
+                self.unsent.count(shared, switch, said(order), counters);
                 continue;
             };
             self.append(slot, which, place as u32);
@@ -165,18 +165,18 @@ impl Outbox {
         let (mut told, mut came) = (0, None);
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
-            let Answer { commands, barriers, origin, .. } = &all[which as usize];
+            let Answer { commands, barriers, origin, met, .. } = &all[which as usize];
             // Nobody says where batches come from but who keeps a bound.
             came = origin.map(|origin| origin.came).into_iter().chain(came).min();
             if place & BARRIER != 0 {
                 let token = barriers[(place & !BARRIER) as usize];
-                let link = held.as_mut().filter(|link| link.is_of(token.switch));
+                let link = held.as_mut().filter(|link| link.is_of(token.switch) && link.met <= *met);
                 match link.map(|link| link.session.pass(token.number)) {
                     Some(Ok(())) => told += 1,
                     Some(Err(_)) | None => self.unsent.barriers.push(token),
                 }
             } else if let Some((switch, order)) = commands.get(place as usize) {
-                let link = held.as_mut().filter(|link| link.is_of(switch));
+                let link = held.as_mut().filter(|link| link.is_of(switch) && link.met <= *met);
                 let obeyed = link.map(|link| obey(link, order, &shared.config, counters));
                 match obeyed {
                     Some(Ok(count)) => told += count,
@@ -184,7 +184,7 @@ impl Outbox {
                         tracing::debug!(%why, ?order, "a switch was not told something");
                         Counters::add(&counters.undone, 1);
                     }
-                    None => self.unsent.count(switch, said(order), counters),
+                    None => self.unsent.count(shared, switch, said(order), counters),
                 }
             }
             at = next;

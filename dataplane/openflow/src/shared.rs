@@ -1,6 +1,7 @@
 //! What workers share: slots, who is in them, and where switches are.
 
 use crate::brain::Brain;
+use crate::left::Left;
 use crate::link::{Link, Slot};
 use crate::poller::Poller;
 use crate::queue::Queue;
@@ -40,6 +41,8 @@ pub struct Shared {
     pub sleepers: Mutex<Vec<(usize, Thread)>>,
     /// Answers that somebody waits for, by slot and transaction.
     pub waiting: Mutex<HashMap<(u32, u32), Sender<Message>>>,
+    /// Deletions that switches are owed, until they are kept for them.
+    pub left: Left,
     /// What it is beside other controllers. Whoever is taken in is so while it is held, so that nobody is forgotten when it
     /// changes.
     standing: Mutex<Standing>,
@@ -54,7 +57,7 @@ pub struct Shared {
     ports: Room,
     /// Connections that were refused for want of room.
     pub refused: AtomicU64,
-    /// Those that were since their datapath is another's, which is there.
+    /// Those that were since their datapath is another's, which is there, or for which it is kept.
     pub claims: AtomicU64,
 }
 
@@ -74,6 +77,7 @@ impl Shared {
             rested: AtomicU64::default(),
             sleepers: Mutex::default(),
             waiting: Mutex::default(),
+            left: Left::default(),
             standing: Mutex::default(),
             began: Instant::now(),
             members: RwLock::default(),
@@ -248,13 +252,6 @@ impl Shared {
     /// Whether a switch is known in this slot.
     pub fn is_found(&self, datapath: u64, slot: u32) -> bool {
         self.routes().get(&datapath) == Some(&slot)
-    }
-
-    /// Whether a switch can be told something.
-    pub fn is_there(&self, datapath: u64) -> bool {
-        let Some(slot) = self.routes().get(&datapath).copied() else { return false };
-        let held = self.slots[slot as usize].hold();
-        held.as_ref().is_some_and(|link| link.is_of(datapath))
     }
 
     /// Forgets where a switch is, if it is in this slot.

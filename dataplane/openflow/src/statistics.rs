@@ -70,6 +70,8 @@ counters! {
     owed,
     /// Messages that could not be read.
     malformed,
+    /// Packet-ins that came before their switch was known and found no room, or could not be read.
+    early,
     /// Errors that switches answered with, a flow for which a table has no room among them, and messages of theirs that cannot be
     /// read.
     rejected,

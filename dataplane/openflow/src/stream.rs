@@ -1,7 +1,9 @@
 //! A switch's byte stream: TCP, TLS over it, or memory.
 
+use plait_control_openflow::Identity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ServerConnection, StreamOwned};
+use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
@@ -92,10 +94,13 @@ impl Stream {
         poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|found| found > 0)
     }
 
-    /// The certificate that the switch showed.
-    pub fn certificate(&self) -> Option<&[u8]> {
+    /// Who the switch is by the certificate that it showed.
+    pub fn identity(&self) -> Option<Identity> {
         match self {
-            Self::Secure(stream) => stream.conn.peer_certificates()?.first().map(AsRef::as_ref),
+            Self::Secure(stream) => {
+                let certificate = stream.conn.peer_certificates()?.first()?;
+                Some(Identity(Sha256::digest(certificate).into()))
+            }
             Self::Plain(_) | Self::Memory(_) => None,
         }
     }

@@ -17,6 +17,8 @@ mod meeting;
 mod reading;
 mod resting;
 
+pub use meeting::owe;
+
 use crate::brain::Outcome;
 use crate::outbox::Outbox;
 use crate::queue::Queue;
@@ -24,9 +26,10 @@ use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::statistics::Counters;
 use crate::{Idleness, config::Config};
-use plait_control_openflow::{Batch, Debt, Design, LatencyBound, News, PacketIns, Probes, Rounds};
+use plait_control_openflow::{Batch, Design, LatencyBound, News, PacketIns, Probes, Rounds};
 use plait_control_runtime::{Content, Origin, View, ViewId};
 use rustix::event::epoll::Event;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -58,8 +61,8 @@ pub struct Worker<'a> {
     outcome: Outcome,
     buffer: Vec<u8>,
     news: Vec<(u32, Option<u64>, News)>,
-    /// Deletions that switches may not have done whose connections end.
-    owed: Vec<(u64, Debt)>,
+    /// Switches whose connections end, and for which deletions are left that they may not have done.
+    owed: BTreeSet<u64>,
     /// Slots that nobody is in any more, of which that is still to be told.
     left: Vec<u32>,
     looked: Duration,
@@ -97,7 +100,7 @@ impl<'a> Worker<'a> {
             outcome: Outcome::default(),
             buffer: vec![0; read.max(64)],
             news: Vec::new(),
-            owed: Vec::new(),
+            owed: BTreeSet::new(),
             left: Vec::new(),
             looked: Duration::ZERO,
             idle: Duration::ZERO,
@@ -271,7 +274,7 @@ impl<'a> Worker<'a> {
                     }
                 },
             );
-            if !outbox.take_unsent().pass(shared, counters, &mut self.outcome) {
+            if !outbox.take_unsent().pass(shared, &mut self.outcome) {
                 return;
             }
         }

@@ -1,9 +1,11 @@
 //! TLS: who is a switch and who is not.
 
-use plait_control_openflow::connection;
+mod support;
+
+use plait_control_openflow::{Command as Told, Commands, Fields, Flow, PacketIns, connection};
 use plait_control_runtime::Runtime;
 use plait_dataplane_openflow::{Config, Controller, Security};
-use plait_model_wire::openflow::{Message, chop, v13};
+use plait_model_wire::openflow::{BufferId, Message, chop, v13};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use support::until;
 
 /// A folder of keys and certificates: `ours` and `theirs` are authorities, the others signed by them.
 struct Papers(tempfile::TempDir);
@@ -62,6 +65,8 @@ fn certificates(path: &Path) -> Vec<CertificateDer<'static>> {
 struct Switch {
     stream: StreamOwned<ClientConnection, TcpStream>,
     bytes: Vec<u8>,
+    /// How often it was told to delete flows.
+    deletions: usize,
 }
 
 impl Switch {
@@ -84,7 +89,8 @@ impl Switch {
             ClientConnection::new(Arc::new(config), ServerName::try_from("controller").unwrap()).unwrap();
         let socket = TcpStream::connect(controller.address().unwrap()).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let mut switch = Self { stream: StreamOwned::new(connection, socket), bytes: Vec::new() };
+        let mut switch =
+            Self { stream: StreamOwned::new(connection, socket), bytes: Vec::new(), deletions: 0 };
         switch.says(1, v13::Body::Hello(Default::default())).ok()?;
         Some(switch)
     }
@@ -130,6 +136,10 @@ impl Switch {
                     let body = Answered::PortDescriptions(Vec::new());
                     v13::Body::MultipartReply(MultipartReply { flags: MultipartFlags(0), body })
                 }
+                v13::Body::FlowMod(flow) if flow.command == v13::flow_mod::FlowModCommand::DELETE => {
+                    self.deletions += 1;
+                    continue;
+                }
                 v13::Body::EchoRequest(data) => {
                     self.says(xid, v13::Body::EchoReply(data)).unwrap();
                     return true;
@@ -148,17 +158,14 @@ fn heard(controller: &Controller, papers: &Papers, name: Option<&str>) -> Option
 }
 
 fn start(papers: &Papers, connection: connection::Config) -> Controller {
+    start_with(papers, Config { connection, ..Config::default() }, Runtime::new(Default::default()))
+}
+
+fn start_with(papers: &Papers, config: Config, runtime: Runtime) -> Controller {
     let (key, certificate) = (papers.path("controller", "key"), papers.path("controller", "pem"));
     let security = Security::load(&key, &certificate, &papers.path("ours", "pem")).unwrap();
-    let config = Config {
-        security: Some(security),
-        most_connections: 64,
-        pin: false,
-        connection,
-        ..Config::default()
-    };
-    Controller::start(SocketAddr::from(([127, 0, 0, 1], 0)), config, Runtime::new(Default::default()))
-        .unwrap()
+    let config = Config { security: Some(security), most_connections: 64, pin: false, ..config };
+    Controller::start(SocketAddr::from(([127, 0, 0, 1], 0)), config, runtime).unwrap()
 }
 
 #[test]
@@ -204,4 +211,80 @@ fn a_datapath_goes_to_a_newer_connection_with_the_same_certificate_and_to_none_w
     assert!(ends(&mut other), "it has a certificate of the authorities, but not that one");
     assert_eq!(controller.claims(), 1);
     assert!(second.is_there(7) && controller.switches()[&7].connected);
+}
+
+/// A controller that has switch 7 delete all flows whenever another switch has a packet, and keeps datapaths for so long. Each switch is
+/// asked soon whether it lives, and has long to answer.
+fn keeping(papers: &Papers, keep_datapath: Duration) -> Controller {
+    let runtime = support::runtime_of(|(packets,): (Arc<PacketIns>,)| {
+        let mut commands = Commands::default();
+        packets.iter().for_each(|_| commands.push(7, Told::Flow(Flow::delete(Fields::ANY))));
+        Ok((commands,))
+    });
+    let (quiet, patience) = (Duration::from_millis(200), Duration::from_secs(60));
+    let connection = connection::Config { quiet, patience, ..Default::default() };
+    start_with(papers, Config { connection, keep_datapath, ..Config::default() }, runtime)
+}
+
+#[test]
+fn a_datapath_that_is_away_is_kept_for_its_certificate_with_what_it_is_owed_until_it_is_released() {
+    let papers = Papers::new();
+    let controller = keeping(&papers, Duration::from_secs(3600));
+    let connect = |name| Switch::connect(&controller, &papers, Some(name)).unwrap();
+    let is_connected = || controller.switches().get(&7).is_some_and(|switch| switch.connected);
+    let ends = |switch: &mut Switch| (0..100).any(|_| !switch.is_there(7));
+    let go = |switch: Switch| {
+        drop(switch);
+        until("it is gone", || !is_connected());
+    };
+    let mut asks = connect("other");
+    assert!(asks.is_there(1));
+    let mut own = connect("switch");
+    assert!(own.is_there(7));
+    go(own);
+    // Something is to be deleted meanwhile.
+    let packet = v13::PacketIn {
+        buffer: BufferId::NO_BUFFER,
+        total_length: 60,
+        reason: v13::packet_in::PacketInReason::NO_MATCH,
+        table: v13::TableId(0),
+        cookie: 0,
+        flow_match: v13::Match::ANY,
+        data: vec![0; 60],
+    };
+    asks.says(9, v13::Body::PacketIn(packet)).unwrap();
+    let owed = || controller.statistics().iter().map(|worker| worker.owed).sum::<u64>();
+    until("it is owed", || owed() == 1);
+    let mut impostor = connect("other");
+    assert!(ends(&mut impostor), "it has a certificate of the authorities, but not that one");
+    assert_eq!((impostor.deletions, controller.claims(), is_connected()), (0, 1, false));
+    let mut own = connect("switch");
+    assert!(own.is_there(7) && own.deletions == 1, "what it is owed is there for it");
+    assert!(!controller.release(7), "it is there");
+    go(own);
+    assert!(controller.release(7) && !controller.release(7));
+    let mut other = connect("other");
+    assert!(other.is_there(7) && is_connected());
+    go(other);
+    let mut own = connect("switch");
+    assert!(ends(&mut own), "now it is the other's");
+    assert_eq!(controller.claims(), 2);
+}
+
+#[test]
+fn a_datapath_that_is_away_for_long_enough_is_kept_for_nobody() {
+    let papers = Papers::new();
+    let controller = keeping(&papers, Duration::from_millis(300));
+    let mut own = Switch::connect(&controller, &papers, Some("switch")).unwrap();
+    assert!(own.is_there(7));
+    drop(own);
+    // As a switch does, it tries again.
+    let mut other = None;
+    until("it is taken", || {
+        let mut next = Switch::connect(&controller, &papers, Some("other")).unwrap();
+        let is_taken = next.is_there(7);
+        other = is_taken.then_some(next);
+        is_taken
+    });
+    assert!(controller.switches()[&7].connected && !controller.release(7));
 }

@@ -2,6 +2,7 @@
 
 use crate::component;
 use plait_control_forwarding::{LearningSwitch, Routing, Set, learning_switch, routing};
+use plait_control_openflow::Mark;
 use plait_control_runtime::{Application, Manifest, Name};
 use plait_interface_daemon::{Source, recording::Track};
 use serde::{Deserialize, Serialize};
@@ -26,26 +27,36 @@ pub struct Compiled {
     pub instances: usize,
     /// What authenticates probes of links.
     pub key: [u8; 32],
+    /// Who the controller is, by which its flows are told from others'.
+    #[serde(default)]
+    pub controller: String,
 }
 
 impl Compiled {
     /// One of them.
     pub fn set(&self, name: &str) -> Option<Set> {
-        let (idle_timeout, instances) = (self.idle_timeout, self.instances);
+        let (idle_timeout, instances, mark) = (self.idle_timeout, self.instances, self.mark());
         match name {
             "learning-switch" => Some(learning_switch(&LearningSwitch {
                 idle_timeout,
                 instances,
+                mark,
                 ..LearningSwitch::default()
             })),
             "routing" => {
                 let barriers = self.barriers;
-                let mut config = Routing { idle_timeout, instances, barriers, ..Routing::new(self.key) };
+                let mut config =
+                    Routing { idle_timeout, instances, barriers, mark, ..Routing::new(self.key) };
                 config.discovery.away = self.away;
                 Some(routing(&config))
             }
             _ => None,
         }
+    }
+
+    /// What flows of the controller's own have.
+    pub fn mark(&self) -> Mark {
+        Mark::of(&self.controller)
     }
 
     /// The code of an application of one of them.

@@ -3,6 +3,7 @@
 //! ```text
 //!  GET    /v1/switches                  what is known of each switch
 //!  GET    /v1/switches/DATAPATH/flows   its flows, asked of it now
+//!  POST   /v1/switches/DATAPATH/release keeps it for its last switch's certificate no longer
 //!  GET    /v1/views                     views, their schemas, who reads and writes them
 //!  GET    /v1/views/NAME@VERSION        what a view holds: links@1, hosts@1, topology@1…
 //!  PUT    /v1/views/NAME@VERSION        writes a view that somebody reads and nobody else writes

@@ -41,6 +41,7 @@ pub fn router(controller: Arc<Controller>, applications: Arc<dyn Source>) -> Rou
     Router::new()
         .route("/v1/switches", get(switches))
         .route("/v1/switches/{datapath}/flows", get(flows_of))
+        .route("/v1/switches/{datapath}/release", post(release))
         .route("/v1/views", get(views))
         .route("/v1/views/{view}", get(view).put(operator::write).delete(operator::release))
         .route("/v1/applications", get(applications::list).post(applications::change))
@@ -86,12 +87,32 @@ async fn switches(State(controller): Of) -> Json<Value> {
     Json(all.collect())
 }
 
+/// A datapath as it was written.
+fn datapath_of(text: &str) -> Result<u64, Box<Response>> {
+    let no = |_| {
+        let why = format!("{text:?} is no datapath: up to 16 hexadecimal digits are");
+        Box::new(fault(StatusCode::BAD_REQUEST, &why))
+    };
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).map_err(no)
+}
+
+async fn release(State(controller): Of, Path(datapath): Path<String>) -> Response {
+    match datapath_of(&datapath) {
+        Ok(number) if controller.release(number) => taken(),
+        Ok(number) => {
+            let why = format!(
+                "the datapath {number:016x} is kept for nobody: its switch is there, or anybody may have it"
+            );
+            fault(StatusCode::NOT_FOUND, &why)
+        }
+        Err(no) => *no,
+    }
+}
+
 async fn flows_of(State(controller): Of, Path(datapath): Path<String>) -> Response {
-    let Ok(number) = u64::from_str_radix(datapath.trim_start_matches("0x"), 16) else {
-        return fault(
-            StatusCode::BAD_REQUEST,
-            &format!("{datapath:?} is no datapath: up to 16 hexadecimal digits are"),
-        );
+    let number = match datapath_of(&datapath) {
+        Ok(number) => number,
+        Err(no) => return *no,
     };
     // It waits for a switch: on a thread that may.
     match tokio::task::spawn_blocking(move || controller.flows(number, PATIENCE)).await {
@@ -137,7 +158,7 @@ async fn statistics(State(controller): Of) -> Json<Value> {
     let ((connections, refused), staged) = (controller.connections(), controller.staged());
     let address = controller.address().ok().map(|address| address.to_string());
     Json(json!({
-        "address": address, "workers": controller.statistics(), "connections": connections, "refused": refused,
+        "address": address, "mark": controller.mark().to_string(), "workers": controller.statistics(), "connections": connections, "refused": refused,
         "claims": controller.claims(), "unread": controller.unread(), "staged": {
             "held": staged.held, "answered": staged.answered, "abandoned": staged.abandoned,
             "overdue": staged.overdue, "superseded": staged.superseded

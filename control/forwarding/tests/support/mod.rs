@@ -194,7 +194,8 @@ impl Net {
     pub fn regain(&mut self, number: u64) {
         let switch = self.switches.get_mut(&number).unwrap();
         switch.connected = true;
-        for command in self.owed.remove(&number).unwrap_or_default().commands(switch.version) {
+        for command in self.owed.remove(&number).unwrap_or_default().commands(switch.version, Mark::default())
+        {
             assert!(switch.obey(&command).is_empty());
         }
         self.tell_events(vec![(number, SwitchEvent::Connected)]);

@@ -15,7 +15,9 @@ const QUOTED: usize = 64;
 const KEPT: usize = 4096;
 
 impl Connection {
-    /// Takes what came from the switch, and gives each packet-in to `hot`, without a copy if it came whole.
+    /// Takes what came from the switch, and gives each packet-in to `hot`, without a copy if it came whole. One that comes before the
+    /// features is given as well: whoever takes it learns whose it is, and whether the connection is an auxiliary one, by
+    /// [`Event::Ready`](super::Event::Ready).
     pub fn handle_bytes(&mut self, now: Duration, bytes: &[u8], mut hot: impl FnMut(Hot<'_>)) {
         let mut rest = bytes;
         if self.state == State::Hello && !bytes.is_empty() {
@@ -70,7 +72,9 @@ impl Connection {
         left: &'a [u8],
         hot: &mut impl FnMut(Hot<'_>),
     ) -> &'a [u8] {
-        let State::Ready { version, auxiliary: false } = self.state else { return left };
+        let (State::Features(version) | State::Ready { version, auxiliary: false }) = self.state else {
+            return left;
+        };
         let mut rest = left;
         while let Ok(Some((frame, after))) = chop(rest)
             && frame.version() == version.number()
@@ -98,8 +102,8 @@ impl Connection {
             {
                 self.refuse(version, message, Fault::BAD_VERSION)
             }
-            // Whose packet it is is not known yet, or it came by an auxiliary connection.
-            State::Features(_) | State::Ready { .. } if frame.kind() == packet_in::KIND => {}
+            // It came by an auxiliary connection.
+            State::Ready { .. } if frame.kind() == packet_in::KIND => {}
             State::Features(version) => self.hear(version, message, false),
             State::Ready { version, auxiliary } => self.hear(version, message, auxiliary),
             State::Closed => {}

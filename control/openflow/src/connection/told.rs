@@ -39,7 +39,7 @@ impl Bundle {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The switch is known: from now on there are packet-ins, and it can be told something.
+    /// The switch is known, and can be told something.
     Ready(Switch),
     /// It has done everything that was sent before a barrier.
     Barrier {
@@ -103,6 +103,9 @@ pub enum Reason {
     /// Its datapath is that of another, which is there and does not end.
     #[error("a switch of this datapath is connected already")]
     Claimed,
+    /// Its datapath is kept for another, which is away.
+    #[error("this datapath is kept for a switch with another certificate")]
+    Kept,
     /// The socket has ended.
     #[error("the connection was closed by the switch, or lost")]
     Gone,

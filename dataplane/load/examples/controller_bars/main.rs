@@ -84,6 +84,7 @@ fn main() {
     while let Some(argument) = arguments.next() {
         let value = arguments.next().unwrap_or_default();
         match argument.as_str() {
+            running::CHILD => running::become_child(&value, &arguments.next().unwrap_or_default()),
             "--null" => null(value.parse().unwrap_or_else(|_| usage("--null takes a port"))),
             "--seconds" => {
                 asked.seconds = value.parse().unwrap_or_else(|_| usage("--seconds takes a number"))

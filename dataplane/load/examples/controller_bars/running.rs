@@ -1,15 +1,20 @@
-//! A controller's process.
+//! A controller's process, which ends with this one, however that ends.
 
 #[path = "../../tests/support/listens.rs"]
 mod listens;
 
 use listens::listens;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Where a controller listens whose command has no place for a port: OpenFlow's own.
 const OPENFLOW: u16 = 6653;
+
+/// What this program is called with to become a controller: the process that it ends with, and the command.
+pub const CHILD: &str = "--child-of";
 
 /// A controller's process, ended with the value.
 pub struct Running {
@@ -25,8 +30,9 @@ impl Running {
         let port = if command.contains("{port}") { 0 } else { OPENFLOW };
         let address = TcpListener::bind(("127.0.0.1", port))?.local_addr()?;
         let folder = tempfile::tempdir()?;
-        let child = Command::new("sh")
-            .arg("-c")
+        let child = Command::new(std::env::current_exe()?)
+            .arg(CHILD)
+            .arg(std::process::id().to_string())
             .arg(format!("exec {}", command.replace("{port}", &address.port().to_string())))
             .env("OVS_RUNDIR", folder.path())
             .stdin(Stdio::null())
@@ -57,6 +63,22 @@ impl Running {
         let ticks: u64 = after.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
         Duration::from_millis(ticks * 10)
     }
+}
+
+/// Becomes a controller that is killed when the process that started it ends, by a signal, too: nobody else would end it.
+pub fn become_child(parent: &str, command: &str) -> ! {
+    let why = match set_parent_process_death_signal(Some(Signal::KILL)) {
+        Err(why) => why.into(),
+        // It may have ended before.
+        Ok(())
+            if getppid().map(Pid::as_raw_nonzero).map(|pid| pid.to_string()).as_deref() != Some(parent) =>
+        {
+            std::io::Error::other("whoever started it has ended")
+        }
+        Ok(()) => Command::new("sh").arg("-c").arg(command).exec(),
+    };
+    eprintln!("no controller runs: {why}");
+    std::process::exit(1);
 }
 
 impl Drop for Running {

@@ -1,10 +1,10 @@
 //! What a worker does with a switch whose turn it is, and with what it told.
 
-use super::Worker;
 use super::resting::DEEP;
+use super::{Worker, owe};
 use crate::link::{Link, Went};
 use crate::statistics::Counters;
-use plait_control_openflow::{News, PacketIn, Probes, Role, SwitchEvent, Switchboard, Token, Tried};
+use plait_control_openflow::{News, Probes, SwitchEvent, Switchboard, Token, Tried};
 use std::sync::atomic::Ordering;
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -63,17 +63,12 @@ impl Worker<'_> {
         if count == most || may_hold || place.ended.load(Ordering::Acquire) {
             self.shared.set_ready(slot, true);
         }
-        // A master's packets are not a slave's, whatever the switch thinks of roles.
-        let datapath = link.session.datapath().filter(|_| link.session.role() != Role::Slave);
         let before = self.requests.len() + self.probes.len();
         let (requests, probes, counters) = (&mut self.requests, &mut self.probes, self.counters);
-        link.session.connection.handle_bytes(self.shared.now(), &self.buffer[..count], |hot| {
-            let Some(datapath) = datapath else { return };
-            match PacketIn::of(datapath, &hot) {
-                Ok(packet) if Probes::includes(&packet) => probes.push(&packet),
-                Ok(packet) => requests.push(&packet),
-                Err(_) => Counters::add(&counters.malformed, 1),
-            }
+        link.session.handle_bytes(self.shared.now(), &self.buffer[..count], |read| match read {
+            Ok(packet) if Probes::includes(&packet) => probes.push(&packet),
+            Ok(packet) => requests.push(&packet),
+            Err(_) => Counters::add(&counters.malformed, 1),
         });
         let taken = (requests.len() + probes.len() - before) as u64;
         Counters::add(&counters.requests, taken);
@@ -134,11 +129,12 @@ impl Worker<'_> {
         Tried::Empty
     }
 
-    /// Takes what a switch may not have done whose connection ends.
+    /// Leaves what a switch may not have done whose connection ends, while nobody else can look at it.
     fn take_owed(&mut self, link: &mut Link) {
         let owed = link.session.take_owed();
         if let Some(datapath) = link.session.datapath().filter(|_| !owed.is_empty()) {
-            self.owed.push((datapath, owed));
+            self.shared.left.add(datapath, owed);
+            self.owed.insert(datapath);
         }
     }
 
@@ -158,8 +154,13 @@ impl Worker<'_> {
                     continue;
                 }
                 News::Ended(_) => {
-                    let is_last = |_: &mut Switchboard| shared.lost(datapath, slot);
-                    shared.brain.news_if(shared.now(), datapath, news, &mut self.outcome, is_last);
+                    let is_last = |switchboard: &mut Switchboard| {
+                        shared.lost(datapath, slot).then(|| {
+                            switchboard.went(datapath, shared.now());
+                            news
+                        })
+                    };
+                    shared.brain.news_if(shared.now(), datapath, &mut self.outcome, is_last);
                     continue;
                 }
                 News::Passed(number) | News::Unanswered(number) => {
@@ -200,13 +201,7 @@ impl Worker<'_> {
         if !passed.is_empty() {
             shared.brain.passed(shared.now(), passed, &mut self.outcome);
         }
-        if !self.owed.is_empty() {
-            shared.brain.owe(
-                std::mem::take(&mut self.owed),
-                |datapath| shared.is_there(datapath),
-                &mut self.outcome,
-            );
-        }
+        owe(shared, std::mem::take(&mut self.owed), &mut self.outcome);
         self.finish();
     }
 }
@@ -292,7 +287,7 @@ mod tests {
         for (datapath, undone) in [(9, 1), (7, 1)] {
             let mut commands = Commands::default();
             commands.extend([(datapath, Command::Barrier)]);
-            let answer = Answer::new(Arc::new(commands), None);
+            let answer = Answer::new(Arc::new(commands), None, 1);
             Outbox::new(1).send(&shared, &[answer], worker.counters);
             assert_eq!(worker.counters.read().undone, undone);
             assert_eq!(told.lock().unwrap().is_empty(), datapath == 9);

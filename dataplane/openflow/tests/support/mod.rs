@@ -126,39 +126,47 @@ impl Client {
         self.say(1, v10::Body::Hello(Default::default()), v13::Body::Hello(Default::default()));
         loop {
             match self.next().expect("the controller ended the connection") {
-                Message::V10(v10::Message { xid, body: v10::Body::FeaturesRequest }) => {
-                    let features = v10::Features {
-                        datapath: self.datapath,
-                        buffers: 256,
-                        tables: 1,
-                        capabilities: v10::switch::Capabilities(0),
-                        actions: v10::switch::ActionTypes(1),
-                        ports: [1, 2].map(port10).into(),
-                    };
-                    self.send(Message::V10(v10::Message { xid, body: v10::Body::Features(features) }));
+                Message::V10(v10::Message { xid, body: v10::Body::FeaturesRequest })
+                | Message::V13(v13::Message { xid, body: v13::Body::FeaturesRequest }) => {
+                    self.send(self.features(xid));
                 }
                 Message::V10(v10::Message { body: v10::Body::StatisticsRequest(_), .. }) => return,
-                Message::V13(v13::Message { xid, body: v13::Body::FeaturesRequest }) => {
-                    let features = v13::Features {
-                        datapath: self.datapath,
-                        buffers: 0,
-                        tables: 1,
-                        auxiliary: 0,
-                        capabilities: v13::switch::Capabilities(0),
-                        reserved: 0,
-                    };
-                    self.send(Message::V13(v13::Message { xid, body: v13::Body::Features(features) }));
-                }
                 Message::V13(v13::Message { xid, body: v13::Body::MultipartRequest(request) })
                     if request.body == v13::multipart::Asked::PortDescriptions =>
                 {
-                    let body = v13::multipart::Answered::PortDescriptions([1, 2].map(port13).into());
-                    let reply =
-                        v13::multipart::MultipartReply { flags: v13::multipart::MultipartFlags(0), body };
-                    self.send(Message::V13(v13::Message { xid, body: v13::Body::MultipartReply(reply) }));
+                    self.send(ports(xid));
                 }
                 Message::V13(v13::Message { body: v13::Body::MultipartRequest(_), .. }) => return,
                 _ => {}
+            }
+        }
+    }
+
+    /// What it says of itself, its ports with it in 1.0.
+    pub fn features(&self, xid: u32) -> Message {
+        let datapath = self.datapath;
+        match self.version {
+            Version::V10 => {
+                let features = v10::Features {
+                    datapath,
+                    buffers: 256,
+                    tables: 1,
+                    capabilities: v10::switch::Capabilities(0),
+                    actions: v10::switch::ActionTypes(1),
+                    ports: [1, 2].map(port10).into(),
+                };
+                Message::V10(v10::Message { xid, body: v10::Body::Features(features) })
+            }
+            Version::V13 => {
+                let features = v13::Features {
+                    datapath,
+                    buffers: 0,
+                    tables: 1,
+                    auxiliary: 0,
+                    capabilities: v13::switch::Capabilities(0),
+                    reserved: 0,
+                };
+                Message::V13(v13::Message { xid, body: v13::Body::Features(features) })
             }
         }
     }
@@ -207,6 +215,13 @@ impl Client {
             }
         }
     }
+}
+
+/// The ports of a switch of 1.3.
+pub fn ports(xid: u32) -> Message {
+    let body = v13::multipart::Answered::PortDescriptions([1, 2].map(port13).into());
+    let reply = v13::multipart::MultipartReply { flags: v13::multipart::MultipartFlags(0), body };
+    Message::V13(v13::Message { xid, body: v13::Body::MultipartReply(reply) })
 }
 
 pub fn port10(number: u16) -> v10::Port {

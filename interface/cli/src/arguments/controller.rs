@@ -58,6 +58,14 @@ pub enum ControllerCommand {
         /// Its datapath: up to 16 hexadecimal digits
         datapath: String,
     },
+    /// Keep the datapath of a switch that is away for its certificate no longer
+    #[command(
+        after_help = "Example:\n  plait controller release 0000000000000001      its certificate was renewed while it was away"
+    )]
+    Release {
+        /// Its datapath: up to 16 hexadecimal digits
+        datapath: String,
+    },
     /// Switches, links and hosts as they were discovered
     #[command(after_help = "Example:\n  plait controller topology --json")]
     Topology,
@@ -159,7 +167,8 @@ pub struct ControllerRunArguments {
     /// Seconds without a packet after which a flow goes
     #[arg(long, default_value_t = 60)]
     pub idle_timeout: u16,
-    /// Of routing: for how long a switch that is not connected keeps its ports, links and hosts
+    /// For how long a switch that is not connected keeps its datapath, if it showed a certificate, and, of routing, its ports,
+    /// links and hosts
     #[arg(long, default_value = "3s", value_name = "TIME")]
     pub keep_switch: TimeSpan,
     /// Of routing: let a flow's first packet go when all switches of its way have answered a barrier behind its flow, or after this

@@ -21,9 +21,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<ExitCode, Failure> {
-    let socket = socket(&named(&arguments.choice.name)?);
+    let name = named(&arguments.choice.name)?;
+    let socket = socket(&name);
     match arguments.command {
-        ControllerCommand::Run(arguments) => return run(&arguments, &socket, output),
+        ControllerCommand::Run(arguments) => return run(&arguments, &name, &socket, output),
         ControllerCommand::Load(arguments) => return super::load::load(&arguments, output),
         ControllerCommand::Switches => {
             let found = asked(&socket, "/v1/switches")?;
@@ -32,6 +33,11 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
         ControllerCommand::Flows { datapath } => {
             let found = asked(&socket, &format!("/v1/switches/{}/flows", segment(&datapath)?))?;
             output.result(&found, || flows(&found))?;
+        }
+        ControllerCommand::Release { datapath } => {
+            let path = format!("/v1/switches/{}/release", segment(&datapath)?);
+            tell(&socket, Method::POST, &path, Vec::new())?;
+            output.result(&json!({ "released": datapath }), || format!("{datapath} is kept no longer\n"))?;
         }
         ControllerCommand::Role { role, generation } => {
             return self::role(&socket, role.map(Role::from), generation, output);
@@ -63,14 +69,20 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Result<ExitCode, Failure> {
+fn run(
+    arguments: &ControllerRunArguments,
+    name: &str,
+    socket: &Path,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     // Each switch is one.
     open_many_files();
     // Before any thread is started: all of them leave signals to this one.
     let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut config = config(arguments)?;
     let rules = arguments.access.as_deref().map(access::read).transpose()?;
-    let compiled = compiled(arguments, config.workers)?;
+    let compiled = compiled(arguments, name, config.workers)?;
+    config.mark = compiled.mark();
     let recording = arguments.record.as_deref().map(|file| recording(file, &compiled)).transpose()?;
     let track = recording.as_ref().map(Recording::track);
     config.recorder = track.clone().map(|track| Recorder::new(move |entry| track.entry(entry)));
@@ -121,7 +133,7 @@ fn run(arguments: &ControllerRunArguments, socket: &Path, output: &Output) -> Re
     Ok(ExitCode::SUCCESS)
 }
 
-fn compiled(arguments: &ControllerRunArguments, workers: usize) -> Result<Compiled, Failure> {
+fn compiled(arguments: &ControllerRunArguments, name: &str, workers: usize) -> Result<Compiled, Failure> {
     // What authenticates probes of links is drawn anew each time, and known to nobody else.
     let mut key = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut key)?;
@@ -136,7 +148,15 @@ fn compiled(arguments: &ControllerRunArguments, workers: usize) -> Result<Compil
         barriers: arguments.path_barriers.map(Duration::from),
         instances: workers,
         key,
+        controller: whose(name),
     })
+}
+
+/// Who a controller is. Choice: its name and its host's, since most are called as they are without one, and which host it is does not
+/// change when it starts again.
+fn whose(name: &str) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{name}@{}", host.trim())
 }
 
 fn recording(file: &Path, compiled: &Compiled) -> Result<Recording, Failure> {
@@ -174,6 +194,7 @@ fn config(arguments: &ControllerRunArguments) -> Result<Config, Failure> {
             )));
         }
     }
+    config.keep_datapath = arguments.keep_switch.into();
     config.role = arguments.role.into();
     config.generation = elected(config.role, arguments.generation)?;
     if let (Some(key), Some(certificate), Some(authorities)) =

@@ -59,6 +59,8 @@ fn of_two_controllers_one_commands_and_the_other_takes_its_place_when_it_is_made
     assert!(eventually(|| pair.roles("two") == ["slave", "slave"]), "{}", pair.log("two"));
     assert!(eventually(|| fabric.all_reach_all(&testbed)));
     assert!(pair.requests("one") > 0);
+    let mark = |name| pair.asks(name, "stats").json()["mark"].as_str().unwrap().to_owned();
+    assert!(mark("one").starts_with("506c6169") && mark("one") != mark("two"), "each has a mark of its own");
     assert_eq!(pair.requests("two"), 0, "a slave is told of no packets");
     let known = pair.asks("two", "switches").json();
     assert!(known.as_array().unwrap().iter().all(|one| one["connected"] == true && one["role"] == "slave"));

@@ -10,6 +10,7 @@ mod planes;
 mod relays;
 mod strangers;
 mod tunnels;
+mod weights;
 
 use common::{Host, Person, Pinged, eventually, in_tries, installed};
 use serde_json::Value;
