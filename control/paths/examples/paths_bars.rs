@@ -1,11 +1,12 @@
 //! Holds the planner against its bars: `paths_bars`. Eight paths and their relay lists from one switch of a random graph to all
-//! others, the sizes of the thesis's E12; the same after a link failed; and what petgraph and networkx take for the paths
+//! others, the sizes of the thesis's E12, with links that cost the same and with costs drawn by lot; the same after a link failed; and what petgraph and networkx take for the paths
 //! alone, of which the costs must be the same.
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use plait_control_paths::ospf::Lsdb;
 use plait_control_paths::{Daemon, DaemonConfig, Fabric, Plan, Settings};
 use plait_model_topology::generate::random_regular_links;
+use plait_model_topology::random::SplitMix64;
 use plait_model_wire::ospf::{Contents, Lsa, LsaKey, RouterLink, RouterLinks};
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -52,62 +53,50 @@ fn main() {
     }
     for (ports, switches, degree, whole) in [(24, 720, 19, 50.0), (36, 1620, 28, 200.0)] {
         let links = random_regular_links(switches, degree, 1).expect("such graphs there are");
-        let fabric = Fabric::of_links(switches, links.iter().map(|&(a, b)| (a, b, 1)));
-        let (taken, plan) = planned(&fabric);
-        bar(&format!("plan-{switches}"), taken, "ms", whole);
-
-        // A link of the source itself, which most paths that are lost went along; and others, taken in even distances.
-        let own = links.iter().filter(|(a, b)| *a == 0 || *b == 0).copied();
-        let others = links.iter().step_by(links.len() / 100).filter(|(a, b)| *a != 0 && *b != 0).copied();
-        for (name, links) in [("own-link", own.collect::<Vec<_>>()), ("link", others.collect())] {
-            let mut searched = 0;
-            let mut times: Vec<f64> = links
-                .iter()
-                .map(|&link| {
-                    let after = fabric.without_links(&[link]);
-                    let mut plan = plan.clone();
-                    let started = Instant::now();
-                    searched += plan.update(after, 0).searched;
-                    milliseconds(started)
-                })
-                .collect();
-            let mean = searched / links.len();
-            let slowest = times.iter().copied().fold(0.0, f64::max);
-            println!(
-                "# of {} failures one by one: {mean} destinations searched anew on average; the slowest took {slowest:.2} ms",
-                links.len()
-            );
-            bar(&format!("{name}-failure-{switches}"), median(&mut times), "ms", whole / 10.0);
-        }
+        let alike = Fabric::of_links(switches, links.iter().map(|&(a, b)| (a, b, 1)));
+        let plan = held(&alike, &links, &switches.to_string(), whole);
         println!(
             "# from advertisements to operations, after one link failed: {:.3} ms",
             by_lsdb(switches, &links)
         );
-        let (all, again) = weighted(switches, &links);
-        println!("# costs that are not all the same: {all:.1} ms, after one link failed {again:.1} ms");
+        let mut lot = SplitMix64::new(2);
+        let costs = links.iter().map(|&(a, b)| (a, b, 1 + lot.below(MOST_COST) as u32));
+        held(&Fabric::of_links(switches, costs), &links, &format!("{switches}-costs"), whole);
         rivals(&plan, ports, &links);
     }
 }
 
-/// The same with costs of 1 to 20 by turns: all of it, and the median of what a link's failure takes, of some twenty.
-fn weighted(switches: usize, links: &[(usize, usize)]) -> (f64, f64) {
-    let costly = links.iter().zip((1..=20).cycle()).map(|(&(a, b), cost)| (a, b, cost));
-    let fabric = Fabric::of_links(switches, costly);
-    let started = Instant::now();
-    let plan = Plan::new(Settings::default(), fabric.clone(), 0);
-    let taken = milliseconds(started);
-    assert!(plan.paths(1).len() == 8);
-    let mut again: Vec<f64> = links
-        .iter()
-        .step_by(links.len() / 20)
-        .map(|link| {
-            let (after, mut plan) = (fabric.without_links(&[*link]), plan.clone());
-            let started = Instant::now();
-            plan.update(after, 0);
-            milliseconds(started)
-        })
-        .collect();
-    (taken, median(&mut again))
+/// Where links cost differently, each costs up to so much.
+const MOST_COST: usize = 10;
+
+/// Holds a plan for a fabric, and what a link's failure takes, against the bar of the whole and a tenth of it.
+fn held(fabric: &Fabric, links: &[(usize, usize)], name: &str, whole: f64) -> Plan {
+    let (taken, plan) = planned(fabric);
+    bar(&format!("plan-{name}"), taken, "ms", whole);
+    // A link of the source itself, which most paths that are lost went along; and others, taken in even distances.
+    let own = links.iter().filter(|(a, b)| *a == 0 || *b == 0).copied();
+    let others = links.iter().step_by(links.len() / 100).filter(|(a, b)| *a != 0 && *b != 0).copied();
+    for (whose, links) in [("own-link", own.collect::<Vec<_>>()), ("link", others.collect())] {
+        let mut searched = 0;
+        let mut times: Vec<f64> = links
+            .iter()
+            .map(|&link| {
+                let after = fabric.without_links(&[link]);
+                let mut plan = plan.clone();
+                let started = Instant::now();
+                searched += plan.update(after, 0).searched;
+                milliseconds(started)
+            })
+            .collect();
+        let mean = searched / links.len();
+        let slowest = times.iter().copied().fold(0.0, f64::max);
+        println!(
+            "# of {} failures one by one: {mean} destinations searched anew on average; the slowest took {slowest:.2} ms",
+            links.len()
+        );
+        bar(&format!("{whose}-failure-{name}"), median(&mut times), "ms", whole / 10.0);
+    }
+    plan
 }
 
 /// Two advertisements tell that a link is gone: until all operations are there.

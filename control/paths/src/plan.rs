@@ -4,7 +4,7 @@ use crate::fabric::{Fabric, Link};
 use crate::fat_tree::FatTree;
 use crate::relays::{AnyHash, KnownHops, NextHop, Relays, fewest_relays};
 use crate::tree::PathTree;
-use plait_model_topology::graph::{Distance, PathFinder};
+use plait_model_topology::graph::{Distance, PathFinder, ShortestPaths};
 use std::sync::Arc;
 
 /// How relays are found.
@@ -74,6 +74,9 @@ pub struct Effort {
 /// faster.
 const MOST_GAINS: usize = 8;
 
+/// With more links that are gone or dearer, relays of all paths are found anew. Choice: two directions of as many links.
+const MOST_LOSSES: usize = 2 * MOST_GAINS;
+
 impl Plan {
     /// Plans from a switch.
     pub fn new(settings: Settings, fabric: Fabric, source: usize) -> Self {
@@ -111,6 +114,8 @@ impl Plan {
     pub fn update(&mut self, fabric: Fabric, source: usize) -> Effort {
         let same_switches = self.fabric.switches().len() == fabric.switches().len()
             && self.fabric.switches().iter().zip(fabric.switches()).all(|(a, b)| a.id == b.id);
+        let same_relays = same_switches
+            && self.fabric.switches().iter().zip(fabric.switches()).all(|(a, b)| a.relay == b.relay);
         let (losses, gains) = changes(self.fabric.links(), fabric.links());
         let before = std::mem::replace(&mut self.fabric, fabric);
         if let Method::FatTree(tree) = &mut self.settings.method {
@@ -126,38 +131,50 @@ impl Plan {
             return Effort { searched: self.to.len(), is_whole: true };
         }
         let graph = self.fabric.graph();
-        let is_lost = |step: &[usize]| losses.binary_search(&(step[0] as u32, step[1] as u32)).is_ok();
+        let is_lost = |step: &[usize]| {
+            losses
+                .binary_search_by_key(&(step[0] as u32, step[1] as u32), |loss| (loss.from, loss.to))
+                .is_ok()
+        };
         let from_source = (!gains.is_empty()).then(|| graph.shortest_paths(source));
-        let gains: Vec<_> = gains
-            .iter()
-            .filter_map(|gain| {
-                let near = from_source.as_ref()?.distance(gain.from as usize)?;
-                Some((near + Distance::from(gain.cost), graph.shortest_paths(gain.to as usize)))
-            })
-            .collect();
+        let gains: Vec<Way> =
+            gains.iter().filter_map(|gain| Way::by(&self.fabric, from_source.as_ref()?, gain)).collect();
+        let ways = self.ways(&before, same_relays, &losses, &gains);
         let mut finder = PathFinder::new(graph);
-        let mut searched = 0;
+        let mut searched = vec![false; self.to.len()];
         for to in 0..self.to.len() {
             let paths = &self.to[to];
             let was_wanted = is_wanted(&before, source, to);
             let loses = || paths.iter().any(|path| path.switches.windows(2).any(is_lost));
             let worst = paths.get(self.settings.k.saturating_sub(1)).map(|path| path.cost);
-            let wins = || {
-                gains.iter().any(|(near, far)| {
-                    far.distance(to).is_some_and(|far| worst.is_none_or(|worst| near + far <= worst))
-                })
-            };
+            let wins = || gains.iter().any(|way| way.is_as_short(to, worst.unwrap_or(Distance::MAX)));
             if is_wanted(&self.fabric, source, to) {
                 if !was_wanted || loses() || wins() {
                     self.to[to] = search(&mut finder, source, to, self.settings.k);
-                    searched += 1;
+                    searched[to] = true;
                 }
             } else {
                 self.to[to].clear();
             }
         }
-        self.find_relays();
-        Effort { searched, is_whole: false }
+        self.find_relays(|to, path| {
+            let are_as_short = |ways: &[Way]| ways.iter().any(|way| way.is_as_short(to, path.cost));
+            searched[to] || ways.as_deref().is_none_or(are_as_short)
+        });
+        Effort { searched: searched.iter().filter(|searched| **searched).count(), is_whole: false }
+    }
+
+    /// The ways by links that changed, by which relays of paths that stay may be others; none where those of all may be.
+    fn ways(&self, before: &Fabric, same_relays: bool, losses: &[Link], gains: &[Way]) -> Option<Vec<Way>> {
+        let is_sure = matches!(self.settings.method, Method::Sure);
+        // Where links cost nothing, how far a search went decides what is called the only way.
+        let all_cost = [before, &self.fabric].iter().all(|of| of.links().iter().all(|link| link.cost > 0));
+        if !is_sure || !same_relays || !all_cost || losses.len() > MOST_LOSSES {
+            return None;
+        }
+        let from_source = (!losses.is_empty()).then(|| before.graph().shortest_paths(self.source));
+        let lost = losses.iter().filter_map(|loss| Way::by(before, from_source.as_ref()?, loss));
+        Some(lost.chain(gains.iter().cloned()).collect())
     }
 
     fn anew(&mut self) {
@@ -176,7 +193,7 @@ impl Plan {
             false => Vec::new(),
         };
         self.to = (0..self.fabric.switches().len()).map(to).collect();
-        self.find_relays();
+        self.find_relays(|_, _| true);
         if let Some(tree) = tree {
             self.climb(&tree);
         }
@@ -206,7 +223,8 @@ impl Plan {
         }
     }
 
-    fn find_relays(&mut self) {
+    /// Finds relays of paths of which they may be others, by where they lead.
+    fn find_relays(&mut self, may_be_others: impl Fn(usize, &PlannedPath) -> bool) {
         let Self { settings, fabric, to, .. } = self;
         let may_relay = |switch: usize| fabric.switches()[switch].relay.is_some();
         let fits = |relays: &Relays| relays.len() <= settings.most_relays;
@@ -223,8 +241,10 @@ impl Plan {
             }
             Method::Sure | Method::FatTree(_) => {
                 let mut forwarding = AnyHash::new(fabric.graph());
-                for path in to.iter_mut().flatten() {
-                    path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
+                for (to, paths) in to.iter_mut().enumerate() {
+                    for path in paths.iter_mut().filter(|path| may_be_others(to, path)) {
+                        path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
+                    }
                 }
             }
             Method::Known(hops) => {
@@ -234,6 +254,30 @@ impl Plan {
                 }
             }
         }
+    }
+}
+
+/// The shortest walks from the source by a link.
+///
+/// Whether a part of a path is the only shortest way between its ends changes with a link only if a way by the link is as short
+/// as the part. With the rest of the path it is then a walk by the link that is as short as the path.
+#[derive(Clone)]
+struct Way {
+    /// From the source to the link's end.
+    near: Distance,
+    /// From there on.
+    far: ShortestPaths,
+}
+
+impl Way {
+    /// None where the link cannot be reached.
+    fn by(fabric: &Fabric, from_source: &ShortestPaths, link: &Link) -> Option<Self> {
+        let near = from_source.distance(link.from as usize)? + Distance::from(link.cost);
+        Some(Self { near, far: fabric.graph().shortest_paths(link.to as usize) })
+    }
+
+    fn is_as_short(&self, to: usize, cost: Distance) -> bool {
+        self.far.distance(to).is_some_and(|far| self.near + far <= cost)
     }
 }
 
@@ -247,8 +291,8 @@ fn search(finder: &mut PathFinder<'_>, from: usize, to: usize, k: usize) -> Vec<
     found.map(|path| PlannedPath { cost: path.cost, switches: path.vertices, relays: None }).collect()
 }
 
-/// The pairs of switches whose link is gone or costs more, in order; and the links that are new or cost less.
-fn changes(before: &[Link], after: &[Link]) -> (Vec<(u32, u32)>, Vec<Link>) {
+/// The links that are gone or cost more, as they were and in order; and those that are new or cost less.
+fn changes(before: &[Link], after: &[Link]) -> (Vec<Link>, Vec<Link>) {
     let pair = |link: &Link| (link.from, link.to);
     let (mut losses, mut gains) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
@@ -256,7 +300,7 @@ fn changes(before: &[Link], after: &[Link]) -> (Vec<(u32, u32)>, Vec<Link>) {
         match (old.peek(), new.peek()) {
             (Some(was), Some(is)) if pair(was) == pair(is) => {
                 if was.cost < is.cost {
-                    losses.push(pair(was));
+                    losses.push(**was);
                 } else if was.cost > is.cost {
                     gains.push(**is);
                 }
@@ -264,7 +308,7 @@ fn changes(before: &[Link], after: &[Link]) -> (Vec<(u32, u32)>, Vec<Link>) {
                 new.next();
             }
             (Some(was), is) if is.is_none_or(|is| pair(was) < pair(is)) => {
-                losses.push(pair(was));
+                losses.push(**was);
                 old.next();
             }
             (_, Some(is)) => {

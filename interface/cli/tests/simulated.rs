@@ -419,7 +419,6 @@ traffic:
     let told = error(&refused);
     let named = [
         ("net.yaml:3", "a route of `a` by 203.0.113.7"),
-        ("net.yaml:17", "`miss: kernel` of the overlay `two`"),
         ("net.yaml:18", "a capture of `a:x`"),
         ("net.yaml:20", "the metric `round`"),
         ("net.yaml:23", "what is asserted of a metric"),

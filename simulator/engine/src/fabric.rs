@@ -4,6 +4,7 @@
 use crate::address::{AddressBook, AddressIndex};
 use crate::encapsulation::Stack;
 use crate::flow::FlowPlace;
+use ipnet::IpNet;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -46,6 +47,8 @@ pub(crate) struct Fabric {
     pub groups: Vec<Group>,
     pub hops: Vec<Hop>,
     pub links: Vec<Link>,
+    /// All nodes' prefixes, by their classes from 1 on.
+    pub prefixes: Vec<IpNet>,
     pub addresses: AddressBook,
     /// What every packet's walk asks of each address.
     pub targets: Vec<Target>,

@@ -40,6 +40,8 @@ impl Matcher {
 pub(crate) struct Tables {
     /// The class of each address.
     pub classes: Vec<u32>,
+    /// All nodes' prefixes, by their classes from 1 on.
+    pub prefixes: Vec<IpNet>,
     /// How many classes there are, which is the length of a row.
     pub row: u32,
     pub tables: Vec<u16>,
@@ -71,6 +73,7 @@ pub(crate) fn compile(routes: &[Routes], addresses: &AddressBook) -> Option<Tabl
     u32::try_from(row.checked_mul(routes.len())?).ok()?;
     let mut tables = Tables {
         classes: addresses.all().map(|(_, address)| matcher.find(address, 128).unwrap_or(0)).collect(),
+        prefixes: Vec::new(),
         row: row as u32,
         tables: Vec::with_capacity(row * routes.len()),
         first: Vec::new(),
@@ -80,7 +83,14 @@ pub(crate) fn compile(routes: &[Routes], addresses: &AddressBook) -> Option<Tabl
     for routes in routes {
         tables.add_node(routes, &prefixes, &parents)?;
     }
+    tables.prefixes = prefixes;
     Some(tables)
+}
+
+/// The class of an address among all nodes' prefixes.
+pub(crate) fn class_of(prefixes: &[IpNet], address: IpAddr) -> u32 {
+    let around = prefixes.iter().zip(1..).filter(|(prefix, _)| prefix.contains(&address));
+    around.max_by_key(|(prefix, _)| prefix.prefix_len()).map_or(0, |(_, class)| class)
 }
 
 impl Tables {

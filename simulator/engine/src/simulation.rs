@@ -10,13 +10,13 @@ pub use reroute::RouteError;
 use crate::address::NOBODY;
 use crate::capture::{CaptureIndex, Captured};
 use crate::encapsulation::{MOST_RELAYS, Stack, StackIndex};
-use crate::fabric::{Fabric, LinkIndex, NodeIndex, Place, ends};
+use crate::fabric::{Fabric, LinkIndex, NO_STATION, NodeIndex, Place, Target, ends};
 use crate::flow::{FlowIndex, FlowPlace, FlowSpec, Relays, Sink};
 use crate::hash::mix;
 use crate::host::{Host, HostIndex};
 use crate::packet::{Packet, TTL, flag};
 use crate::partition::{DirectionState, HostState, Partition, event, inner_hash};
-use crate::routes::Routes;
+use crate::routes::{Routes, class_of};
 use crate::selector::{Selector, SelectorIndex};
 use crate::source::{Source, nanos};
 use plait_model_link::Conditions;
@@ -205,6 +205,17 @@ impl Simulation {
         part.sources.push(source_state);
         self.fabric.flows.push(FlowPlace { source: place, sink });
         Ok(FlowIndex(number))
+    }
+
+    /// Makes an address known that may be nobody's, so that protocols' packets can be from it and for it: they go as routes have it,
+    /// as far as these lead. Cost: a look at each prefix that a route is to.
+    pub fn know(&mut self, address: IpAddr) {
+        let fabric = &mut self.fabric;
+        if fabric.addresses.find(address).is_none() {
+            fabric.addresses.intern(address);
+            let class = class_of(&fabric.prefixes, address);
+            fabric.targets.push(Target { owner: NOBODY, class, station: NO_STATION });
+        }
     }
 
     /// Names a list of relays, which is kept once.

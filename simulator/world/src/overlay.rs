@@ -21,6 +21,7 @@ use forwarding::Forwarding;
 use node::OverlayNode;
 use plait_control_overlay::record::Entry;
 use plait_control_overlay::{Config, Key, written};
+use plait_dataplane_overlay::Miss;
 use plait_dataplane_reference::Counts;
 use plait_model_overlay::{Application, Locators, NodeId, Weight};
 use plait_model_topology::random::SplitMix64;
@@ -53,6 +54,8 @@ struct Members {
     hosts: Vec<(NodeIndex, HostIndex)>,
     ids: Vec<NodeId>,
     group: Option<NodeId>,
+    /// Whether what a member does not know leaves by its node's routes.
+    falls_back: bool,
 }
 
 /// A member as the others know it.
@@ -98,7 +101,10 @@ impl World {
             hosts.push((own.node, host));
         }
         let ids = known.iter().map(|known| known.id).collect();
-        self.overlays.all.push(Members { application: spec.application, hosts, ids, group: spec.group });
+        let planes = spec.members.iter().filter_map(|member| member.data_plane.as_ref());
+        let falls_back = planes.chain(&spec.data_plane).any(|plane| plane.config.miss == Miss::Kernel);
+        let (application, group) = (spec.application, spec.group);
+        self.overlays.all.push(Members { application, hosts, ids, group, falls_back });
         Ok(index)
     }
 
@@ -133,7 +139,10 @@ impl World {
         if let Some(known) = self.overlays.nodes.get(&node) {
             return Ok(*known);
         }
-        let begins = Box::new(OverlayNode::new(Forwarding::new(mtu)));
+        let addresses: Vec<IpAddr> = self.assignment.all(node.0 as usize).map(|net| net.addr()).collect();
+        let families =
+            [false, true].map(|is_ipv6| addresses.iter().any(|address| address.is_ipv6() == is_ipv6));
+        let begins = Box::new(OverlayNode::new(Forwarding::new(mtu, families)));
         let host = self.simulation.add_host(node, port::OVERLAY_CONTROL, begins)?;
         self.overlays.nodes.insert(node, host);
         Ok(host)

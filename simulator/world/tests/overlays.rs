@@ -8,6 +8,7 @@ use plait_dataplane_reference::tables::Drop;
 use plait_model_overlay::NodeId;
 use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
+use plait_simulator_world::engine::Reason;
 use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, OverlaySpec, Side, World};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -262,6 +263,57 @@ fn flows_that_cannot_be_are_refused() {
     let nobody = OverlayFlowSpec { members: [0, 3], ..good };
     let error = world.add_overlay_flow(overlay, &nobody).unwrap_err();
     assert!(error.to_string().contains("between members"), "{error}");
+}
+
+#[test]
+fn what_nobody_knows_leaves_by_the_nodes_own_routes_where_that_was_asked() {
+    // To whom, and at which node it ends and why.
+    const ROUTED: [(&str, Option<(&str, Reason)>); 3] = [
+        // Nobody's address goes to the router that knows everybody, and no further.
+        ("10.77.0.1", Some(("ra", Reason::NoRoute))),
+        // A host's own address leads to it, where nobody listens.
+        ("b", Some(("b", Reason::NoListener))),
+        // Of IPv6 there is no route.
+        ("fd99::1", None),
+    ];
+    for miss in [Miss::Kernel, Miss::Drop] {
+        for (to, ends) in ROUTED {
+            for threads in [1, 2] {
+                let (mut world, overlay) = routed(miss, threads);
+                let to: IpAddr = to.parse().unwrap_or_else(|_| world.address(to).unwrap());
+                let own = if to.is_ipv6() { "fd99::9" } else { "10.99.0.1" };
+                let spec = flow(&world, [own, &to.to_string()]);
+                let index = world.add_overlay_flow(overlay, &spec).unwrap();
+                world.run_until(world.now() + Duration::from_secs(3));
+                let case = format!("{miss:?} {to} {threads}");
+                let (sent, counts) =
+                    (world.overlay_flow(index).sent, world.member_counts(overlay, 0).unwrap());
+                let missed: u64 = counts.tenants.values().map(|of| of.missed.packets).sum();
+                assert!(sent > 200, "{case}: {sent}");
+                assert_eq!(missed, sent, "{case}");
+                let ends = ends.filter(|_| miss == Miss::Kernel);
+                let unknown = dropped(&world, overlay, 0, Drop::UnknownIdentifier);
+                assert_eq!(unknown, if ends.is_some() { 0 } else { sent }, "{case}");
+                for (node, reason) in [("ra", Reason::NoRoute), ("b", Reason::NoListener)] {
+                    let place = world.node(node).unwrap();
+                    let came = world.simulation().node_counters(place).dropped_for(reason);
+                    assert_eq!(came, if ends == Some((node, reason)) { sent } else { 0 }, "{case}: {node}");
+                }
+                assert!(world.totals().is_conserved(), "{case}");
+            }
+        }
+    }
+}
+
+/// An overlay of IP packets, of which nobody says where any identifier is.
+fn routed(miss: Miss, threads: usize) -> (World, OverlayIndex) {
+    let mut world = World::build(&network(FILE), Options { threads, ..Options::default() }).unwrap();
+    let mut data_plane = DataPlane::new(Carries::Ip, 1, Encapsulation::Ovstack);
+    data_plane.config.miss = miss;
+    let spec =
+        OverlaySpec { data_plane: Some(data_plane), group: None, ..OverlaySpec::new(["a", "b", "c"], None) };
+    let overlay = world.add_overlay(&spec).unwrap();
+    (world, overlay)
 }
 
 /// A star of routers with hosts behind each, on links that differ in their delays.

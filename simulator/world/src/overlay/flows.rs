@@ -57,6 +57,9 @@ impl World {
                 format!("a flow goes between members of an overlay that have a device of VNI {}", spec.vni);
             return Err(WorldError::new(text));
         }
+        if self.overlays.all.get(overlay.0).is_some_and(|of| of.falls_back) {
+            spec.addresses.into_iter().for_each(|address| self.simulation.know(address));
+        }
         self.with_member(overlay, spec.members[0], |member| member.send_flow(number, spec));
         self.with_member(overlay, spec.members[1], |member| member.receive_flow(number, spec));
         self.overlays.flows.push((overlay, spec.members));

@@ -3,9 +3,9 @@
 use super::outer::{below, flow_of, framed};
 use super::spec::DataPlane;
 use plait_dataplane_overlay::{
-    ApplicationConfig, Compiler, DeviceConfig, Identifier, Kind, Neighbour, Room, Underlay, Write,
+    ApplicationConfig, Compiler, DeviceConfig, Identifier, Kind, Miss, Neighbour, Room, Underlay, Write,
 };
-use plait_dataplane_reference::tables::{Adjacency, Device, Drop, FibEntry, FibKey, VniKey};
+use plait_dataplane_reference::tables::{Adjacency, Device, Drop, FibEntry, FibKey, Tenant, VniKey, WayOut};
 use plait_dataplane_reference::{Counts, Outcome, Table, Walk, arrivals};
 use plait_model_overlay::{Application, Event, NodeId, Overlay};
 use plait_model_wire::ethernet::{self, Mac};
@@ -51,6 +51,10 @@ const SWEEP: u32 = 10;
 
 const UNDERLAY_INTERFACE: u32 = 1;
 
+/// The slot of where packets leave that nobody knows. Choice: by the node's best route, where an agent asks those of one device; of a
+/// host with one link that is the same.
+const WAY_OUT: u32 = 1;
+
 /// Everything is behind one neighbour: the simulated network finds the way.
 struct Beyond;
 
@@ -82,13 +86,15 @@ pub(super) enum Step {
 }
 
 impl Forwarding {
-    /// That of a node whose packets below are so long at most.
-    pub fn new(mtu: u32) -> Self {
+    /// That of a node whose packets below are so long at most, and that has routes of IPv4, and of IPv6.
+    pub fn new(mtu: u32, families: [bool; 2]) -> Self {
         let mut compiler = Compiler::new(ROOM);
         let adjacency = Adjacency { interface: UNDERLAY_INTERFACE, mtu, destination: mac(1), source: mac(0) };
         let gateway = Neighbour { interface: UNDERLAY_INTERFACE, address: GATEWAY };
         let (writes, _) = compiler.neighbour(gateway, Some(adjacency), Duration::ZERO);
-        let (walk, applications) = (Walk::default(), BTreeMap::new());
+        let (mut walk, applications) = (Walk::default(), BTreeMap::new());
+        let interfaces = families.map(|is_there| if is_there { UNDERLAY_INTERFACE } else { 0 });
+        walk.ways_out.insert(WAY_OUT, WayOut { interfaces, gateway: [0; 16] });
         let mut forwarding = Self { compiler, walk, applications, ports: Vec::new(), sweeps: SWEEP };
         writes.into_iter().for_each(|write| forwarding.write(write));
         forwarding
@@ -138,7 +144,8 @@ impl Forwarding {
         for port in ports.iter().filter(|port| port.config.application == application) {
             let interface = interface_of(port.device.tenant);
             let tenant = port.config.tenant(carried.config.carries, interface, port.address.0, unknown);
-            walk.tenants.insert(port.device.tenant, tenant);
+            let way_out = if carried.config.miss == Miss::Kernel { WAY_OUT } else { 0 };
+            walk.tenants.insert(port.device.tenant, Tenant { way_out, ..tenant });
         }
         let changed: BTreeSet<NodeId> = events
             .iter()
@@ -224,7 +231,7 @@ impl Forwarding {
         let Outcome::Sent(sent) = outcome else { return Vec::new() };
         let mut steps = Vec::new();
         for sent in sent {
-            if sent.via.is_some() {
+            if sent.via.is_some() || sent.interface == UNDERLAY_INTERFACE {
                 steps.extend(below(&sent.frame).map(Step::Below));
                 continue;
             }

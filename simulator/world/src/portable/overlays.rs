@@ -19,14 +19,6 @@ pub(super) fn unportable(overlays: &Map, name: &mut dyn FnMut(Span, &str, &str))
                 "write `mesh`, `delay` or `static`: nobody else fills tables there",
             );
         }
-        if let Some(miss) = entry(map, "miss").filter(|miss| is_one_of(&miss.value, &["kernel"])) {
-            let what = format!("`miss: kernel` of the overlay `{}`", overlay.key);
-            name(
-                miss.key_span,
-                &what,
-                "write `drop`: there is no kernel whose routes packets could leave by",
-            );
-        }
     }
 }
 
