@@ -108,9 +108,10 @@ study-guests: build ## Say what guests cost and carry (root)
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 	@studies/guests/run $(RELEASE)/examples/guest
 
-study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root but for ONLY=forwarding; SMALL=1, ONLY="recovery subflows")
+study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root but for ONLY="times forwarding"; SMALL=1, ONLY="recovery subflows")
 	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-simulator-world --example fabric_study
+	$(CARGO) build --release --locked --package plait-control-paths --example paths_times
 	@studies/iplb/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/iplb.md)
 
 study-overlay-profile: build ## What sending by each encapsulation costs, stage by stage, here and in a guest (root; SMALL=1)

@@ -302,6 +302,49 @@ fn traffic_over_an_overlay_arrives_by_the_same_links_in_both_worlds() {
     }
 }
 
+#[test]
+fn what_an_overlay_does_not_know_leaves_by_the_hosts_routes_in_both_worlds() {
+    let Some(person) = Person::root() else { return };
+    // When c has gone, its address is nobody's.
+    let text = |miss: &str| {
+        format!(
+            "plait: 1
+name: miss
+nodes: {{a: host, b: host, c: host, r: router}}
+links: [a-r, b-r, c-r]
+duration: 12s
+overlays:
+  ov0: {{members: [a, b, c], network: 10.99.0.0/24, carries: ip, control: mesh, interval: 100ms, miss: {miss}}}
+collect: {{links: 100ms, tcp: off, interfaces: off}}
+run:
+  - {{at: 100ms, node: c, fail: true}}
+traffic:
+  - {{name: load, from: a, to: c, over: ov0, rate: 8Mbit, size: 1000B, start: 10s, stop: 11s}}
+"
+        )
+    };
+    for (miss, leaves) in [("kernel", true), ("drop", false)] {
+        person.file("net.yaml", text(miss));
+        let [real, simulated] = ["testbed", "simulated"].map(|world| {
+            person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
+            let folder = person.work().join(world);
+            let sent = flows(&fs::read_to_string(folder.join("samples/flows.csv")).unwrap())[0].1;
+            let bytes = carried(&folder)[&("a-r".to_owned(), "forward".to_owned())].1;
+            fs::remove_dir_all(folder).unwrap();
+            (sent, bytes)
+        });
+        for (sent, bytes) in [real, simulated] {
+            assert!((900..1000).contains(&sent), "{miss}: {sent} sent");
+            // Beside what members say to each other.
+            assert_eq!(
+                bytes > 1000 * sent,
+                leaves,
+                "{miss}: {bytes} bytes of {sent}: {real:?} {simulated:?}"
+            );
+        }
+    }
+}
+
 /// Two hosts with two links, whose flows over an overlay go to the locator of the first of them but for one in 256.
 const WEIGHED: &str = "plait: 1
 name: weighed

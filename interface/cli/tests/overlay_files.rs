@@ -413,6 +413,38 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         person.file("told.yaml", told(control, of_a));
         person.plait(&["validate", "told.yaml"]).fails_saying(3, &["told.yaml:5:", said]);
     }
+    let said_of = |more: &str| {
+        format!(
+            "plait: 1\nnodes: [a, b, c]\nlinks: [a-b, b-c]\noverlays:\n  ov0:\n    control: static\n{more}"
+        )
+    };
+    for (more, said) in [
+        (
+            "    members: [a, b]\n    stations:\n      '02:00:00:00:00:0a': a\n      '02:00:00:00:00:0A': b\n",
+            ["twice.yaml:10:7", "twice.yaml:9:7", "02:00:00:00:00:0a is said to be at `a` and at `b`"],
+        ),
+        (
+            "    carries: ip\n    members:\n      a: {addresses: [10.9.0.1/24]}\n      b: {addresses: [10.9.0.7/24, 10.9.0.1/24]}\n",
+            ["twice.yaml:10:36", "twice.yaml:9:22", "10.9.0.1 is said to be at `a` and at `b`"],
+        ),
+        (
+            "    carries: ip\n    network: 10.9.0.0/24\n    members:\n      a:\n      b:\n    stations: {10.9.0.2: a}\n",
+            ["twice.yaml:11:7", "twice.yaml:12:16", "10.9.0.2 is said to be at `a` and at `b`"],
+        ),
+    ] {
+        person.file("twice.yaml", said_of(more));
+        let wrong = [&said[..], &["say it of one member: packets for it go to one alone"]].concat();
+        person.plait(&["validate", "twice.yaml"]).fails_saying(3, &wrong);
+    }
+    // Of one member twice it is the same; and what devices of frames learn is nobody's to say.
+    for more in [
+        "    members: [a, b]\n    stations: {'02:00:00:00:00:0a': a, '02:00:00:00:00:0A': a}\n",
+        "    carries: ip\n    network: 10.9.0.0/24\n    members: [a, b]\n    stations: {10.9.0.1: a}\n",
+        "    members: {a: {addresses: [10.9.0.1/24]}, b: {addresses: [10.9.0.1/24]}}\n",
+    ] {
+        person.file("twice.yaml", said_of(more));
+        person.plait(&["validate", "twice.yaml"]).fine();
+    }
     // What only addresses tell.
     let two = fed("control: {evpn: {neighbor: r, as: 1}}").replace("links: [", "links: [a-r, ");
     person.file("two.yaml", two);

@@ -190,3 +190,27 @@ fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
     assert!(person.work().join("study/iplb-e8.svg").exists());
     person.assert_nothing_runs();
 }
+
+#[test]
+fn how_long_paths_take_is_told_of_each_size_and_drawn() {
+    let person = Person::within(&std::env::temp_dir(), None);
+    if !installed("python3") {
+        return;
+    }
+    if !target().join("release/examples/paths_times").exists() {
+        return skip("the example `paths_times` is not built: test the whole workspace");
+    }
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/iplb/run");
+    let mut command = person.command(study);
+    command.args(["times", "--small", "--output", "study"]);
+    command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
+    let said = Running::start(&mut command, "studies/iplb/run times --small".to_owned()).wait().fine();
+    let rows: Vec<&str> = said.lines().filter(|line| line.contains(" switches, ")).collect();
+    assert_eq!(rows.len(), 8, "{said}");
+    for row in rows {
+        let cells: Vec<f64> = row.split('|').skip(3).filter_map(|cell| cell.trim().parse().ok()).collect();
+        let [half, most, nearly, all, whole] = cells[..] else { panic!("{row}") };
+        assert!(half <= most && most <= nearly && nearly <= all && all <= 1e3 * whole + 1.0, "{row}");
+    }
+    assert!(person.work().join("study/iplb-e12.svg").exists());
+}

@@ -392,14 +392,20 @@ impl Resolver<'_> {
                 })
                 .collect(),
         };
+        let stations = told.map_or(&overlay.stations, |told| &told.stations);
+        let mut said = self.stations(stations, config.carries, members);
+        let stations = said.iter().map(|said| said.value).collect();
         let mut addresses = BTreeMap::new();
         for member in members.iter().filter(|member| chosen.contains(&member.node)) {
             self.take_device(name, member);
             let own = self.addresses(overlay, networks, member);
-            addresses.insert(member.node, own);
+            if config.carries == Carries::Ip {
+                let host = |address: &Spanned<IpNet>| Identifier::Network(address.value.addr().into());
+                said.extend(own.iter().map(|own| Spanned { value: (host(own), member.id), span: own.span }));
+            }
+            addresses.insert(member.node, own.into_iter().map(|own| own.value).collect());
         }
-        let stations = told.map_or(&overlay.stations, |told| &told.stations);
-        let stations = self.stations(stations, config.carries, members);
+        self.at_one_member(&said, members);
         Device { config: device, addresses, networks: networks.0.clone(), stations }
     }
 
@@ -429,16 +435,16 @@ impl Resolver<'_> {
         }
     }
 
-    /// The addresses of a member's device.
-    fn addresses(&mut self, overlay: &Overlay, networks: &Networks, member: &Member) -> Vec<IpNet> {
+    /// The addresses of a member's device; those that the file does not write stand where the member does.
+    fn addresses(&mut self, overlay: &Overlay, networks: &Networks, member: &Member) -> Vec<Spanned<IpNet>> {
         let at = overlay.members.0.iter().position(|(node, _)| node.span == member.span).unwrap_or_default();
         if let Some(given) = &overlay.members.0[at].1.addresses {
-            return given.iter().map(|address| address.value).collect();
+            return given.clone();
         }
         let mut own = Vec::new();
         for network in &networks.0 {
             match nth(network.value, at as u32 + 1) {
-                Some(address) => own.push(address),
+                Some(value) => own.push(Spanned { value, span: member.span }),
                 None => self.fault(
                     network.span,
                     format!("{} is too small for all members", network.value),

@@ -8,7 +8,7 @@ use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::{Span, Spanned};
 use plait_model_topology::graph::GraphBuilder;
 use plait_model_topology::network::NodeIndex;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Resolver<'_> {
     /// Looks whether what is for all gets to all in an encapsulation.
@@ -157,7 +157,7 @@ impl Resolver<'_> {
         written: &Stations,
         carries: Carries,
         members: &[Member],
-    ) -> Vec<(Identifier, NodeId)> {
+    ) -> Vec<Spanned<(Identifier, NodeId)>> {
         let known: Vec<(NodeIndex, NodeId)> = members.iter().map(|member| (member.node, member.id)).collect();
         let mut stations = Vec::new();
         for (text, at) in written {
@@ -182,9 +182,31 @@ impl Resolver<'_> {
                 );
                 continue;
             };
-            stations.extend(self.member_of(at, &known).map(|id| (identifier, id)));
+            let said = self.member_of(at, &known).map(|id| (identifier, id));
+            stations.extend(said.map(|value| Spanned { value, span: text.span }));
         }
         stations
+    }
+
+    /// Looks whether each identifier is said to be at one member alone. Choice: two are a fault, and no anycast. A table's entry
+    /// leads to one node, so that the last one said would be the only one that gets packets; and what a device of frames learns
+    /// is no matter of the file's, so that of these several members may have one IP address, as gateways do.
+    pub(super) fn at_one_member(&mut self, said: &[Spanned<(Identifier, NodeId)>], members: &[Member]) {
+        let network = self.network;
+        let name = |id: NodeId| {
+            let member = members.iter().find(|member| member.id == id);
+            member.map_or("", |member| network.nodes[member.node].name.as_str())
+        };
+        let mut first = BTreeMap::new();
+        for Spanned { value: (identifier, id), span } in said {
+            let (known, at) = *first.entry(*identifier).or_insert((*id, *span));
+            if known == *id {
+                continue;
+            }
+            let text = format!("{identifier} is said to be at `{}` and at `{}`", name(known), name(*id));
+            let fault = Diagnostic::new(*span, text).note(at, format!("here it is at `{}`", name(known)));
+            self.faults.push(fault.help("say it of one member: packets for it go to one alone"));
+        }
     }
 }
 
