@@ -140,23 +140,24 @@ impl Plan {
         let gains: Vec<Way> =
             gains.iter().filter_map(|gain| Way::by(&self.fabric, from_source.as_ref()?, gain)).collect();
         let ways = self.ways(&before, same_relays, &losses, &gains);
-        let mut finder = PathFinder::new(graph);
-        let mut searched = vec![false; self.to.len()];
-        for to in 0..self.to.len() {
-            let paths = &self.to[to];
+        let Self { settings, fabric, to: all, .. } = self;
+        let mut finder = PathFinder::new(fabric.graph());
+        let mut again = |(to, paths): (usize, &mut Vec<PlannedPath>)| {
             let was_wanted = is_wanted(&before, source, to);
             let loses = || paths.iter().any(|path| path.switches.windows(2).any(is_lost));
-            let worst = paths.get(self.settings.k.saturating_sub(1)).map(|path| path.cost);
+            let worst = paths.get(settings.k.saturating_sub(1)).map(|path| path.cost);
             let wins = || gains.iter().any(|way| way.is_as_short(to, worst.unwrap_or(Distance::MAX)));
-            if is_wanted(&self.fabric, source, to) {
-                if !was_wanted || loses() || wins() {
-                    self.to[to] = search(&mut finder, source, to, self.settings.k);
-                    searched[to] = true;
-                }
-            } else {
-                self.to[to].clear();
+            if !is_wanted(fabric, source, to) {
+                paths.clear();
+                return false;
             }
-        }
+            let is_searched = !was_wanted || loses() || wins();
+            if is_searched {
+                *paths = search(&mut finder, source, to, settings.k);
+            }
+            is_searched
+        };
+        let searched: Vec<bool> = all.iter_mut().enumerate().map(&mut again).collect();
         self.find_relays(|to, path| {
             let are_as_short = |ways: &[Way]| ways.iter().any(|way| way.is_as_short(to, path.cost));
             searched[to] || ways.as_deref().is_none_or(are_as_short)
