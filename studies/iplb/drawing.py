@@ -92,7 +92,8 @@ def distribution(canvas, top, title, curves, powers):
         canvas.text(LEFT - 6, up.place(tick) + 4, f"{tick:g}", "end", size=11)
     for power in range(powers[0], powers[1] + 1):
         canvas.line([(along.place(power), up.place(0)), (along.place(power), top + TOP)], 0.5, svg.GREY)
-        canvas.text(along.place(power), top + HEIGHT - 10, f"{10.0 ** power:g}", "middle", size=11)
+        anchor = "end" if power == powers[1] else "middle"
+        canvas.text(along.place(power), top + HEIGHT - 10, f"{10.0 ** power:g}", anchor, size=11)
     for of, ink in zip(curves, svg.INKS):
         places = [(math.log10(of.percentile(share / 2)), share / 2) for share in range(1, 201)]
         canvas.line([(along.place(at), up.place(share)) for at, share in places], 1.4, ink)
