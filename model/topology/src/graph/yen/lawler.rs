@@ -17,9 +17,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Cost, then edges: even where edges cost nothing, every step towards the end makes it smaller.
-type Length = (Distance, u32);
+pub(super) type Length = (Distance, u32);
 
-const UNREACHED: Length = (Distance::MAX, u32::MAX);
+pub(super) const UNREACHED: Length = (Distance::MAX, u32::MAX);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
@@ -50,7 +50,7 @@ pub(super) struct Lawler<'a> {
 }
 
 #[derive(Debug, Default)]
-struct Distances {
+pub(super) struct Distances {
     length: Vec<Length>,
     /// Vertices by the sum of their distance and what is ahead.
     queue: BinaryHeap<Reverse<(Length, Length, u32)>>,
@@ -304,7 +304,7 @@ impl<'a> Lawler<'a> {
     }
 }
 
-fn sum(a: Length, b: Length) -> Length {
+pub(super) fn sum(a: Length, b: Length) -> Length {
     (a.0 + b.0, a.1 + b.1)
 }
 
@@ -317,7 +317,7 @@ fn through(step: Step, distances: &Distances) -> Length {
 
 impl Distances {
     /// Forgets all, for distances to or from another vertex.
-    fn begin(&mut self, graph: &Graph, root: usize) {
+    pub fn begin(&mut self, graph: &Graph, root: usize) {
         self.length.clear();
         self.length.resize(graph.vertices(), UNREACHED);
         self.queue.clear();
@@ -327,14 +327,14 @@ impl Distances {
         self.settled = 0;
     }
 
-    fn of(&self, vertex: usize) -> Option<Length> {
+    pub fn of(&self, vertex: usize) -> Option<Length> {
         Some(self.length[vertex]).filter(|&length| length != UNREACHED)
     }
 
     /// Goes on until so many vertices are known, or no others are near enough: those with the least sum of distance and
     /// what is ahead are first; those that nothing is known to be ahead of take no part. Paths lead through no vertex that
     /// forbids it, nor through that which is barred.
-    fn go_on(
+    pub fn go_on(
         &mut self,
         graph: &Graph,
         barred: Option<usize>,

@@ -6,13 +6,16 @@
 //!
 //! 1. [`PathFinder`] – takes a graph apart once, for many searches;
 //! 2. `uniform` – where all edges cost the same: paths of one length after another, by sets of vertices;
-//! 3. `lawler` – any costs: Yen's partition with Lawler's modification, looked into no deeper than needed.
+//! 3. `sidetracks` – any costs, where few short ways have loops: backwards from the end, by how much longer each step makes it;
+//! 4. `lawler` – any costs: Yen's partition with Lawler's modification, looked into no deeper than needed.
 
 mod lawler;
+mod sidetracks;
 mod uniform;
 
 use super::{Distance, Graph};
 use lawler::Lawler;
+use sidetracks::Sidetracks;
 use uniform::Uniform;
 
 /// A path without loops.
@@ -31,7 +34,8 @@ pub struct Path {
 pub struct PathFinder<'a> {
     graph: &'a Graph,
     uniform: Option<Uniform<'a>>,
-    /// Made when it is first needed.
+    /// Made when they are first needed.
+    sidetracks: Option<Sidetracks<'a>>,
     lawler: Option<Lawler<'a>>,
 }
 
@@ -48,7 +52,7 @@ impl<'a> PathFinder<'a> {
     /// For searches in a graph. O(V + E), and V²/8 bytes for a graph of up to 4,096 vertices whose edges cost all the
     /// same.
     pub fn new(graph: &'a Graph) -> Self {
-        Self { graph, uniform: Uniform::new(graph), lawler: None }
+        Self { graph, uniform: Uniform::new(graph), sidetracks: None, lawler: None }
     }
 
     /// What [`Graph::k_shortest_paths`] gives. O(k V (E + V log V)) in the worst case, as Yen's; where all edges cost
@@ -60,8 +64,42 @@ impl<'a> PathFinder<'a> {
         if from == to {
             return vec![Path { cost: 0, vertices: vec![from], edges: Vec::new() }];
         }
+        let graph = self.graph;
         let found = self.uniform.as_mut().and_then(|uniform| uniform.search(from, to, k));
-        found
-            .unwrap_or_else(|| self.lawler.get_or_insert_with(|| Lawler::new(self.graph)).search(from, to, k))
+        let sidetracks = &mut self.sidetracks;
+        let found =
+            found.or_else(|| sidetracks.get_or_insert_with(|| Sidetracks::new(graph)).search(from, to, k));
+        found.unwrap_or_else(|| self.lawler.get_or_insert_with(|| Lawler::new(graph)).search(from, to, k))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn searches_for_any_costs_find_the_same(
+            edges in prop::collection::vec((0..40usize, 0..40usize, 0..12u32), 20..200),
+            hosts in prop::collection::vec(any::<bool>(), 8),
+            k in 1..20usize,
+        ) {
+            let mut builder = crate::graph::GraphBuilder::new(40);
+            for (a, b, cost) in edges {
+                builder.edge(a, b, cost);
+            }
+            (0..8).filter(|&host| hosts[host]).for_each(|host| builder.no_transit(host * 5));
+            let graph = builder.build();
+            let (mut lawler, mut sidetracks) = (Lawler::new(&graph), Sidetracks::new(&graph));
+            let mut found = 0;
+            for (from, to) in (0..4).flat_map(|from| (20..40).map(move |to| (from, to))) {
+                if let Some(paths) = sidetracks.search(from, to, k) {
+                    prop_assert_eq!(lawler.search(from, to, k), paths);
+                    found += 1;
+                }
+            }
+            prop_assert!(found > 0, "it gives up on each");
+        }
     }
 }
