@@ -311,7 +311,7 @@ fn what_an_overlay_does_not_know_leaves_by_the_hosts_routes_in_both_worlds() {
             "plait: 1
 name: miss
 nodes: {{a: host, b: host, c: host, r: router}}
-links: [a-r, b-r, c-r]
+links: [{{endpoints: [a, r], via: engine, rate: 100Mbit}}, b-r, c-r]
 duration: 12s
 overlays:
   ov0: {{members: [a, b, c], network: 10.99.0.0/24, carries: ip, control: mesh, interval: 100ms, miss: {miss}}}
