@@ -421,15 +421,15 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
     for (more, said) in [
         (
             "    members: [a, b]\n    stations:\n      '02:00:00:00:00:0a': a\n      '02:00:00:00:00:0A': b\n",
-            ["twice.yaml:10:7", "twice.yaml:9:7", "02:00:00:00:00:0a is said to be at `a` and at `b`"],
+            ["twice.yaml:10:7", "here it is at `a`", "02:00:00:00:00:0a is said to be at `a` and at `b`"],
         ),
         (
             "    carries: ip\n    members:\n      a: {addresses: [10.9.0.1/24]}\n      b: {addresses: [10.9.0.7/24, 10.9.0.1/24]}\n",
-            ["twice.yaml:10:36", "twice.yaml:9:22", "10.9.0.1 is said to be at `a` and at `b`"],
+            ["twice.yaml:10:36", "here it is at `a`", "10.9.0.1 is said to be at `a` and at `b`"],
         ),
         (
             "    carries: ip\n    network: 10.9.0.0/24\n    members:\n      a:\n      b:\n    stations: {10.9.0.2: a}\n",
-            ["twice.yaml:11:7", "twice.yaml:12:16", "10.9.0.2 is said to be at `a` and at `b`"],
+            ["twice.yaml:11:7", "here it is at `a`", "10.9.0.2 is said to be at `a` and at `b`"],
         ),
     ] {
         person.file("twice.yaml", said_of(more));
