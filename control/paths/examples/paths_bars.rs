@@ -1,6 +1,6 @@
 //! Holds the planner against its bars: `paths_bars`. Eight paths and their relay lists from one switch of a random graph to all
-//! others, the sizes of the thesis's E12, with links that cost the same and with costs drawn by lot; the same after a link failed; and what petgraph and networkx take for the paths
-//! alone, of which the costs must be the same.
+//! others, the sizes of the thesis's E12, with links that cost the same and with costs drawn by lot; the same after a link failed; and
+//! what petgraph and networkx take for the paths alone, of which the costs must be the same.
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use plait_control_paths::ospf::Lsdb;

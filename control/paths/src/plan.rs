@@ -139,10 +139,10 @@ impl Plan {
         let from_source = (!gains.is_empty()).then(|| graph.shortest_paths(source));
         let gains: Vec<Way> =
             gains.iter().filter_map(|gain| Way::by(&self.fabric, from_source.as_ref()?, gain)).collect();
-        let ways = self.ways(&before, same_relays, &losses, &gains);
+        let lost = self.lost(&before, same_relays, &losses);
         let Self { settings, fabric, to: all, .. } = self;
         let mut finder = PathFinder::new(fabric.graph());
-        let mut again = |(to, paths): (usize, &mut Vec<PlannedPath>)| {
+        let anew = |(to, paths): (usize, &mut Vec<PlannedPath>)| {
             let was_wanted = is_wanted(&before, source, to);
             let loses = || paths.iter().any(|path| path.switches.windows(2).any(is_lost));
             let worst = paths.get(settings.k.saturating_sub(1)).map(|path| path.cost);
@@ -157,16 +157,17 @@ impl Plan {
             }
             is_searched
         };
-        let searched: Vec<bool> = all.iter_mut().enumerate().map(&mut again).collect();
+        let searched: Vec<bool> = all.iter_mut().enumerate().map(anew).collect();
         self.find_relays(|to, path| {
-            let are_as_short = |ways: &[Way]| ways.iter().any(|way| way.is_as_short(to, path.cost));
-            searched[to] || ways.as_deref().is_none_or(are_as_short)
+            let mut ways = lost.iter().flatten().chain(&gains);
+            searched[to] || lost.is_none() || ways.any(|way| way.is_as_short(to, path.cost))
         });
         Effort { searched: searched.iter().filter(|searched| **searched).count(), is_whole: false }
     }
 
-    /// The ways by links that changed, by which relays of paths that stay may be others; none where those of all may be.
-    fn ways(&self, before: &Fabric, same_relays: bool, losses: &[Link], gains: &[Way]) -> Option<Vec<Way>> {
+    /// The ways by links that are gone or dearer, as they were: beside those by links that are new or cheaper, relays of paths that
+    /// stay may be others by these alone. None where those of all may be.
+    fn lost(&self, before: &Fabric, same_relays: bool, losses: &[Link]) -> Option<Vec<Way>> {
         let is_sure = matches!(self.settings.method, Method::Sure);
         // Where links cost nothing, how far a search went decides what is called the only way.
         let all_cost = [before, &self.fabric].iter().all(|of| of.links().iter().all(|link| link.cost > 0));
@@ -174,8 +175,7 @@ impl Plan {
             return None;
         }
         let from_source = (!losses.is_empty()).then(|| before.graph().shortest_paths(self.source));
-        let lost = losses.iter().filter_map(|loss| Way::by(before, from_source.as_ref()?, loss));
-        Some(lost.chain(gains.iter().cloned()).collect())
+        Some(losses.iter().filter_map(|loss| Way::by(before, from_source.as_ref()?, loss)).collect())
     }
 
     fn anew(&mut self) {
@@ -262,7 +262,6 @@ impl Plan {
 ///
 /// Whether a part of a path is the only shortest way between its ends changes with a link only if a way by the link is as short
 /// as the part. With the rest of the path it is then a walk by the link that is as short as the path.
-#[derive(Clone)]
 struct Way {
     /// From the source to the link's end.
     near: Distance,

@@ -9,6 +9,7 @@
 //! 3. `sidetracks` – any costs, where few short ways have loops: backwards from the end, by how much longer each step makes it;
 //! 4. `lawler` – any costs: Yen's partition with Lawler's modification, looked into no deeper than needed.
 
+mod distances;
 mod lawler;
 mod sidetracks;
 mod uniform;

@@ -11,7 +11,7 @@
 //! Source: ways as detours from the tree of shortest paths are Eppstein's ("Finding the k shortest paths", 1998).
 
 use super::Path;
-use super::lawler::{Distances, Length, UNREACHED, sum};
+use super::distances::{Distances, Length, UNREACHED, sum};
 use crate::graph::Graph;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
