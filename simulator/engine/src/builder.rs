@@ -323,7 +323,7 @@ impl Builder {
             tables: tables.tables,
             groups: tables.groups,
             hops: tables.hops,
-            prefixes: tables.prefixes,
+            matcher: tables.matcher,
             addresses: self.addresses,
             stacks: Vec::new(),
             flows: Vec::new(),

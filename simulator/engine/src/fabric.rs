@@ -4,7 +4,7 @@
 use crate::address::{AddressBook, AddressIndex};
 use crate::encapsulation::Stack;
 use crate::flow::FlowPlace;
-use ipnet::IpNet;
+use crate::routes::Matcher;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -47,8 +47,8 @@ pub(crate) struct Fabric {
     pub groups: Vec<Group>,
     pub hops: Vec<Hop>,
     pub links: Vec<Link>,
-    /// All nodes' prefixes, by their classes from 1 on.
-    pub prefixes: Vec<IpNet>,
+    /// What tells the classes of addresses.
+    pub matcher: Matcher,
     pub addresses: AddressBook,
     /// What every packet's walk asks of each address.
     pub targets: Vec<Target>,

@@ -13,8 +13,8 @@ use std::net::IpAddr;
 pub(crate) type Routes = BTreeMap<IpNet, Vec<Hop>>;
 
 /// Prefixes by length, longest first, for looking up the longest match.
-#[derive(Default)]
-struct Matcher {
+#[derive(Debug, Default)]
+pub(crate) struct Matcher {
     by_length: BTreeMap<(bool, std::cmp::Reverse<u8>), HashMap<IpNet, u32>>,
 }
 
@@ -24,7 +24,12 @@ impl Matcher {
         self.by_length.entry(length).or_default().entry(prefix.trunc()).or_insert(class);
     }
 
-    /// The class of the longest prefix around an address, of `shorter` bits at most.
+    /// The class of an address.
+    pub fn class(&self, address: IpAddr) -> u32 {
+        self.find(address, 128).unwrap_or(0)
+    }
+
+    /// The class of the longest prefix around an address, of so many bits at most.
     fn find(&self, address: IpAddr, at_most: u8) -> Option<u32> {
         let lengths = self.by_length.range((address.is_ipv6(), std::cmp::Reverse(at_most))..);
         let own = lengths.take_while(|((is_ipv6, _), _)| *is_ipv6 == address.is_ipv6());
@@ -40,8 +45,8 @@ impl Matcher {
 pub(crate) struct Tables {
     /// The class of each address.
     pub classes: Vec<u32>,
-    /// All nodes' prefixes, by their classes from 1 on.
-    pub prefixes: Vec<IpNet>,
+    /// What tells the classes of addresses.
+    pub matcher: Matcher,
     /// How many classes there are, which is the length of a row.
     pub row: u32,
     pub tables: Vec<u16>,
@@ -72,8 +77,8 @@ pub(crate) fn compile(routes: &[Routes], addresses: &AddressBook) -> Option<Tabl
     let row = prefixes.len() + 1;
     u32::try_from(row.checked_mul(routes.len())?).ok()?;
     let mut tables = Tables {
-        classes: addresses.all().map(|(_, address)| matcher.find(address, 128).unwrap_or(0)).collect(),
-        prefixes: Vec::new(),
+        classes: addresses.all().map(|(_, address)| matcher.class(address)).collect(),
+        matcher,
         row: row as u32,
         tables: Vec::with_capacity(row * routes.len()),
         first: Vec::new(),
@@ -83,14 +88,7 @@ pub(crate) fn compile(routes: &[Routes], addresses: &AddressBook) -> Option<Tabl
     for routes in routes {
         tables.add_node(routes, &prefixes, &parents)?;
     }
-    tables.prefixes = prefixes;
     Some(tables)
-}
-
-/// The class of an address among all nodes' prefixes.
-pub(crate) fn class_of(prefixes: &[IpNet], address: IpAddr) -> u32 {
-    let around = prefixes.iter().zip(1..).filter(|(prefix, _)| prefix.contains(&address));
-    around.max_by_key(|(prefix, _)| prefix.prefix_len()).map_or(0, |(_, class)| class)
 }
 
 impl Tables {

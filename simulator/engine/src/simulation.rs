@@ -16,7 +16,7 @@ use crate::hash::mix;
 use crate::host::{Host, HostIndex};
 use crate::packet::{Packet, TTL, flag};
 use crate::partition::{DirectionState, HostState, Partition, event, inner_hash};
-use crate::routes::{Routes, class_of};
+use crate::routes::Routes;
 use crate::selector::{Selector, SelectorIndex};
 use crate::source::{Source, nanos};
 use plait_model_link::Conditions;
@@ -208,12 +208,12 @@ impl Simulation {
     }
 
     /// Makes an address known that may be nobody's, so that protocols' packets can be from it and for it: they go as routes have it,
-    /// as far as these lead. Cost: a look at each prefix that a route is to.
+    /// as far as these lead.
     pub fn know(&mut self, address: IpAddr) {
         let fabric = &mut self.fabric;
         if fabric.addresses.find(address).is_none() {
             fabric.addresses.intern(address);
-            let class = class_of(&fabric.prefixes, address);
+            let class = fabric.matcher.class(address);
             fabric.targets.push(Target { owner: NOBODY, class, station: NO_STATION });
         }
     }

@@ -71,7 +71,7 @@ impl Simulation {
         for (target, class) in fabric.targets.iter_mut().zip(tables.classes) {
             target.class = class;
         }
-        fabric.prefixes = tables.prefixes;
+        fabric.matcher = tables.matcher;
         fabric.tables = tables.tables;
         fabric.groups = tables.groups;
         fabric.hops = tables.hops;
