@@ -31,7 +31,7 @@ pub struct LearningSwitch {
     /// Bytes of a packet without a flow that the controller gets. Choice: 128, OpenFlow's own; it is enough for every
     /// field of a match.
     pub miss_length: u16,
-    /// What its flows have.
+    /// The mark that cookies of its flows have.
     pub mark: Mark,
     /// How many batches are worked on at once.
     pub instances: usize,

@@ -41,7 +41,7 @@ pub struct Routing {
     /// way. Choice: they do not, as in the thesis and in the field's controllers. A packet that comes before its flow is asked about
     /// once more, and goes on from there; waiting for the slowest switch of each way makes the first packet of every flow later.
     pub barriers: Option<Duration>,
-    /// What its flows have.
+    /// The mark that cookies of its flows have.
     pub mark: Mark,
     /// How many batches are worked on at once.
     pub instances: usize,

@@ -13,13 +13,13 @@ const EACH: usize = 64;
 
 /// Packet-ins that wait for their switch to be known.
 #[derive(Debug, Default)]
-pub(crate) struct Early {
+pub(crate) struct EarlyPackets {
     packets: PacketIns,
     bytes: usize,
     lost: u64,
 }
 
-impl Early {
+impl EarlyPackets {
     /// Whether what is read next is kept.
     pub fn has_room(&self) -> bool {
         self.bytes < MOST

@@ -4,7 +4,7 @@
 mod standing;
 
 use crate::connection::{Config, Event, Reason};
-use crate::early::Early;
+use crate::early::EarlyPackets;
 use crate::role::Asked;
 use crate::{
     Action, Candidacy, Command, Connection, Debt, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent,
@@ -60,7 +60,7 @@ pub struct Session {
     /// What was said of roles before the switch is known.
     early: Vec<Result<Role, NotGranted>>,
     /// Packets that came before the switch was known.
-    packets: Early,
+    packets: EarlyPackets,
     /// Barriers that are not answered and somebody's, each with its transaction.
     barriers: VecDeque<(u32, u64)>,
     /// Deletions behind which no barrier was sent.
@@ -97,7 +97,7 @@ impl Session {
             role: Role::Equal,
             asked: None,
             early: Vec::new(),
-            packets: Early::default(),
+            packets: EarlyPackets::default(),
             barriers: VecDeque::new(),
             deleted: Debt::default(),
             unsettled: None,
@@ -300,7 +300,7 @@ impl Session {
         match event {
             Event::Ready(switch) if switch.auxiliary != 0 => {
                 self.stage = Stage::Auxiliary;
-                self.packets = Early::default();
+                self.packets = EarlyPackets::default();
             }
             Event::Ready(switch) => {
                 self.version = switch.version;

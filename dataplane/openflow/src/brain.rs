@@ -60,12 +60,12 @@ pub struct Answer {
     pub origin: Option<Origin>,
     /// Whether it waited for switches: how long that took says nothing of what batches wait for.
     pub is_held: bool,
-    /// How many connections had been met when it was decided: one that was met later is not told it.
+    /// How many connections had been met when it came out of the runtime: one that was met later is not told it.
     pub met: u64,
 }
 
 impl Answer {
-    /// All of it at once, decided when so many connections had been met.
+    /// All of it at once, which came out of the runtime when so many connections had been met.
     pub fn new(commands: Arc<Commands>, origin: Option<Origin>, met: u64) -> Self {
         Self { commands, barriers: Vec::new(), origin, is_held: false, met }
     }

@@ -60,7 +60,7 @@ pub struct Config {
     /// For how long a datapath whose switch showed a certificate is kept for that certificate when the switch has gone. Choice: 3 s,
     /// for which routing keeps its place.
     pub keep_datapath: Duration,
-    /// What flows of its own have, by which they are told from those of others.
+    /// The mark that cookies of its own flows have, by which they are told from those of others.
     pub mark: Mark,
     /// What it is to its switches beside other controllers; equal, which is asked of nobody.
     pub role: Role,

@@ -122,7 +122,7 @@ impl Controller {
         admitted
     }
 
-    /// What flows of its own have.
+    /// The mark that cookies of its own flows have.
     pub fn mark(&self) -> Mark {
         self.shared.config.mark
     }

@@ -104,7 +104,9 @@ pub enum Reason {
     #[error("a switch of this datapath is connected already")]
     Claimed,
     /// Its datapath is kept for another, which is away.
-    #[error("this datapath is kept for a switch with another certificate")]
+    #[error(
+        "this datapath is kept for a switch with another certificate, for a time or until it is released"
+    )]
     Kept,
     /// The socket has ended.
     #[error("the connection was closed by the switch, or lost")]
