@@ -243,12 +243,9 @@ fn questions_leave_from_where_the_kernel_sends_also_when_that_changes() {
 #[test]
 fn a_trace_tells_which_locators_a_flow_keeps_to() {
     let Some(person) = Person::root() else { return };
-    let mut hosts = Host::two(&person);
-    hosts[0].link("eth1", &hosts[1], "eth1");
-    hosts.iter_mut().for_each(Host::start_agent);
+    let hosts = Host::two_on_two_networks(&person);
     let [a, b] = &hosts;
     for (host, other) in [(a, b), (b, a)] {
-        host.sh(&format!("ip addr add 198.51.100.{}/24 dev eth1", host.number));
         host.overlay("config application ethernet --encapsulation vxlan");
         host.overlay("config application ipv4 --carries ip --encapsulation geneve");
         for app in ["ethernet", "ipv4"] {

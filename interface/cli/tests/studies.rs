@@ -167,20 +167,26 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     person.assert_nothing_runs();
 }
 
-#[test]
-fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
-    let person = Person::within(&std::env::temp_dir(), None);
+/// What a part of the study of iplb says that needs no privilege, but an example that is built.
+fn iplb(person: &Person, part: &str, example: &str) -> Option<String> {
     if !installed("python3") {
-        return;
+        return None;
     }
-    if !target().join("release/examples/fabric_study").exists() {
-        return skip("the example `fabric_study` is not built: test the whole workspace");
+    if !target().join("release/examples").join(example).exists() {
+        skip(&format!("the example `{example}` is not built: test the whole workspace"));
+        return None;
     }
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/iplb/run");
     let mut command = person.command(study);
-    command.args(["forwarding", "--small", "--output", "study"]);
+    command.args([part, "--small", "--output", "study"]);
     command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
-    let said = Running::start(&mut command, "studies/iplb/run forwarding --small".to_owned()).wait().fine();
+    Some(Running::start(&mut command, format!("studies/iplb/run {part} --small")).wait().fine())
+}
+
+#[test]
+fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
+    let person = Person::within(&std::env::temp_dir(), None);
+    let Some(said) = iplb(&person, "forwarding", "fabric_study") else { return };
     let row = said.lines().find(|line| line.starts_with("| stride(4), Same | ")).expect(&said);
     let shares: Vec<f64> =
         row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect();
@@ -195,17 +201,7 @@ fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
 #[test]
 fn how_long_paths_take_is_told_of_each_size_and_drawn() {
     let person = Person::within(&std::env::temp_dir(), None);
-    if !installed("python3") {
-        return;
-    }
-    if !target().join("release/examples/paths_times").exists() {
-        return skip("the example `paths_times` is not built: test the whole workspace");
-    }
-    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/iplb/run");
-    let mut command = person.command(study);
-    command.args(["times", "--small", "--output", "study"]);
-    command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
-    let said = Running::start(&mut command, "studies/iplb/run times --small".to_owned()).wait().fine();
+    let Some(said) = iplb(&person, "times", "paths_times") else { return };
     let rows: Vec<&str> = said.lines().filter(|line| line.contains(" switches, ")).collect();
     assert_eq!(rows.len(), 8, "{said}");
     for row in rows {

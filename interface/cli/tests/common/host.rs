@@ -49,6 +49,17 @@ impl<'a> Host<'a> {
         hosts
     }
 
+    /// Two hosts with agents on two networks: as [`two`](Self::two), and by `eth1` with 198.51.100.N, too.
+    pub fn two_on_two_networks(person: &'a Person) -> [Self; 2] {
+        let mut hosts = Self::two(person);
+        hosts[0].link("eth1", &hosts[1], "eth1");
+        for host in &mut hosts {
+            host.sh(&format!("ip addr add 198.51.100.{}/24 dev eth1", host.number));
+            host.start_agent();
+        }
+        hosts
+    }
+
     /// Hosts with agents, each with a network to the next: `right` of one to `left` of the other, where the left one's
     /// address ends in 1, the right one's in 2.
     pub fn in_a_row<const COUNT: usize>(person: &'a Person, numbers: [u8; COUNT]) -> [Self; COUNT] {

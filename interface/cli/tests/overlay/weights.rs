@@ -70,12 +70,9 @@ print(number * len(flows))
 #[test]
 fn weights_of_locators_change_under_traffic_and_no_packet_is_lost_or_overtaken_on_its_way() {
     let Some(person) = Person::root() else { return };
-    let mut hosts = Host::two(&person);
-    hosts[0].link("eth1", &hosts[1], "eth1");
-    hosts.iter_mut().for_each(Host::start_agent);
+    let hosts = Host::two_on_two_networks(&person);
     let [a, b] = &hosts;
     for (host, other) in [(a, b), (b, a)] {
-        host.sh(&format!("ip addr add 198.51.100.{}/24 dev eth1", host.number));
         host.overlay("config application ipv4 --carries ip --vni 2");
         host.overlay(&format!("id set {} --app ipv4", host.id()));
         for network in ["192.0.2", "198.51.100"] {
