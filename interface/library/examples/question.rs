@@ -42,6 +42,10 @@ fn main() -> Result<(), plait::Error> {
         }
     }
     println!("{}", outcome.folder.join("report.html").display());
+    if outcome.summary.undecided() {
+        println!("others took too much of this machine: no run was valid");
+        return Ok(());
+    }
     assert!(outcome.summary.succeeded());
     Ok(())
 }

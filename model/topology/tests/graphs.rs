@@ -189,6 +189,34 @@ proptest! {
     }
 
     #[test]
+    fn in_larger_graphs_a_part_of_a_path_is_the_only_shortest_one_if_there_is_no_other(
+        (vertices, edges) in any_edges(40, 1),
+        hosts in prop::collection::hash_set(0..40usize, 0..6),
+        directed: bool,
+    ) {
+        let mut builder = GraphBuilder::new(vertices);
+        for (a, b, cost) in edges {
+            if directed { builder.directed_edge(a, b, cost) } else { builder.edge(a, b, cost) };
+        }
+        hosts.into_iter().filter(|&host| host < vertices).for_each(|host| builder.no_transit(host));
+        let graph = builder.build();
+        let (mut unique, mut finder) = (UniquePaths::new(&graph), PathFinder::new(&graph));
+        for to in (1..vertices).step_by(5) {
+            for path in finder.k_shortest_paths(0, to, 4) {
+                let steps = path.vertices.len();
+                for part in (0..steps).flat_map(|at| (at + 2..=steps).map(move |end| at..end)) {
+                    let part = &path.vertices[part];
+                    // Parallel edges are one way.
+                    let all = graph.k_shortest_paths(part[0], part[part.len() - 1], 12);
+                    let shortest = all.iter().take_while(|path| path.cost == all[0].cost);
+                    let is_only = shortest.map(|path| &path.vertices).all(|vertices| vertices == part);
+                    prop_assert_eq!(unique.is_unique(part), is_only, "{:?}", part);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_removed_joins_nothing(
         (vertices, edges) in any_edges(12, 1),
         gone in prop::collection::hash_set(0..12usize, 0..4),

@@ -12,6 +12,7 @@
 //!
 //! Every result is a function of the graph alone: ties are broken by the lower index, never by a hash or an address.
 
+mod balls;
 pub(crate) mod components;
 mod network;
 mod next_hops;

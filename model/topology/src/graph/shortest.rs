@@ -36,8 +36,9 @@ impl Graph {
         (0..self.vertices()).map(|source| self.shortest_paths(source))
     }
 
+    /// Whether paths that begin at the source go on from a vertex.
     #[inline]
-    fn expands(&self, vertex: usize, source: usize) -> bool {
+    pub(super) fn expands(&self, vertex: usize, source: usize) -> bool {
         self.transit[vertex] || vertex == source
     }
 }

@@ -1,9 +1,8 @@
 //! Paths that are the only shortest ones.
 
+use super::balls::{Balls, Reached};
 use super::rows::{Rows, has};
 use super::{Distance, Graph};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Tells which paths are the only shortest ones between their ends: those that packets take whichever of equally short
 /// ways their routers choose.
@@ -11,32 +10,40 @@ use std::collections::BinaryHeap;
 pub struct UniquePaths<'a> {
     graph: &'a Graph,
     rows: Option<Rows>,
-    /// Of each vertex that paths were asked to begin at.
-    from: Vec<Option<Box<Search>>>,
+    searched: Option<Searched>,
 }
 
-const NOWHERE: u32 = u32::MAX;
-const SEVERAL: u32 = u32::MAX - 1;
-
-/// Dijkstra's algorithm from a vertex, as far as it was needed.
+/// What was searched of a graph.
 #[derive(Debug)]
-struct Search {
-    /// How far each vertex is, and from where the shortest paths come to it.
-    reached: Box<[(Distance, u32)]>,
-    queue: BinaryHeap<Reverse<(Distance, u32)>>,
+struct Searched {
+    /// About vertices that paths begin at.
+    near: Balls,
+    /// Steps that were looked at on the way out of the ball about each vertex.
+    met: Vec<usize>,
+    far: Option<Far>,
+}
+
+/// What lies about vertices that paths end at.
+#[derive(Debug)]
+struct Far {
+    reversed: Graph,
+    balls: Balls,
+    /// How far the end of the last path is from each vertex of its ball that a path may go on from, and which end that is.
+    to_end: Vec<Distance>,
+    end: Option<usize>,
 }
 
 impl<'a> UniquePaths<'a> {
     /// For paths of a graph.
     pub fn new(graph: &'a Graph) -> Self {
-        Self { graph, rows: Rows::new(graph), from: (0..graph.vertices()).map(|_| None).collect() }
+        Self { graph, rows: Rows::new(graph), searched: None }
     }
 
     /// Whether a path, told by its vertices, is the only shortest one between its ends. Parallel edges are one way; a path
     /// without edges is.
     ///
-    /// Where paths have more than two edges or edges cost differently, what is nearer to the first vertex than the last is
-    /// searched, once for all paths from there: 16 V bytes for each such vertex.
+    /// Where paths have more than two edges or edges cost differently, what lies about both ends is searched, half as far as
+    /// the path is long and once for all paths with that end: 16 bytes for each vertex there, each time.
     ///
     /// With edges that cost nothing in a circle, a path may be said not to be the only one though it is; never the
     /// other way round.
@@ -60,13 +67,82 @@ impl<'a> UniquePaths<'a> {
     }
 
     fn is_only_way(&mut self, path: &[usize]) -> bool {
-        let (from, to) = (path[0], path[path.len() - 1]);
-        let Some(cost) = self.graph.cost_of(path).filter(|_| from != to) else { return false };
         let graph = self.graph;
-        let search = self.from[from].get_or_insert_with(|| Box::new(Search::new(graph, from)));
-        search.reach(graph, from, cost);
-        search.reached[to].0 == cost
-            && path.windows(2).all(|step| search.reached[step[1]].1 as usize == step[0])
+        let Some(cost) = graph.cost_of(path).filter(|_| path[0] != path[path.len() - 1]) else {
+            return false;
+        };
+        self.searched.get_or_insert_with(|| Searched::new(graph)).is_only_way(graph, path, cost)
+    }
+}
+
+impl Searched {
+    fn new(graph: &Graph) -> Self {
+        Self { near: Balls::new(graph), met: vec![0; graph.vertices()], far: None }
+    }
+
+    /// Whether a path that costs so much is the only one that does not cost more.
+    fn is_only_way(&mut self, graph: &Graph, path: &[usize], cost: Distance) -> bool {
+        let Self { near, met, far } = self;
+        let (from, to) = (path[0], path[path.len() - 1]);
+        // A whole search is what it is once meeting half way has cost more, and where all that is far is as far.
+        let is_whole = cost == 0 || graph.uniform.is_some() || met[from] >= graph.arcs.len();
+        let half = cost.saturating_sub(1) / 2;
+        near.reach(graph, from, if is_whole { Distance::MAX } else { half });
+        let ball = near.about(from);
+        if ball.reaches(cost) {
+            return ball.is_only_way(path.iter().copied());
+        }
+        // A walk as short as the path has a last vertex up to half way, and from the next one on less than the other half.
+        let rest = cost - half - 1;
+        let is_behind = |&vertex: &usize| ball.distance(vertex).is_none_or(|distance| distance > half);
+        let Some(next) = path.iter().position(is_behind) else { return false };
+        let (there, back) = path.split_at(next);
+        if !ball.is_only_way(there.iter().copied()) {
+            return false;
+        }
+        let far = far.get_or_insert_with(|| Far::new(graph));
+        far.approach(to, rest);
+        if far.to_end[back[0]] > rest || !far.balls.about(to).is_only_way(back.iter().rev().copied()) {
+            return false;
+        }
+        let own = (there[next - 1], back[0]);
+        let mut up_to_half = ball.reached().iter().filter(|reached| reached.distance <= half);
+        up_to_half.all(|reached| {
+            let (at, left) = (reached.vertex as usize, cost - reached.distance);
+            let steps = near.steps(graph, from, at).take_while(|step| Distance::from(step.cost) <= left);
+            steps.inspect(|_| met[from] += 1).all(|step| {
+                let to_end = far.to_end[step.to as usize];
+                to_end > rest || Distance::from(step.cost) + to_end > left || (at, step.to as usize) == own
+            })
+        })
+    }
+}
+
+impl Far {
+    fn new(graph: &Graph) -> Self {
+        let reversed = graph.reversed();
+        let to_end = vec![Distance::MAX; graph.vertices()];
+        Self { balls: Balls::new(&reversed), reversed, to_end, end: None }
+    }
+
+    /// Looks how far an end is from all vertices that are as near to it.
+    fn approach(&mut self, end: usize, distance: Distance) {
+        let Self { reversed, balls, to_end, .. } = self;
+        if self.end == Some(end) && balls.about(end).reaches(distance) {
+            return;
+        }
+        if let Some(last) = self.end.replace(end) {
+            balls
+                .about(last)
+                .reached()
+                .iter()
+                .for_each(|reached| to_end[reached.vertex as usize] = Distance::MAX);
+        }
+        balls.reach(reversed, end, distance);
+        let goes_on = |reached: &&Reached| reversed.expands(reached.vertex as usize, end);
+        for reached in balls.about(end).reached().iter().filter(goes_on) {
+            to_end[reached.vertex as usize] = reached.distance;
+        }
     }
 }
 
@@ -78,36 +154,5 @@ impl Graph {
             arcs.map(|arc| Distance::from(arc.cost)).min()
         };
         path.windows(2).map(step).sum()
-    }
-}
-
-impl Search {
-    fn new(graph: &Graph, from: usize) -> Self {
-        let mut reached = vec![(Distance::MAX, NOWHERE); graph.vertices()].into_boxed_slice();
-        reached[from].0 = 0;
-        Self { reached, queue: BinaryHeap::from([Reverse((0, from as u32))]) }
-    }
-
-    /// Goes on until everything up to a distance is known.
-    fn reach(&mut self, graph: &Graph, from: usize, most: Distance) {
-        while let Some(&Reverse((distance, vertex))) = self.queue.peek()
-            && distance <= most
-        {
-            self.queue.pop();
-            let at = vertex as usize;
-            if distance > self.reached[at].0 || !(graph.is_transit(at) || at == from) {
-                continue;
-            }
-            for arc in graph.arcs(at).iter().filter(|arc| arc.to != vertex && arc.to as usize != from) {
-                let through = distance + Distance::from(arc.cost);
-                let (known, before) = &mut self.reached[arc.to as usize];
-                if through < *known {
-                    (*known, *before) = (through, vertex);
-                    self.queue.push(Reverse((through, arc.to)));
-                } else if through == *known && *before != vertex {
-                    *before = SEVERAL;
-                }
-            }
-        }
     }
 }

@@ -220,6 +220,15 @@ impl Summary {
             && self.assertions.iter().all(|assertion| assertion.broken == 0 && assertion.held > 0)
     }
 
+    /// Whether nothing failed and nothing asserted was broken, but something asserted was decided by no run, since
+    /// those that say it were all tainted.
+    pub fn undecided(&self) -> bool {
+        let unknown = |assertion: &AssertionSummary| assertion.held == 0 && assertion.undecided > 0;
+        self.failed == 0
+            && self.assertions.iter().all(|assertion| assertion.broken == 0)
+            && self.assertions.iter().any(unknown)
+    }
+
     /// Reads the `summary.json` of a folder.
     ///
     /// # Errors
