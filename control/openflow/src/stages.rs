@@ -11,7 +11,7 @@
 //! ```
 
 use crate::Commands;
-use plait_control_runtime::{Kind, Origin, View, wit};
+use plait_control_runtime::{Cause, Kind, View, wit};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -58,15 +58,15 @@ pub struct Token {
     pub number: u64,
 }
 
-/// What is to be told now, and where the batch comes from that it answers.
+/// What is to be told now, and what it follows from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// What.
     pub commands: Commands,
     /// Barriers that go behind it, each to its switch.
     pub barriers: Vec<Token>,
-    /// Where from.
-    pub origin: Option<Origin>,
+    /// What from.
+    pub cause: Cause,
 }
 
 /// What has become of steps.
@@ -110,12 +110,12 @@ struct Held {
     /// The barriers that it waits for.
     behind: Vec<Token>,
     bytes: usize,
-    origin: Option<Origin>,
+    cause: Cause,
 }
 
 impl Gate {
     /// What to tell at once.
-    pub fn hold(&mut self, now: Duration, staged: &Staged, origin: Option<Origin>) -> Vec<Told> {
+    pub fn hold(&mut self, now: Duration, staged: &Staged, cause: Cause) -> Vec<Told> {
         let mut told = if staged.supersedes { self.supersede() } else { Vec::new() };
         let due = now.saturating_add(Duration::from_micros(staged.patience));
         let mut tokens: BTreeMap<u64, Token> = BTreeMap::new();
@@ -125,7 +125,7 @@ impl Gate {
             let is_crowded = self.bytes + bytes > MOST;
             if step.behind.is_empty() || is_crowded {
                 self.passed.overdue += u64::from(is_crowded);
-                at_once.push(Told { commands: step.then.clone(), barriers: Vec::new(), origin });
+                at_once.push(Told { commands: step.then.clone(), barriers: Vec::new(), cause });
                 continue;
             }
             let number = self.next;
@@ -142,12 +142,12 @@ impl Gate {
             let then = step.then.apart();
             self.held.insert(
                 number,
-                Held { open: behind.len(), is_abandoned: false, due, then, behind, bytes, origin },
+                Held { open: behind.len(), is_abandoned: false, due, then, behind, bytes, cause },
             );
         }
         if !staged.first.is_empty() || !tokens.is_empty() {
             let barriers = tokens.into_values().collect();
-            told.push(Told { commands: staged.first.clone(), barriers, origin });
+            told.push(Told { commands: staged.first.clone(), barriers, cause });
         }
         told.extend(at_once);
         told
@@ -218,7 +218,7 @@ impl Gate {
             let Some(held) = self.held.remove(&step) else { continue };
             self.due.remove(&(held.due, step));
             self.bytes -= held.bytes;
-            told.push(Told { commands: held.then, barriers: Vec::new(), origin: held.origin });
+            told.push(Told { commands: held.then, barriers: Vec::new(), cause: held.cause });
         }
         told
     }

@@ -24,7 +24,6 @@ pub struct Switchboard {
     gone: Gone,
     debts: Debts,
     holders: Holders,
-    meetings: u64,
 }
 
 impl Switchboard {
@@ -67,18 +66,6 @@ impl Switchboard {
     /// What a switch is owed that is there again, and is to be told before anything else; it is then owed no more.
     pub fn take_owed(&mut self, datapath: u64) -> Debt {
         self.debts.take(datapath)
-    }
-
-    /// A connection is met next: the number of that. What was decided by an earlier [number](Self::meetings) was decided without
-    /// it, and is not for it.
-    pub fn meet(&mut self) -> u64 {
-        self.meetings += 1;
-        self.meetings
-    }
-
-    /// How many connections were met.
-    pub fn meetings(&self) -> u64 {
-        self.meetings
     }
 }
 

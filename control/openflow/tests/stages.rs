@@ -3,6 +3,7 @@
 use plait_control_openflow::{
     Actions, Command, Commands, Fields, Flow, Gate, Packet, PacketOut, Port, Staged, Step, Token, Told,
 };
+use plait_control_runtime::Cause;
 use std::time::Duration;
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -38,7 +39,7 @@ fn numbers(told: &[Told]) -> Vec<u8> {
 
 /// What is told first, and its barriers.
 fn hold(gate: &mut Gate, now: Duration, staged: &Staged) -> Vec<Token> {
-    let told = gate.hold(now, staged, None);
+    let told = gate.hold(now, staged, Cause::default());
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].commands, staged.first);
     told[0].barriers.clone()
@@ -93,7 +94,7 @@ fn steps_of_one_batch_share_a_barrier_and_wait_for_no_others_switch() {
     assert_eq!(numbers(&gate.answered(earlier[0])), [4]);
     assert_eq!(numbers(&gate.answered(later[0])), [5]);
     // What is behind nobody is told at once.
-    let told = gate.hold(ms(0), &staged(&[(6, &[])]), None);
+    let told = gate.hold(ms(0), &staged(&[(6, &[])]), Cause::default());
     assert_eq!(numbers(&told), [6]);
 }
 
@@ -126,8 +127,8 @@ fn of_what_is_superseded_packets_are_sent_and_no_flow_is_told() {
     let mut gate = Gate::default();
     let old = hold(&mut gate, ms(0), &staged(&[(1, &[2])]));
     let steps = vec![Step { behind: vec![2], then: packet_and_flow() }];
-    let packet = gate.hold(ms(0), &Staged { steps, patience: 10_000, ..Staged::default() }, None);
-    let now = gate.hold(ms(1), &Staged { supersedes: true, ..staged(&[(2, &[2])]) }, None);
+    let packet = gate.hold(ms(0), &Staged { steps, patience: 10_000, ..Staged::default() }, Cause::default());
+    let now = gate.hold(ms(1), &Staged { supersedes: true, ..staged(&[(2, &[2])]) }, Cause::default());
     let [sent, new] = &now[..] else { panic!("{now:?}") };
     assert!(matches!(&sent.commands.words()[..], [(1, Command::PacketOut(_))]), "{sent:?}");
     assert!(gate.answered(old[0]).is_empty() && gate.answered(packet[0].barriers[0]).is_empty());
@@ -145,7 +146,7 @@ fn what_is_held_is_bounded_and_what_is_beyond_waits_for_nobody() {
     let mut at_once = 0;
     let mut barriers = Vec::new();
     for _ in 0..2000 {
-        for told in gate.hold(ms(0), &staged, None) {
+        for told in gate.hold(ms(0), &staged, Cause::default()) {
             at_once += told.commands.len();
             barriers.extend(told.barriers);
         }
@@ -153,5 +154,5 @@ fn what_is_held_is_bounded_and_what_is_beyond_waits_for_nobody() {
     let held = gate.passed().held as usize;
     assert!((1000..1200).contains(&held) && held + at_once == 2000, "{held} and {at_once}");
     barriers.into_iter().for_each(|token| assert_eq!(gate.answered(token).len(), 1));
-    assert!(gate.hold(ms(0), &staged, None)[0].commands.is_empty(), "there is room again");
+    assert!(gate.hold(ms(0), &staged, Cause::default())[0].commands.is_empty(), "there is room again");
 }

@@ -69,7 +69,7 @@ pub use plan::DagFault;
 pub use record::{Entry, Event};
 pub use replay::{Divergence, replay};
 pub use runtime::{
-    Action, Change, Config, Isolation, NotTaken, Origin, Push, Refused, Report, Runtime, ViewUse,
+    Action, Cause, Change, Config, Isolation, NotTaken, Origin, Push, Refused, Report, Runtime, ViewUse,
 };
 pub use schema::{Mismatch, Type};
 pub use set::Set;

@@ -3,7 +3,7 @@
 use crate::Recorder;
 use plait_control_openflow::{Commands, Gate, News, Staged, Switchboard, Token, Told};
 use plait_control_runtime::{
-    Action, Content, Driver, Finished, Name, NotTaken, Origin, Report, Runtime, Task, View, ViewId,
+    Action, Cause, Content, Driver, Finished, Name, NotTaken, Origin, Report, Runtime, Task, View, ViewId,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -57,22 +57,21 @@ pub struct Answer {
     pub commands: Arc<Commands>,
     /// Barriers that go behind what their switches are told.
     pub barriers: Vec<Token>,
-    pub origin: Option<Origin>,
+    /// What it follows from: a connection that applications met later than what they had seen is not told it.
+    pub cause: Cause,
     /// Whether it waited for switches: how long that took says nothing of what batches wait for.
     pub is_held: bool,
-    /// How many connections had been met when it came out of the runtime: one that was met later is not told it.
-    pub met: u64,
 }
 
 impl Answer {
-    /// All of it at once, which came out of the runtime when so many connections had been met.
-    pub fn new(commands: Arc<Commands>, origin: Option<Origin>, met: u64) -> Self {
-        Self { commands, barriers: Vec::new(), origin, is_held: false, met }
+    /// All of it at once.
+    pub fn new(commands: Arc<Commands>, cause: Cause) -> Self {
+        Self { commands, barriers: Vec::new(), cause, is_held: false }
     }
 
     /// What a gate lets through, at once or after it was held.
-    fn of_gate(Told { commands, barriers, origin }: Told, is_held: bool, met: u64) -> Self {
-        Self { commands: Arc::new(commands), barriers, origin, is_held, met }
+    fn of_gate(Told { commands, barriers, cause }: Told, is_held: bool) -> Self {
+        Self { commands: Arc::new(commands), barriers, cause, is_held }
     }
 }
 
@@ -135,22 +134,23 @@ impl Brain {
     /// Tells what happened to a switch. What no application has room for is not told to it; what is known of switches is
     /// always kept.
     pub fn news(&self, now: Duration, datapath: u64, news: News, to: &mut Outcome) {
-        self.news_if(now, datapath, to, |_| Some(news));
+        self.news_if(now, datapath, to, |_, _| Some(news));
     }
 
     /// The same of what is `decided` to be news, if there is any, while nothing else can be told: of what is decided there, such
     /// as which connection of a switch is its last, applications hear in the order in which it was decided. Links may be locked,
-    /// and told something before applications hear of them, since nobody who holds one waits for the runtime.
+    /// and told something before applications hear of them, since nobody who holds one waits for the runtime. The number is of the
+    /// revision by which they hear.
     pub fn news_if(
         &self,
         now: Duration,
         datapath: u64,
         to: &mut Outcome,
-        decided: impl FnOnce(&mut Switchboard) -> Option<News>,
+        decided: impl FnOnce(&mut Switchboard, u64) -> Option<News>,
     ) {
         let mut inner = self.lock();
-        let Some(news) = decided(&mut inner.switchboard) else { return };
         let Inner { runtime, switchboard, .. } = &mut *inner;
+        let Some(news) = decided(switchboard, runtime.state().revision() + 1) else { return };
         for change in switchboard.observe((datapath, news), &runtime.state()) {
             if let Err(fault) = runtime.handle_views(now, &self.driver, vec![change]) {
                 tracing::warn!(%fault, datapath = %format_args!("{datapath:016x}"), "an event of a switch was lost");
@@ -162,13 +162,12 @@ impl Brain {
     /// Barriers were answered, or, as each says, never will be.
     pub fn passed(&self, now: Duration, barriers: Vec<(Token, bool)>, to: &mut Outcome) {
         let mut inner = self.lock();
-        let met = inner.switchboard.meetings();
         for (token, is_answered) in barriers {
             let told = match is_answered {
                 true => inner.gate.answered(token),
                 false => inner.gate.abandoned(token),
             };
-            to.answers.extend(told.into_iter().map(|told| Answer::of_gate(told, true, met)));
+            to.answers.extend(told.into_iter().map(|told| Answer::of_gate(told, true)));
         }
         self.drain(now, &mut inner, to);
     }
@@ -177,9 +176,8 @@ impl Brain {
     pub fn time(&self, now: Duration, to: &mut Outcome) {
         let mut inner = self.lock();
         inner.runtime.handle_timeout(now);
-        let met = inner.switchboard.meetings();
         let told = inner.gate.handle_timeout(now).into_iter();
-        to.answers.extend(told.map(|told| Answer::of_gate(told, true, met)));
+        to.answers.extend(told.map(|told| Answer::of_gate(told, true)));
         self.drain(now, &mut inner, to);
     }
 
@@ -238,7 +236,7 @@ impl Brain {
 
     /// Whether something is answered that is so old that nothing more is waited for.
     fn is_urgent(&self, answers: &[Answer], clock: impl Fn() -> Duration) -> bool {
-        let came = answers.iter().filter_map(|answer| answer.origin).map(|origin| origin.came).min();
+        let came = answers.iter().filter_map(|answer| answer.cause.origin).map(|origin| origin.came).min();
         self.patience.zip(came).is_some_and(|(patience, came)| clock() >= came + patience)
     }
 
@@ -249,18 +247,17 @@ impl Brain {
     }
 
     fn drain(&self, now: Duration, inner: &mut Inner, to: &mut Outcome) {
-        let met = inner.switchboard.meetings();
         while let Some(action) = inner.runtime.poll_action() {
             match action {
                 Action::Start(task) => to.tasks.push(task),
                 Action::Push(push) if push.view == self.staged => {
                     let held =
-                        push.now.read::<Staged>().map(|staged| inner.gate.hold(now, &staged, push.origin));
+                        push.now.read::<Staged>().map(|staged| inner.gate.hold(now, &staged, push.cause));
                     let told = held.into_iter().flatten();
-                    to.answers.extend(told.map(|told| Answer::of_gate(told, false, met)));
+                    to.answers.extend(told.map(|told| Answer::of_gate(told, false)));
                 }
                 Action::Push(push) => {
-                    let answer = |commands| Answer::new(commands, push.origin, met);
+                    let answer = |commands| Answer::new(commands, push.cause);
                     to.answers.extend(push.now.read::<Commands>().map(answer));
                 }
                 Action::Report(Report::Failed { dag, application, failure, .. }) => {
@@ -349,7 +346,7 @@ mod tests {
         let (brain, mut outcome) = (Brain::new(runtime(0), None).unwrap(), Outcome::default());
         let info = SwitchInfo { version: 1, connected: true, ..SwitchInfo::default() };
         let mut is_connected_after = |news, holds: bool| {
-            brain.news_if(Duration::ZERO, 7, &mut outcome, |_| holds.then_some(news));
+            brain.news_if(Duration::ZERO, 7, &mut outcome, |_, _| holds.then_some(news));
             let state = brain.lock().runtime.state();
             let known = state.content(&Switches::id())?.read::<Switches>().unwrap();
             known.known.get(&7).map(|switch| switch.connected)

@@ -153,7 +153,8 @@ impl Controller {
         let mut outcome = Outcome::default();
         for (datapath, info) in self.switches().into_iter().filter(|(_, info)| info.connected) {
             let news = News::Connected((*info).clone());
-            let is_there = |_: &mut Switchboard| self.shared.routes().contains_key(&datapath).then_some(news);
+            let is_there =
+                |_: &mut Switchboard, _| self.shared.routes().contains_key(&datapath).then_some(news);
             self.shared.brain.news_if(self.shared.now(), datapath, &mut outcome, is_there);
         }
         self.finish(outcome);

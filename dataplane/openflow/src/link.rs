@@ -46,7 +46,7 @@ pub struct Link {
     pub session: Session,
     /// Since when the connection is to end as soon as its output is written, if it is.
     pub ending: Option<Duration>,
-    /// Which meeting of all it was when applications met it. What was decided before that is not for it.
+    /// The revision by which applications met it. What was decided by what was seen before is not for it.
     pub met: u64,
     /// Bytes that wait for it to read them, as they are counted among those of all.
     pub unread: usize,

@@ -165,18 +165,18 @@ impl Outbox {
         let (mut told, mut came) = (0, None);
         while at != NONE {
             let (which, place, next) = self.chain[at as usize];
-            let Answer { commands, barriers, origin, met, .. } = &all[which as usize];
+            let Answer { commands, barriers, cause, .. } = &all[which as usize];
             // Nobody says where batches come from but who keeps a bound.
-            came = origin.map(|origin| origin.came).into_iter().chain(came).min();
+            came = cause.origin.map(|origin| origin.came).into_iter().chain(came).min();
             if place & BARRIER != 0 {
                 let token = barriers[(place & !BARRIER) as usize];
-                let link = held.as_mut().filter(|link| link.is_of(token.switch) && link.met <= *met);
+                let link = held.as_mut().filter(|link| link.is_of(token.switch) && link.met <= cause.seen);
                 match link.map(|link| link.session.pass(token.number)) {
                     Some(Ok(())) => told += 1,
                     Some(Err(_)) | None => self.unsent.barriers.push(token),
                 }
             } else if let Some((switch, order)) = commands.get(place as usize) {
-                let link = held.as_mut().filter(|link| link.is_of(switch) && link.met <= *met);
+                let link = held.as_mut().filter(|link| link.is_of(switch) && link.met <= cause.seen);
                 let obeyed = link.map(|link| obey(link, order, &shared.config, counters));
                 match obeyed {
                     Some(Ok(count)) => told += count,

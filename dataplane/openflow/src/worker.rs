@@ -269,7 +269,7 @@ impl<'a> Worker<'a> {
                     Counters::add(&counters.writing, now.saturating_sub(began).as_nanos() as u64);
                     if let Some(bound) = bound {
                         let own = answers.iter().filter(|answer| !answer.is_held);
-                        let origins = own.filter_map(|answer| answer.origin.as_ref());
+                        let origins = own.filter_map(|answer| answer.cause.origin.as_ref());
                         origins.for_each(|origin| bound.answered(now, origin));
                     }
                 },

@@ -231,12 +231,12 @@ impl Net {
         for action in self.runtime.settle(&mut InPlace::default(), || now) {
             match action {
                 Do::Push(push) if push.view == Staged::id() => {
-                    let told = self.gate.hold(now, &push.now.read::<Staged>().unwrap(), None);
+                    let told = self.gate.hold(now, &push.now.read::<Staged>().unwrap(), push.cause);
                     self.tell_switches(told);
                 }
                 Do::Push(push) => {
                     let commands = (*push.now.read::<Commands>().unwrap()).clone();
-                    self.tell_switches(vec![Told { commands, barriers: Vec::new(), origin: None }]);
+                    self.tell_switches(vec![Told { commands, barriers: Vec::new(), cause: push.cause }]);
                 }
                 Do::Report(Report::Committed { .. }) => {}
                 other => panic!("{other:?}"),

@@ -1,6 +1,6 @@
 //! What happens: drivers write, time passes, applications are done.
 
-use super::{Action, Origin, Push, Queued, Report, Runtime};
+use super::{Action, Cause, Origin, Push, Queued, Report, Runtime};
 use crate::record::{Event, written};
 use crate::{Content, Driver, Finished, Kind, Mismatch, Name, ViewId};
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Runtime {
         self.accept(now, driver, changes, None)
     }
 
-    /// A driver has a batch of a stream, and says where it comes from: [`Push::origin`] of all that comes of it is this.
+    /// A driver has a batch of a stream, and says where it comes from: [`Cause::origin`] of all that comes of it is this.
     ///
     /// # Errors
     /// As those of [`handle_views`](Self::handle_views).
@@ -151,11 +151,11 @@ impl Runtime {
     }
 
     /// Makes changes seen: state in the environment, batches in queues, both at drivers. `by` is the DAG whose commit
-    /// it is, which it does not set off again.
+    /// it is, which it does not set off again, and the revision that it had seen.
     pub(super) fn publish(
         &mut self,
         changes: Vec<(ViewId, Content)>,
-        by: Option<&Name>,
+        by: Option<(&Name, u64)>,
         origin: Option<Origin>,
     ) -> Vec<ViewId> {
         let latest = self.environment.latest();
@@ -170,6 +170,8 @@ impl Runtime {
         if !state.is_empty() {
             self.environment.commit(latest.with(state.iter().cloned()));
         }
+        let (by, seen) = by.unzip();
+        let cause = Cause { seen: seen.unwrap_or_else(|| self.environment.latest().revision()), origin };
         for (view, content) in state.iter().chain(&streams) {
             for (driver, signature) in &self.drivers {
                 if signature.inputs.iter().any(|port| port.view == *view) {
@@ -178,7 +180,7 @@ impl Runtime {
                         view: view.clone(),
                         before: latest.content(view).cloned(),
                         now: content.clone(),
-                        origin,
+                        cause,
                     }));
                 }
             }
@@ -187,7 +189,7 @@ impl Runtime {
         for (name, dag) in &mut self.dags {
             for (view, content) in streams.iter().filter(|(view, _)| dag.plan.stream.as_ref() == Some(view)) {
                 if dag.queue.len() < dag.plan.dag.policy.queue {
-                    dag.queue.push_back(Queued { since: self.now, batch: content.clone(), origin });
+                    dag.queue.push_back(Queued { since: self.now, batch: content.clone(), origin, seen });
                 } else {
                     dag.dropped += 1;
                     dropped.push(Report::Dropped { dag: name.clone(), view: view.clone() });

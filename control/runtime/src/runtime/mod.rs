@@ -78,6 +78,16 @@ pub struct Push {
     pub before: Option<Content>,
     /// What it holds.
     pub now: Content,
+    /// What it follows from.
+    pub cause: Cause,
+}
+
+/// What a [`Push`] follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cause {
+    /// The revision that whoever decided it had seen: where batches of a stream led from one run to another, the first of them. What
+    /// came behind that was not thought of, whenever it is told.
+    pub seen: u64,
     /// Where the batch comes from that set off who wrote it, if whoever handed that over said so.
     pub origin: Option<Origin>,
 }
@@ -191,6 +201,8 @@ pub(super) struct Queued {
     since: Duration,
     batch: Content,
     origin: Option<Origin>,
+    /// The revision that the run had seen which wrote it; none of a driver's.
+    seen: Option<u64>,
 }
 
 impl Runtime {

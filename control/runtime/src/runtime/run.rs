@@ -1,6 +1,6 @@
 //! A run, from its wish to its commit.
 
-use super::{Action, Isolation, Origin, Queued, Report, Runtime, Scheduled};
+use super::{Action, Cause, Isolation, Origin, Queued, Report, Runtime, Scheduled};
 use crate::plan::Plan;
 use crate::record::{Event, written};
 use crate::{Content, Failure, Inputs, Name, RunId, Snapshot, Task, ViewId};
@@ -15,6 +15,7 @@ pub(super) struct Pending {
     pub since: Duration,
     pub batch: Option<Content>,
     pub origin: Option<Origin>,
+    seen: Option<u64>,
     /// How often in a row it was given up.
     preempted: u32,
 }
@@ -53,20 +54,20 @@ impl Runtime {
                 continue;
             }
             let priority = dag.plan.dag.policy.priority;
-            let mut submit = |since, batch, origin| {
+            let mut submit = |since, batch, origin, seen| {
                 self.admission.submit(self.next_run, dag.claim.clone(), priority);
-                let wish = Pending { dag: name.clone(), since, batch, origin, preempted: 0 };
+                let wish = Pending { dag: name.clone(), since, batch, origin, seen, preempted: 0 };
                 self.pending.insert(self.next_run, wish);
                 self.next_run += 1;
             };
             if let Some(since) = dag.wanted.take() {
-                submit(since, None, None);
+                submit(since, None, None, None);
                 continue;
             }
             while free > 0
-                && let Some(Queued { since, batch, origin }) = dag.queue.pop_front()
+                && let Some(Queued { since, batch, origin, seen }) = dag.queue.pop_front()
             {
-                submit(since, Some(batch), origin);
+                submit(since, Some(batch), origin, seen);
                 free -= 1;
             }
         }
@@ -139,8 +140,8 @@ impl Runtime {
         let (seen, kept): (Vec<_>, Vec<_>) = outputs.into_iter().partition(now_seen);
         run.written.extend(kept);
         if !seen.is_empty() {
-            let origin = run.wish.origin;
-            self.publish(seen, Some(&plan.dag.name), origin);
+            let cause = run.cause();
+            self.publish(seen, Some((&plan.dag.name, cause.seen)), cause.origin);
         }
         if ends {
             self.commit(id);
@@ -159,11 +160,11 @@ impl Runtime {
     fn commit(&mut self, id: RunId) {
         let Some(run) = self.runs.remove(&id) else { return };
         self.admission.end(&id);
-        let name = run.plan.dag.name.clone();
+        let (name, cause) = (run.plan.dag.name.clone(), run.cause());
         let owned = |view: &ViewId| run.plan.writes.contains(view) || run.plan.streams.contains(view);
         let changes: Vec<_> = run.written.into_iter().filter(|(view, _)| owned(view)).collect();
         self.record(|| Event::Committed { run: id, dag: name.clone(), changes: written(&changes) });
-        let changed = self.publish(changes, Some(&name), run.wish.origin);
+        let changed = self.publish(changes, Some((&name, cause.seen)), cause.origin);
         if let Some(dag) = self.dags.get_mut(&name) {
             dag.runs.record(self.now - run.started);
             dag.not_before = self.now.saturating_add(dag.plan.dag.policy.min_interval);
@@ -237,12 +238,20 @@ impl Runtime {
     }
 }
 
+impl Run {
+    /// What all that it writes follows from.
+    fn cause(&self) -> Cause {
+        Cause { seen: self.wish.seen.unwrap_or(self.snapshot.revision()), origin: self.wish.origin }
+    }
+}
+
 impl Scheduled {
     /// Wishes again what was about to run.
     pub(super) fn take_back(&mut self, wish: Pending) {
         match (wish.batch, &self.plan.stream) {
             (Some(batch), Some(_)) => {
-                self.queue.push_front(Queued { since: wish.since, batch, origin: wish.origin });
+                let Pending { since, origin, seen, .. } = wish;
+                self.queue.push_front(Queued { since, batch, origin, seen });
             }
             (None, None) => self.wanted = self.wanted.or(Some(wish.since)),
             // It is set off by something else now.

@@ -20,12 +20,11 @@ impl Worker<'_> {
     pub(super) fn meet(&mut self, slot: u32, datapath: u64, news: News) {
         let shared = self.shared;
         let mut claimed = Ok(());
-        shared.brain.news_if(shared.now(), datapath, &mut self.outcome, |switchboard| {
+        shared.brain.news_if(shared.now(), datapath, &mut self.outcome, |switchboard, revision| {
             claimed = claim(shared, switchboard, datapath, slot);
             claimed.as_ref().ok()?;
-            let met = switchboard.meet();
             if let Some(link) = shared.slots[slot as usize].hold().as_mut() {
-                link.met = met;
+                link.met = revision;
             }
             switchboard.owe(datapath, shared.left.take(datapath));
             settle(shared, switchboard, datapath, slot);
@@ -72,7 +71,7 @@ impl Worker<'_> {
 /// met it may be among what is deleted: they meet it once more, behind the deletions.
 pub fn owe(shared: &Shared, datapaths: BTreeSet<u64>, to: &mut Outcome) {
     for datapath in datapaths {
-        shared.brain.news_if(shared.now(), datapath, to, |switchboard| {
+        shared.brain.news_if(shared.now(), datapath, to, |switchboard, _| {
             let left = shared.left.take(datapath);
             if left.is_empty() {
                 // Who met its next connection has told it.
@@ -158,8 +157,10 @@ mod tests {
     use crate::brain::{Answer, Brain};
     use crate::poller::Poller;
     use crate::scripted::Scripted;
-    use plait_control_openflow::{Actions, Commands, Fields, Flow, Port, SwitchEvent, SwitchEvents, Tried};
-    use plait_control_runtime::{Dag, Manifest, Runtime, View, native};
+    use plait_control_openflow::{
+        Actions, Commands, Fields, Flow, PacketIns, Port, SwitchEvent, SwitchEvents, Tried,
+    };
+    use plait_control_runtime::{Cause, Content, Dag, Manifest, Runtime, View, native};
     use plait_model_wire::openflow::v10::flow_mod::FlowModCommand;
     use plait_model_wire::openflow::{Message, chop, v10};
     use std::net::TcpListener;
@@ -169,7 +170,7 @@ mod tests {
         Fields { in_port: Some(Port(port)), ..Fields::ANY }
     }
 
-    /// Two workers' own. Whoever connects gets a flow for port 1.
+    /// Two workers' own. Whoever connects gets a flow for port 1, which goes with the next packet.
     fn shared() -> Shared {
         let mut runtime = Runtime::new(Default::default());
         let manifest = Manifest::new("welcome").reads("~switch-events@1").writes("~commands@1");
@@ -186,6 +187,11 @@ mod tests {
         });
         runtime.add_application(manifest, welcome).unwrap();
         let dag = Dag::chain("welcome", &["welcome"]).on(&SwitchEvents::id().to_string());
+        runtime.add_dag(std::time::Duration::ZERO, dag).unwrap();
+        let manifest = Manifest::new("clean").reads("~packet-ins@1").writes("~commands@1");
+        runtime.grant(&manifest.name, &Commands::id().name);
+        runtime.add_application(manifest, native(|(_,): (Arc<PacketIns>,)| Ok((deletion(1),)))).unwrap();
+        let dag = Dag::chain("clean", &["clean"]).on(&PacketIns::id().to_string());
         runtime.add_dag(std::time::Duration::ZERO, dag).unwrap();
         let config = Config { workers: 2, most_connections: 4, ..Config::default() };
         let brain = Brain::new(runtime, None).unwrap();
@@ -222,11 +228,16 @@ mod tests {
         flows
     }
 
-    /// What has it delete the flows of a port, decided when so many connections had been met.
-    fn delete(port: u32, met: u64) -> Answer {
+    fn deletion(port: u32) -> Commands {
         let mut commands = Commands::default();
         commands.push(7, Command::Flow(Flow::delete(of(port))));
-        Answer::new(Arc::new(commands), None, met)
+        commands
+    }
+
+    /// What has it delete the flows of a port, decided by what is known now.
+    fn delete(shared: &Shared, port: u32) -> Answer {
+        let seen = shared.brain.lock().runtime.state().revision();
+        Answer::new(Arc::new(deletion(port)), Cause { seen, origin: None })
     }
 
     const WELCOME: (u16, bool) = (1, true);
@@ -237,7 +248,7 @@ mod tests {
         let shared = shared();
         let (mut one, mut two) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
         let first = connect(&mut one, Scripted::that_ends(7), 0);
-        one.outbox.send(&shared, &[delete(1, 1)], one.counters);
+        one.outbox.send(&shared, &[delete(&shared, 1)], one.counters);
         assert_eq!(flows(&first), [WELCOME, DELETED]);
         // It ends, has not said that it has done so, and nobody has heard of that yet.
         assert_eq!((one.visit(0), one.visit(0)), (Tried::Read, Tried::Empty));
@@ -255,7 +266,7 @@ mod tests {
         connect(&mut one, Scripted::that_ends(7), 0);
         assert_eq!((one.visit(0), one.visit(0)), (Tried::Read, Tried::Empty));
         // Of the end nobody has heard, and of what could not be told nobody either.
-        one.outbox.send(&shared, &[delete(1, 1)], one.counters);
+        one.outbox.send(&shared, &[delete(&shared, 1)], one.counters);
         assert_eq!(one.counters.read().owed, 1);
         let next = connect(&mut two, Scripted::new(7), 1);
         assert_eq!(flows(&next), [DELETED, WELCOME]);
@@ -270,7 +281,7 @@ mod tests {
         let (mut one, mut two) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
         connect(&mut one, Scripted::that_ends(7), 0);
         // Decided while the first is there, and on its way for longer than it takes the next to be met.
-        let late = delete(1, 1);
+        let late = delete(&shared, 1);
         assert_eq!((one.visit(0), one.visit(0)), (Tried::Read, Tried::Empty));
         one.pass_news();
         let next = connect(&mut two, Scripted::new(7), 0);
@@ -280,9 +291,34 @@ mod tests {
         one.finish();
         assert_eq!(flows(&next), [WELCOME, DELETED, WELCOME]);
         // What is decided now is.
-        one.outbox.send(&shared, &[delete(3, 2)], one.counters);
+        one.outbox.send(&shared, &[delete(&shared, 3)], one.counters);
         one.finish();
         assert_eq!(flows(&next), [WELCOME, DELETED, WELCOME, (3, false)]);
+    }
+
+    #[test]
+    fn a_deletion_whose_task_began_before_a_connection_was_met_never_has_the_last_word() {
+        let shared = shared();
+        let (mut one, mut two) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
+        connect(&mut one, Scripted::that_ends(7), 0);
+        // The run begins, and its task takes longer than it takes the next to be met.
+        let mut begun = Outcome::default();
+        let batch = (PacketIns::id(), Content::new(PacketIns::default()));
+        shared.brain.batch(shared.now(), batch, None, &mut begun).unwrap();
+        assert_eq!((one.visit(0), one.visit(0)), (Tried::Read, Tried::Empty));
+        one.pass_news();
+        let next = connect(&mut two, Scripted::new(7), 0);
+        assert_eq!(flows(&next), [WELCOME]);
+        shared.brain.work(
+            || shared.now(),
+            &mut begun,
+            |answers| {
+                one.outbox.send(&shared, answers, one.counters);
+            },
+        );
+        assert_eq!(flows(&next), [WELCOME], "it is not for this connection");
+        one.finish();
+        assert_eq!(flows(&next), [WELCOME, DELETED, WELCOME]);
     }
 
     #[test]
@@ -293,7 +329,7 @@ mod tests {
         assert_eq!((one.visit(0), one.visit(0)), (Tried::Read, Tried::Empty));
         one.pass_news();
         assert!(shared.routes().is_empty());
-        one.outbox.send(&shared, &[delete(1, 1)], one.counters);
+        one.outbox.send(&shared, &[delete(&shared, 1)], one.counters);
         one.finish();
         let next = connect(&mut one, Scripted::new(7), 0);
         assert_eq!(flows(&next), [DELETED, WELCOME]);

@@ -154,7 +154,7 @@ impl Worker<'_> {
                     continue;
                 }
                 News::Ended(_) => {
-                    let is_last = |switchboard: &mut Switchboard| {
+                    let is_last = |switchboard: &mut Switchboard, _| {
                         shared.lost(datapath, slot).then(|| {
                             switchboard.went(datapath, shared.now());
                             news
@@ -223,7 +223,7 @@ mod tests {
     use crate::shared::Shared;
     use crate::{Config, outbox::Outbox};
     use plait_control_openflow::{Command, Commands};
-    use plait_control_runtime::Runtime;
+    use plait_control_runtime::{Cause, Runtime};
     use std::net::TcpListener;
     use std::sync::Arc;
 
@@ -287,7 +287,8 @@ mod tests {
         for (datapath, undone) in [(9, 1), (7, 1)] {
             let mut commands = Commands::default();
             commands.extend([(datapath, Command::Barrier)]);
-            let answer = Answer::new(Arc::new(commands), None, 1);
+            let seen = shared.brain.lock().runtime.state().revision();
+            let answer = Answer::new(Arc::new(commands), Cause { seen, origin: None });
             Outbox::new(1).send(&shared, &[answer], worker.counters);
             assert_eq!(worker.counters.read().undone, undone);
             assert_eq!(told.lock().unwrap().is_empty(), datapath == 9);

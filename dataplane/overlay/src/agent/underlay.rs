@@ -67,6 +67,10 @@ pub(super) struct Underlay {
     routes: Routes,
     /// All that tables have, once it was asked for.
     table: RefCell<Option<Ways>>,
+    /// Whether more changed than was heard of, and all is still to be looked at.
+    is_behind: bool,
+    /// What changed before that look and nobody was told.
+    untold: Changes,
 }
 
 /// Routes of the host.
@@ -99,25 +103,21 @@ impl Underlay {
             neighbours: Neighbours::default(),
             routes: Routes::default(),
             table: RefCell::default(),
+            is_behind: true,
+            untold: Changes::default(),
         };
-        underlay.look(&mut Changes::default())?;
+        underlay.changes()?;
         Ok(underlay)
     }
 
-    /// Looks at everything.
-    fn look(&mut self, changes: &mut Changes) -> io::Result<()> {
-        let links = self.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    /// Takes what there is for all that there is.
+    fn look(&mut self, all: Vec<RouteNetlinkMessage>, changes: &mut Changes) {
         self.links.clear();
         changes.neighbours.extend(self.neighbours.forget());
-        changes.fixed = true;
-        for message in links {
+        (changes.fixed, changes.links) = (true, true);
+        for message in all {
             self.hear(message, changes);
         }
-        for message in neighbours::dump(&self.netlink)? {
-            self.hear(message, changes);
-        }
-        changes.links = true;
-        Ok(())
     }
 
     /// The number of a device.
@@ -126,14 +126,37 @@ impl Underlay {
     }
 
     /// All that changed since the last time.
+    ///
+    /// # Errors
+    /// The kernel does not answer; then it is for the next time.
     pub fn changes(&mut self) -> io::Result<Changes> {
-        let mut changes = Changes::default();
-        for heard in self.watch.heard()? {
+        let heard = self.watch.heard()?;
+        self.follow(heard, everything)
+    }
+
+    /// What changes by what was heard, and by all there is where more changed than that.
+    fn follow(
+        &mut self,
+        heard: Vec<Heard>,
+        all: impl FnOnce(&Netlink) -> io::Result<Vec<RouteNetlinkMessage>>,
+    ) -> io::Result<Changes> {
+        let mut changes = std::mem::take(&mut self.untold);
+        for heard in heard {
             match heard {
                 Heard::Change(message) => self.hear(message, &mut changes),
                 Heard::Rerouted => changes.routes = Rerouted::all(),
-                Heard::TooMuch => self.look(&mut changes)?,
+                Heard::TooMuch => self.is_behind = true,
             }
+        }
+        if self.is_behind {
+            match all(&self.netlink) {
+                Ok(all) => self.look(all, &mut changes),
+                Err(error) => {
+                    self.untold = changes;
+                    return Err(error);
+                }
+            }
+            self.is_behind = false;
         }
         if changes.links {
             // Of a device that goes down the kernel takes the routes away without a word.
@@ -417,10 +440,36 @@ fn destination_of(route: &RouteMessage) -> Option<IpNet> {
     }
 }
 
+/// All links and neighbours.
+fn everything(netlink: &Netlink) -> io::Result<Vec<RouteNetlinkMessage>> {
+    let mut all = netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    all.extend(neighbours::dump(netlink)?);
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use netlink_packet_route::address::AddressMessage;
+
+    #[test]
+    fn what_was_heard_before_a_look_that_fails_is_told_after_one_that_does_not() {
+        let mut underlay = Underlay::open().unwrap();
+        let links = underlay.links.clone();
+        let mut route = RouteMessage::default();
+        route.header.address_family = AddressFamily::Inet;
+        let heard = vec![Heard::Change(RouteNetlinkMessage::NewRoute(route)), Heard::TooMuch];
+        let refuse = |_: &Netlink| Err(io::Error::from_raw_os_error(libc::ENOBUFS));
+        for heard in [heard, Vec::new()] {
+            assert!(underlay.follow(heard, refuse).is_err(), "until the kernel answers");
+            assert_eq!(underlay.links, links, "what is known holds meanwhile");
+        }
+        let changes = underlay.follow(Vec::new(), everything).unwrap();
+        assert!(changes.links && changes.fixed && changes.routes == Rerouted::all());
+        assert_eq!(underlay.links, links);
+        let changes = underlay.follow(Vec::new(), refuse).unwrap();
+        assert!(!changes.links && changes.routes.is_empty(), "it is told once");
+    }
 
     fn route(family: AddressFamily, length: u8, to: Option<RouteAddress>) -> RouteMessage {
         let mut route = RouteMessage::default();
