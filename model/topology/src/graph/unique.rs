@@ -84,7 +84,7 @@ impl Searched {
     fn is_only_way(&mut self, graph: &Graph, path: &[usize], cost: Distance) -> bool {
         let Self { near, met, far } = self;
         let (from, to) = (path[0], path[path.len() - 1]);
-        // A whole search is what it is once meeting half way has cost more, and where all that is far is as far.
+        // All is searched where meeting half way has cost as much already, and where edges cost alike: all lies within few steps then.
         let is_whole = cost == 0 || graph.uniform.is_some() || met[from] >= graph.arcs.len();
         let half = cost.saturating_sub(1) / 2;
         near.reach(graph, from, if is_whole { Distance::MAX } else { half });
