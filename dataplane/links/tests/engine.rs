@@ -200,9 +200,13 @@ fn a_slow_link_holds_tcp_to_its_rate() {
     else {
         return;
     };
-    let took = lab.transfer(5_000_000).as_secs_f64();
-    // 5 MB at 40 Mbit/s are a second, plus headers; never less.
-    assert!(took > 1.0 && took < 4.0, "{took} s");
+    // 5 MB at 40 Mbit/s are a second, plus headers; never less, and not much more unless others have the machine.
+    let mut took = (0..10).map(|_| lab.transfer(5_000_000).as_secs_f64());
+    let held = took.any(|took| {
+        assert!(took > 1.0, "{took} s");
+        took < 4.0
+    });
+    assert!(held, "ten times it took four seconds");
 }
 
 #[test]
