@@ -69,7 +69,7 @@ bench-control: ## Say what the control runtime costs beside what it runs
 		$(RELEASE)/examples/control_bars "$$built/least-delay.wasm" manifest.json; \
 		status=$$?; rm -r "$$built"; exit $$status
 
-bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'"; CHURN=learning-switch,routing; ONLY=churn, connections or rounds; SMALL=1)
+bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'"; CHURN=learning-switch,routing; ONLY=bound, churn, connections or rounds; SMALL=1)
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars --example null_over_io_uring
 	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \

@@ -192,12 +192,15 @@ def sizes(lab, app, maps):
     return rows
 
 
+# What workers count of each other, in the order of `counted`.
+MET = ("rounds", "skips", "skips_of_readers", "revisits", "missed", "output_skips", "lock_waits")
+
+
 def counted(lab, app, designs, switches):
-    """What workers met under skewed overload: skips, revisits, waits for locks."""
+    """What workers met under skewed overload."""
     most = capacity(lab, app, switches) * OVERLOAD
     rows = []
     for name in designs:
         told = lab.run(app, DESIGNS[name], skewed(most), switches=switches)
-        whats = ("rounds", "skips", "revisits", "output_skips", "lock_waits")
-        rows.append([name, *[count(told, what) for what in whats]])
+        rows.append([name, *[count(told, what) for what in MET]])
     return rows

@@ -21,7 +21,8 @@ fn claim(mut number: u32) -> Arc<Claim> {
 }
 
 /// DAGs that want to run again and again. What an adversary may do in each state: let any of them that is idle want to
-/// run, or let any run end; several wishes may come before admission is asked.
+/// run, let any run end, or have any that waits taken back, as when its DAG is removed; several wishes may come before admission is
+/// asked, one of whoever has just ended among them, as when a run makes way for another and begins again.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct World {
     admission: Admission<usize>,
@@ -55,17 +56,19 @@ impl Explorer<'_> {
     fn successors(&self, world: &World) -> Vec<World> {
         let running: BTreeSet<usize> = world.admission.running().map(|(dag, _)| *dag).collect();
         let waiting: BTreeSet<usize> = world.admission.waiting().map(|(dag, _)| *dag).collect();
-        let dags = 0..self.claims.len();
-        let idle: Vec<usize> = dags.filter(|dag| !running.contains(dag) && !waiting.contains(dag)).collect();
         let mut successors = Vec::new();
-        // An end, or none, and then wishes of any of the idle, in any order.
-        for end in running.iter().map(Some).chain([None]) {
-            let mut ended = world.clone();
-            if let Some(end) = end {
-                ended.admission.end(end);
+        // An end, a withdrawal, or neither, and then wishes of any of the idle, in any order.
+        for left in running.iter().chain(&waiting).map(Some).chain([None]) {
+            let mut without = world.clone();
+            if let Some(left) = left {
+                without.admission.end(left);
+                without.admission.withdraw(left);
+                without.overtaken[*left] = 0;
             }
+            let busy = |dag: &usize| left != Some(dag) && (running.contains(dag) || waiting.contains(dag));
+            let idle: Vec<usize> = (0..self.claims.len()).filter(|dag| !busy(dag)).collect();
             for wishes in orders(&idle) {
-                let mut next = ended.clone();
+                let mut next = without.clone();
                 for dag in wishes {
                     next.admission.submit(dag, self.claims[dag].clone(), self.priorities[dag]);
                 }

@@ -16,6 +16,8 @@ const OWED: usize = 256;
 pub struct Slot {
     /// The link, if there is one. Whoever reads or writes holds it; nobody waits for it but at the end of a batch.
     pub link: Mutex<Option<Link>>,
+    /// Whether who holds it reads.
+    pub is_read: AtomicBool,
     /// Whether the other end has ended: that is told once, and may come with the last bytes.
     pub ended: AtomicBool,
     /// Requests that it has made, for the dynamic partition and for people.

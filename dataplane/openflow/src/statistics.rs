@@ -50,10 +50,14 @@ counters! {
     reads,
     /// Rounds.
     rounds,
-    /// Switches that another worker held.
+    /// Switches that another worker held, or was still to tell of.
     skips,
-    /// Of these, those that were tried again.
+    /// Of these, those that the other worker read; it wrote to the others, for the most part.
+    skips_of_readers,
+    /// Of `skips`, switches that were tried again.
     revisits,
+    /// Of these, those that were held again.
+    missed,
     /// Outputs that another worker's hold put off.
     output_skips,
     /// Outputs that had to wait for a lock in the end.

@@ -378,6 +378,7 @@ impl<'a> Worker<'a> {
         Counters::add(&self.counters.rounds, met.rounds);
         Counters::add(&self.counters.skips, met.skips);
         Counters::add(&self.counters.revisits, met.revisits);
+        Counters::add(&self.counters.missed, met.missed);
     }
 }
 

@@ -116,7 +116,7 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     }
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/maestro/run");
     let mut command = person.command(study);
-    command.args(["--small", "counted", "dynamics", "batching", "memory", "revisits"]);
+    command.args(["--small", "counted", "dynamics", "batching", "memory", "gains", "revisits"]);
     command.env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
     let said = Running::start(&mut command, "studies/maestro/run --small".to_owned()).wait().fine();
     // Where all serve all, workers meet: of both applications.
@@ -153,6 +153,10 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
         let line = said.lines().find(|line| line.starts_with(&bar)).expect(&said);
         assert!(line.ends_with(" ok") || line.ends_with(" short"), "{said}");
     }
+    // What each of four parts gains is told of each design.
+    let (_, gains) = said.split_once("maestro gains -->").expect(&said);
+    let row = gains.lines().find(|line| line.starts_with("| round robin | ")).expect(&said);
+    assert_eq!(row.split('|').filter(|cell| cell.contains(" % (")).count(), 4, "{said}");
     // Who is held by another worker is tried again, or not.
     let (_, revisits) = said.split_once("maestro revisits -->").expect(&said);
     for (what, is_tried) in [("tried again", true), ("passed by", false)] {

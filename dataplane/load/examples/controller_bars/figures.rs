@@ -16,7 +16,12 @@ pub struct Figures {
     pub deviation: f64,
     /// Of the latencies at 80 %, in microseconds; a request that is never answered took for ever.
     pub p99: f64,
+    /// The share of answers that it wrote later than 5 ms at that load when told to hold those, if it can be told.
+    pub late: Option<f64>,
 }
+
+/// What a controller of this project is told.
+const BOUND: &str = " --latency-bound 5ms";
 
 /// Up to how much of the processors' time a host may take from a p99. Choice: what is 80 % of the capacity of two processors is all
 /// of it where the host keeps a fifth, and a hundredth of all time that comes at once is a p99 by itself.
@@ -35,7 +40,7 @@ fn measure(name: &str, command: &str, asked: &Asked) -> Result<Figures, Box<dyn 
         duration: Duration::from_secs(asked.seconds),
         ..Load::new(([127, 0, 0, 1], 0).into(), offers)
     };
-    let load = |what: &str, load: Load| one(&format!("{name} {what}"), command, load);
+    let load = |what: &str, load: Load| one(&format!("{name} {what}"), &Running::start(command)?, load);
     let flood = load("as much as it takes", base(vec![Offer::Flood; asked.switches]))?;
     let window = load("windows of 64", base(vec![Offer::Window(64); asked.switches]))?;
     let single = load("one at a time", base(vec![Offer::Window(1)]))?;
@@ -62,11 +67,21 @@ fn measure(name: &str, command: &str, asked: &Asked) -> Result<Figures, Box<dyn 
         let again = busy()?;
         least = if stolen(&again) < stolen(&least) { again } else { least };
     }
+    let late = match name {
+        super::PLAIT => {
+            let controller = Running::start(&format!("{command}{BOUND}"))?;
+            let busy = Load { probe: Some(5.0), ..base(offers(share)) };
+            one(&format!("{name} at 80 %, skewed, with a bound"), &controller, busy)?;
+            Some(controller.late()?)
+        }
+        _ => None,
+    };
     Ok(Figures {
         throughput: capacity,
         one: single.answered,
         deviation: over.worst_deviation,
         p99: least.latency_of_all.p99.unwrap_or(f64::INFINITY),
+        late,
     })
 }
 
@@ -75,9 +90,8 @@ fn stolen(report: &Report) -> f64 {
     report.hosts.first().map_or(0.0, |host| host.steal)
 }
 
-/// One load on a controller that is new: what the last one has left is no load of this one.
-fn one(what: &str, command: &str, load: Load) -> Result<Report, Box<dyn Error>> {
-    let controller = Running::start(command)?;
+/// One load on a controller that is new: what another load has left would be a load of its own.
+fn one(what: &str, controller: &Running, load: Load) -> Result<Report, Box<dyn Error>> {
     let began = controller.processor();
     let measured = run(&Load { controller: controller.address, ..load })?;
     let used = controller.processor() - began;

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p plait-dataplane-load --example controller_bars -- [--seconds N] [--rounds N]
 //!     [--switches N] [--openflow 1.0|1.3] [--controller 'NAME=COMMAND {port}']…
-//!     [--cbench PATH --libfluid COMMAND] [--churn learning-switch,routing] [--only churn|connections|rounds]
+//!     [--cbench PATH --libfluid COMMAND] [--churn learning-switch,routing] [--only bound|churn|connections|rounds]
 //! ```
 //!
 //! `{port}` is the port of 127.0.0.1 that the controller is to listen at; a command without one listens at 6653. A null
@@ -13,6 +13,9 @@
 //! done in rounds, each controller once in each, and what counts is the median of the rounds; a figure beside another
 //! controller's is the median of what the rounds give. Lines that begin with `bar` hold the load itself against its own bar,
 //! and a controller named `plait` against the others of this run.
+//!
+//! How near a bound on latency comes to what it says is told of the controller named `plait`, too: by what it counts as late at
+//! those 80 % with `--latency-bound 5ms`, and of a quiet switch beside 64 loud ones.
 //!
 //! Before that, hours' packets and switches come and go in a controller of this process, which may keep nothing of
 //! them: a learning switch, or what `--churn` says. And the controller named `plait` is asked how much processor a request takes
@@ -28,6 +31,7 @@
 //! Open loops have one switch less and the prober in its place, since ovs-testcontroller takes 16 connections.
 #![allow(clippy::print_stdout)]
 
+mod bound;
 mod cbench;
 mod churn;
 mod connections;
@@ -46,6 +50,9 @@ use std::time::Duration;
 const NULL: &str = "null";
 const TESTCONTROLLER: &str = "ovs-testcontroller";
 const PLAIT: &str = "plait";
+
+/// Percent of answers that may be late by a bound: that one is a p99.
+const LATE: f64 = 1.0;
 
 struct Asked {
     seconds: u64,
@@ -101,10 +108,10 @@ fn main() {
             "--cbench" => asked.cbench = Some(value),
             "--libfluid" => asked.libfluid = Some(value),
             "--churn" => asked.churn = value.split(',').map(app).collect(),
-            "--only" if ["churn", "connections", "rounds"].contains(&value.as_str()) => {
+            "--only" if ["bound", "churn", "connections", "rounds"].contains(&value.as_str()) => {
                 asked.only = Some(value)
             }
-            "--only" => usage("--only takes churn, connections or rounds"),
+            "--only" => usage("--only takes bound, churn, connections or rounds"),
             other => usage(&format!("what is {other}?")),
         }
     }
@@ -118,8 +125,14 @@ fn main() {
     if is_asked("churn") {
         asked.churn.iter().for_each(|app| churn(*app, asked.seconds > 1));
     }
+    let plait = asked.controllers.iter().find(|(name, _)| name == PLAIT).map(|(_, command)| command);
+    if is_asked("bound")
+        && let Some(command) = plait
+    {
+        at_most("controller-late-of-5ms-beside-64-loud", bound::late(command, &asked), "%", LATE);
+    }
     if is_asked("connections")
-        && let Some((_, command)) = asked.controllers.iter().find(|(name, _)| name == PLAIT)
+        && let Some(command) = plait
     {
         let ratios: Vec<f64> =
             (0..asked.rounds).filter_map(|_| connections::ratio(command, &asked)).collect();
@@ -169,6 +182,8 @@ fn main() {
     }
     at_most("controller-deviation", median(plait, |round| round.deviation) * 100.0, "%", 1.0);
     at_most("controller-p99-at-80%", median(plait, |round| round.p99) / 1000.0, "ms", 5.0);
+    let late: Vec<f64> = plait.iter().filter_map(|round| round.late).collect();
+    at_most("controller-late-of-5ms-at-80%", median(&late, |late| *late) * 100.0, "%", LATE);
 }
 
 /// Hours of packets and switches that come and go, ten thousand packets a second; or too few for a bar. Choice: memory in the second

@@ -19,6 +19,8 @@ pub const CHILD: &str = "--child-of";
 /// A controller's process, ended with the value.
 pub struct Running {
     child: Child,
+    /// What it was started by.
+    command: String,
     /// Where it listens.
     pub address: SocketAddr,
     _folder: tempfile::TempDir,
@@ -39,7 +41,7 @@ impl Running {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut running = Self { child, address, _folder: folder };
+        let mut running = Self { child, command: command.to_owned(), address, _folder: folder };
         let until = Instant::now() + Duration::from_secs(10);
         while !listens(address.port()) {
             if let Some(status) = running.child.try_wait()? {
@@ -53,6 +55,23 @@ impl Running {
         // Who listens may not be done with starting.
         std::thread::sleep(Duration::from_secs(1));
         Ok(running)
+    }
+
+    /// Of answers that a controller of this project has written, with a bound on latency, the share of those that were late.
+    pub fn late(&self) -> std::io::Result<f64> {
+        let mut words = self.command.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        let name = words.skip_while(|word| *word != "--name").nth(1).unwrap_or("default");
+        let told = Command::new(program).args(["controller", "stats", "--name", name, "--json"]).output()?;
+        let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
+        let count = |what: &str| {
+            let workers = told["workers"].as_array().into_iter().flatten();
+            workers.filter_map(|worker| worker[what].as_u64()).sum::<u64>()
+        };
+        match count("answers") {
+            0 => Err(std::io::Error::other(format!("{program} tells of no answers"))),
+            answers => Ok(count("late") as f64 / answers as f64),
+        }
     }
 
     /// Processor time that it has used (proc(5), in ticks of 10 ms).

@@ -5,14 +5,16 @@
 //!
 //! ```text
 //! cargo run --release -p plait-dataplane-load --example controller_scaling -- [--seconds N] [--rounds N]
-//!     [--switches N,N] [--app NAME,NAME] [--most N]
+//!     [--switches N,N] [--app NAME,NAME] [--most N] [--gains yes]
 //! ```
 //!
 //! Prints Markdown. A row says whether it is `measured` or of the `model`; the row below says how far the model is off where
 //! both are known, and three bars how far it may be: where a measurement fed it, and where it tells one of one worker and of two.
+//! With `--gains yes` it tells instead what parts gain that can be switched off.
 #![allow(clippy::print_stdout)]
 
 mod fed;
+mod gains;
 mod measure;
 mod model;
 mod tape;
@@ -51,6 +53,8 @@ struct Asked {
     apps: Vec<String>,
     /// The most workers that are told of.
     most: usize,
+    /// Whether it is asked what parts gain, and not how workers scale.
+    gains: bool,
 }
 
 fn main() {
@@ -60,6 +64,7 @@ fn main() {
         switches: vec![79, 1347],
         apps: ["learning-switch", "routing"].map(str::to_owned).into(),
         most: 8,
+        gains: false,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -69,19 +74,21 @@ fn main() {
             "--rounds" => set(&mut asked.rounds, &value),
             "--most" => set(&mut asked.most, &value),
             "--switches" => all(&value).is_some_and(|all| set_to(&mut asked.switches, all)),
+            "--gains" => set_to(&mut asked.gains, value == "yes"),
             "--app" => all(&value).is_some_and(|all| set_to(&mut asked.apps, all)),
             _ => false,
         };
         if !known {
             eprintln!(
-                "controller_scaling [--seconds N] [--rounds N] [--switches N,N] [--app NAME,NAME] [--most N]"
+                "controller_scaling [--seconds N] [--rounds N] [--switches N,N] [--app NAME,NAME] [--most N] [--gains yes]"
             );
             std::process::exit(2);
         }
     }
     for app in &asked.apps {
         for switches in &asked.switches {
-            tell(app, *switches, &asked);
+            let told = if asked.gains { gains::tell } else { tell };
+            told(app, *switches, &asked);
         }
     }
 }

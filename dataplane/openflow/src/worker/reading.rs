@@ -20,11 +20,24 @@ impl Worker<'_> {
         let mut held = match place.link.try_lock() {
             Ok(held) => held,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Tried::Locked,
+            Err(TryLockError::WouldBlock) => {
+                let is_read = place.is_read.load(Ordering::Relaxed);
+                Counters::add(&self.counters.skips_of_readers, u64::from(is_read));
+                return Tried::Locked;
+            }
         };
         if place.untold.load(Ordering::Acquire) {
             return Tried::Locked;
         }
+        place.is_read.store(true, Ordering::Relaxed);
+        let tried = self.read(slot, &mut held);
+        place.is_read.store(false, Ordering::Relaxed);
+        tried
+    }
+
+    /// The same of a switch that this worker holds, and nobody is still to tell of.
+    fn read(&mut self, slot: u32, held: &mut Option<Link>) -> Tried {
+        let place = &self.shared.slots[slot as usize];
         // Before the read: what arrives after it is told once more.
         self.shared.set_ready(slot, false);
         let Some(link) = held.as_mut() else { return Tried::Empty };
@@ -255,6 +268,22 @@ mod tests {
         one.pass_news();
         assert_eq!(shared.routes().get(&7), Some(&0));
         assert_eq!((two.visit(0), two.requests.len()), (Tried::Read, 1));
+    }
+
+    #[test]
+    fn a_switch_that_another_reads_is_told_from_one_that_it_writes_to() {
+        let shared = shared(1);
+        let mut worker = Worker::new(&shared, 0);
+        assert!(shared.admit_end(Box::new(Scripted::new(7)), "memory".to_owned()));
+        let held = shared.slots[0].hold();
+        for (is_read, count) in [(true, 1), (false, 1)] {
+            shared.slots[0].is_read.store(is_read, Ordering::Relaxed);
+            assert_eq!(worker.visit(0), Tried::Locked);
+            assert_eq!(worker.counters.read().skips_of_readers, count);
+        }
+        drop(held);
+        assert_eq!(worker.visit(0), Tried::Read);
+        assert!(!shared.slots[0].is_read.load(Ordering::Relaxed));
     }
 
     #[test]

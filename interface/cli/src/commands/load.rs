@@ -111,7 +111,7 @@ fn told(report: &Report) -> String {
         row("probe", &probe.latency);
     }
     let steal: f64 = report.hosts.iter().map(|host| host.steal).fold(0.0, f64::max);
-    format!(
+    let told = format!(
         "{} switches, {:.1} s: {:.0} requests/s due, {:.0} sent, {:.0} answered; {} unanswered, {} connections ended\n\
          farthest from its max-min share: {:.2} %; stolen by the host: {:.1} %\n{}",
         report.switches,
@@ -123,6 +123,43 @@ fn told(report: &Report) -> String {
         report.disconnects,
         report.worst_deviation * 100.0,
         steal * 100.0,
+        table(&rows)
+    );
+    told + &shares(report)
+}
+
+/// How many switches are told one by one. Choice: those that are farthest from their shares; a thousand rows tell nobody anything, and
+/// `--json` has all.
+const TOLD: usize = 5;
+
+/// How near switches are to their shares, and who is farthest; nothing where all are one or none.
+fn shares(report: &Report) -> String {
+    let mut farthest: Vec<_> = report.shares.iter().filter(|share| share.max_min > 0.0).collect();
+    if farthest.len() < 2 {
+        return String::new();
+    }
+    farthest.sort_by(|a, b| b.deviation.abs().total_cmp(&a.deviation.abs()));
+    // Of so many in a hundred the one that is farthest.
+    let within = |hundredths: usize| {
+        let place = farthest.len() - (farthest.len() * hundredths).div_ceil(100);
+        farthest[place].deviation.abs() * 100.0
+    };
+    let mut rows = vec![["switch", "due/s", "answered/s", "share/s", "off by"].map(str::to_owned).to_vec()];
+    rows.extend(farthest.iter().take(TOLD).map(|share| {
+        let rate = |rate: f64| format!("{rate:.0}");
+        let off = format!("{:+.2} %", share.deviation * 100.0);
+        vec![
+            format!("{:016x}", share.datapath),
+            rate(share.offered),
+            rate(share.answered),
+            rate(share.max_min),
+            off,
+        ]
+    }));
+    format!(
+        "\nof their max-min shares half are within {:.2} %, nine in ten within {:.2} %; farthest:\n{}",
+        within(50),
+        within(90),
         table(&rows)
     )
 }
