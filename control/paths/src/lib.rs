@@ -50,7 +50,7 @@ pub use daemon::{Daemon, DaemonConfig};
 pub use fabric::{Fabric, Link, Switch};
 pub use fat_tree::{FatTree, Layer};
 pub use plan::{Effort, Method, Plan, PlannedPath, Settings};
-pub use relays::{AnyHash, Forwarding, KnownHops, NextHop, Relays, fewest_relays};
+pub use relays::{AnyHash, Forwarding, KnownHops, NextHop, Relays, Towards, fewest_relays};
 pub use survey::Survey;
 pub use table::{Operation, RelayList, Table};
 pub use tree::PathTree;

@@ -249,9 +249,11 @@ impl Plan {
                 }
             }
             Method::Known(hops) => {
-                let mut forwarding = KnownHops { fabric, hops: &**hops };
-                for path in to.iter_mut().flatten() {
-                    path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
+                for (end, paths) in to.iter_mut().enumerate() {
+                    let mut forwarding = KnownHops { fabric, hops: &**hops, end };
+                    for path in paths {
+                        path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
+                    }
                 }
             }
         }

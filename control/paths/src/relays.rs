@@ -46,10 +46,19 @@ impl Forwarding for AnyHash<'_> {
     }
 }
 
+/// What a packet is for, as a switch on its way sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Towards {
+    /// A relay: of a header that is the same for all that goes there, as far as its type puts nothing of the flow in it.
+    Relay(usize),
+    /// Whoever is behind a switch: of the packet itself, in which flows differ.
+    Behind(usize),
+}
+
 /// A next hop that is known: the forwarding tables of the switches, and how they hash.
 pub trait NextHop: fmt::Debug + Send + Sync {
-    /// To which switch `at` sends what is for `towards`; none when it does not.
-    fn next_hop(&self, fabric: &Fabric, at: usize, towards: usize) -> Option<usize>;
+    /// To which switch `at` sends all of it; none when it does not, or nobody knows.
+    fn next_hop(&self, fabric: &Fabric, at: usize, towards: Towards) -> Option<usize>;
 }
 
 /// Switches that are known to forward so.
@@ -59,6 +68,8 @@ pub struct KnownHops<'a> {
     pub fabric: &'a Fabric,
     /// What they do.
     pub hops: &'a dyn NextHop,
+    /// Where paths lead: the switch that packets without any header are for.
+    pub end: usize,
 }
 
 impl Forwarding for KnownHops<'_> {
@@ -66,7 +77,8 @@ impl Forwarding for KnownHops<'_> {
     const IS_CLOSED: bool = false;
 
     fn leads_along(&mut self, part: &[usize]) -> bool {
-        let Some(&towards) = part.last() else { return true };
+        let Some(&last) = part.last() else { return true };
+        let towards = if last == self.end { Towards::Behind(last) } else { Towards::Relay(last) };
         part.windows(2).all(|step| self.hops.next_hop(self.fabric, step[0], towards) == Some(step[1]))
     }
 }

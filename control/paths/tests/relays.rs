@@ -180,8 +180,9 @@ impl Hops {
 }
 
 impl NextHop for Hops {
-    fn next_hop(&self, _: &Fabric, at: usize, towards: usize) -> Option<usize> {
-        self.0[at][towards]
+    fn next_hop(&self, _: &Fabric, at: usize, towards: Towards) -> Option<usize> {
+        let (Towards::Relay(to) | Towards::Behind(to)) = towards;
+        self.0[at][to]
     }
 }
 

@@ -252,6 +252,68 @@ traffic:
     assert!(one.contains(&0) && one[0] + one[1] == up + down, "{one:?} for {up} and {down}");
 }
 
+/// Two forks, one behind the other, so that each of four ways takes two relays to be sure of. Of headers that are all alike, each switch
+/// sends those for the last fork one way.
+#[test]
+fn lists_by_the_hash_that_is_known_carry_the_same_with_fewer_headers_in_virtual_time_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = "plait: 1
+nodes: {h1: host, h2: host, s1: router, a: router, b: router, m: router, c: router, d: router, s2: router}
+links: [h1-s1, s1-a, s1-b, a-m, b-m, m-c, m-d, c-s2, d-s2, s2-h2]
+duration: 1s
+collect: {links: 100ms}
+routing: frr
+paths: {hosts: [h1], select: round-robin, method: known}
+traffic:
+  - {name: load, from: h1, to: h2, flows: 16, rate: 2Mbit, stop: 900ms}
+";
+    // Of its first link, and of the four behind the forks: packets, and bytes.
+    let carried = |text: &str, output: &str| -> Vec<(u64, u64)> {
+        fs::write(folder.join("net.yaml"), text).unwrap();
+        let words = ["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", output];
+        let ran = plait(folder, &words);
+        assert!(ran.status.success(), "{}", error(&ran));
+        let samples = fs::read_to_string(folder.join(output).join("samples/links.csv")).unwrap();
+        let of = |link: &str| {
+            let last = samples.lines().rev().find(|line| line.contains(link)).unwrap();
+            let column = |at: usize| last.split(',').nth(at).unwrap().parse().unwrap();
+            (column(3), column(4))
+        };
+        ["h1-s1,f", "a-m,f", "b-m,f", "m-c,f", "m-d,f"].map(of).to_vec()
+    };
+    let whole = text.replace("routing: frr", "routing: static");
+    for (text, known, sure) in [(text, "known", "sure"), (&whole, "known-static", "sure-static")] {
+        let known = carried(text, known);
+        let sure = carried(&text.replace("method: known", "method: sure"), sure);
+        let packets = |all: &[(u64, u64)]| all.iter().map(|(packets, _)| *packets).collect::<Vec<_>>();
+        assert_eq!(packets(&known), packets(&sure));
+        assert!(
+            known.iter().all(|(packets, _)| *packets > 10) && known[0].1 < sure[0].1,
+            "{known:?} {sure:?}"
+        );
+    }
+    // What runs whole is valid there, and not on real nodes.
+    fs::write(folder.join("net.yaml"), &whole).unwrap();
+    assert!(plait(folder, &["validate", "net.yaml", "--world", "simulated"]).status.success());
+    let refused = plait(folder, &["validate", "net.yaml"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+    for words in ["net.yaml:7", "which way kernels send headers", "`--world simulated`"] {
+        assert!(error(&refused).contains(words), "{words}: {}", error(&refused));
+    }
+    // Headers with the flow in them take all ways; where there is one, that matters to nobody.
+    let by_flow = |text: &str| {
+        let text = text.replace("method: known", "method: known, type: gue");
+        fs::write(folder.join("net.yaml"), text).unwrap();
+        plait(folder, &["run", "net.yaml", "--world", "simulated", "--leave-out", "--output", "gue"])
+    };
+    let refused = by_flow(text);
+    assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+    assert!(error(&refused).contains("`type: ipip`"), "{}", error(&refused));
+    let ran = by_flow(&whole);
+    assert!(ran.status.success(), "{}", error(&ran));
+}
+
 #[test]
 fn what_overlays_say_of_members_devices_and_stations_runs_and_several_of_them_on_one_node() {
     let folder = tempfile::tempdir().unwrap();

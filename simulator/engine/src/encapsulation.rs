@@ -49,6 +49,24 @@ impl Encapsulation {
             Self::Ovstack => 8 + 20 + 4 + listed,
         }
     }
+
+    /// What switches hash of a header for a relay, if no two flows differ in it and it is the same in any list: of GRE and IP in
+    /// IP.
+    pub fn hash(self, source: IpAddr, relay: IpAddr) -> Option<u32> {
+        let number = self.protocol(relay.is_ipv6(), 1);
+        matches!(self, Self::Gre | Self::Ipip).then(|| flow_hash(source, relay, number, [0, 0]))
+    }
+
+    /// The IP protocol behind one header.
+    fn protocol(self, is_ipv6: bool, relays: usize) -> u8 {
+        match self {
+            Self::Gre => protocol::GRE,
+            Self::Srv6 if relays > 1 => protocol::ROUTING,
+            Self::Ipip | Self::Srv6 if is_ipv6 => protocol::IPV6,
+            Self::Ipip | Self::Srv6 => protocol::IPV4,
+            Self::Gue | Self::Ovstack => protocol::UDP,
+        }
+    }
 }
 
 /// A list of relays by its place among those of a simulation.
@@ -82,14 +100,8 @@ pub(crate) struct Level {
 impl Stack {
     pub fn new(encapsulation: Encapsulation, source: IpAddr, relays: &[(AddressIndex, IpAddr)]) -> Self {
         let level = |(place, &(relay, address)): (usize, &(AddressIndex, IpAddr))| {
-            let number = match (encapsulation, address.is_ipv6()) {
-                (Encapsulation::Gre, _) => protocol::GRE,
-                (Encapsulation::Srv6, _) if relays.len() > 1 => protocol::ROUTING,
-                (Encapsulation::Ipip | Encapsulation::Srv6, false) => protocol::IPV4,
-                (Encapsulation::Ipip | Encapsulation::Srv6, true) => protocol::IPV6,
-                (Encapsulation::Gue | Encapsulation::Ovstack, _) => protocol::UDP,
-            };
-            let hash = flow_hash(source, address, number, [0, 0]);
+            let hash =
+                flow_hash(source, address, encapsulation.protocol(address.is_ipv6(), relays.len()), [0, 0]);
             let is_sent_on = encapsulation.has_list() && place + 1 < relays.len();
             let length = if is_sent_on { 0 } else { encapsulation.length(address.is_ipv6(), relays.len()) };
             Level { relay, address, length, hash }

@@ -114,7 +114,7 @@ pub(crate) fn build(
         following,
         control: None,
     };
-    world.begin_to_learn();
+    world.begin_to_learn(options.multipath);
     world.steer().map_err(|error| fault(error.to_string()))?;
     Ok(world)
 }

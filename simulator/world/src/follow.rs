@@ -1,8 +1,11 @@
 //! Routes and relay lists that follow links, some time after them: what daemons that speak a link-state protocol come to.
 
+use crate::paths::{KnownRoutes, Steering};
 use crate::routes::{Routes, Table};
 use crate::world::World;
 use plait_control_paths::Survey;
+use plait_model_topology::Network;
+use plait_model_topology::address::Assignment;
 use plait_model_topology::network::Port;
 use plait_simulator_engine::NodeIndex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,13 +83,14 @@ impl World {
         self.following.as_ref().map(|following| &following.report)
     }
 
-    /// Has hosts that learn know the network as it is.
-    pub(crate) fn begin_to_learn(&mut self) {
+    /// Has hosts that learn know the network as it is, by all shortest paths or by the first alone.
+    pub(crate) fn begin_to_learn(&mut self, multipath: bool) {
         let now = self.now();
         let Some(steering) = &mut self.steering else { return };
-        let Some(learning) = &mut steering.learning else { return };
-        learning.hear(&Survey::of(&self.network, &self.assignment, &steering.spec.relays), now);
-        learning.run(now);
+        hear(steering, &self.network, &self.assignment, multipath, now);
+        if let Some(learning) = &mut steering.learning {
+            learning.run(now);
+        }
     }
 
     /// When something follows next.
@@ -164,10 +168,8 @@ impl World {
             return following.report.failures.push(format!("at {now:?}: {why}"));
         }
         following.tables = tables;
-        if let Some(steering) = steering
-            && let Some(learning) = &mut steering.learning
-        {
-            learning.hear(&Survey::of(&self.network, &assignment, &steering.spec.relays), now);
+        if let Some(steering) = steering {
+            hear(steering, &self.network, &assignment, following.multipath, now);
         }
     }
 
@@ -186,4 +188,13 @@ impl World {
             following.report.failures.extend(at);
         }
     }
+}
+
+/// Has hosts that learn hear of a network's links and, where they plan by them, of its routes.
+fn hear(steering: &mut Steering, network: &Network, assignment: &Assignment, multipath: bool, now: Duration) {
+    let Steering { spec, learning: Some(learning), .. } = steering else { return };
+    if let Some(encapsulation) = learning.knows_routes() {
+        learning.be_told(KnownRoutes::of(network, assignment, spec, encapsulation, multipath));
+    }
+    learning.hear(&Survey::of(network, assignment, &spec.relays), now);
 }

@@ -15,7 +15,7 @@
 //!    is asked for `dataplane/reference` moves tenants' packets by the tables that `dataplane/overlay` compiles;
 //!    [`OverlayFlowSpec`] – flows over them;
 //! 4. [`PathsSpec`] – paths that hosts choose: `dataplane/reference` says which list a packet goes by and
-//!    `control/paths` which flow moves, as they do in a testbed;
+//!    `control/paths` which flow moves, as they do in a testbed; [`KnownRoutes`] – what switches do, for who plans by it;
 //! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`; [`Detection`] – routes, and
 //!    lists that iplbd computes on hosts, which follow links as they would where daemons speak OSPF;
 //! 6. [`LinkRow`] – a sample of one direction of a link;
@@ -48,7 +48,7 @@ pub use overlay::{
     DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayMember,
     OverlaySpec,
 };
-pub use paths::{LearningSpec, PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
+pub use paths::{KnownRoutes, LearningSpec, PathsSpec, SteeredInterface, SteeredPrefix, SteeredWays};
 pub use plait_simulator_engine as engine;
 pub use portable::{is_link_end, unportable};
 pub use sample::{LinkRow, Side};

@@ -4,9 +4,11 @@
 //! chooses has a [`SteeredInterface`]. As in a testbed whose routes are static, lists of a file do not follow failures; those that
 //! hosts learn do, as its routes do where they follow links ([`Detection`](crate::Detection)).
 
+mod known;
 mod learning;
 mod steered;
 
+pub use known::KnownRoutes;
 pub(crate) use learning::Learning;
 pub use learning::LearningSpec;
 pub use steered::{SteeredInterface, SteeredPrefix, SteeredWays};
@@ -78,6 +80,17 @@ pub(crate) fn lay(builder: &mut Builder, paths: &PathsSpec, network: &Network, i
                 builder.border(NodeIndex(*node as u32), interfaces[*node][at], paths.source);
             }
         }
+    }
+}
+
+/// What a type's headers are in the simulation.
+fn headers(encapsulation: Encapsulation) -> Headers {
+    match encapsulation {
+        Encapsulation::Gre => Headers::Gre,
+        Encapsulation::Ipip => Headers::Ipip,
+        Encapsulation::Gue => Headers::Gue,
+        Encapsulation::Srv6 => Headers::Srv6,
+        Encapsulation::Ovstack => Headers::Ovstack,
     }
 }
 
@@ -201,17 +214,7 @@ impl World {
             ways.stacks(prefix, source.into()).map_err(|error| WorldError::new(error.to_string()))?;
         let mut stacks = Vec::with_capacity(lengths.len());
         for (list, stack) in ways.lists.iter().zip(lengths) {
-            let relays = Relays {
-                encapsulation: match ways.encapsulation {
-                    Encapsulation::Gre => Headers::Gre,
-                    Encapsulation::Ipip => Headers::Ipip,
-                    Encapsulation::Gue => Headers::Gue,
-                    Encapsulation::Srv6 => Headers::Srv6,
-                    Encapsulation::Ovstack => Headers::Ovstack,
-                },
-                source,
-                relays: list.clone(),
-            };
+            let relays = Relays { encapsulation: headers(ways.encapsulation), source, relays: list.clone() };
             let index =
                 if list.is_empty() { StackIndex::NONE } else { self.simulation.add_relays(&relays)? };
             stacks.push((index, stack.length));

@@ -84,8 +84,7 @@ impl Routes<'_> {
         }
     }
 
-    /// The way to a relay is the first of those that are equally short, as a testbed's static routes have it, with ECMP too. Who
-    /// sends everything one way needs no routes to relays.
+    /// The ways to a relay's own address; of a host the first alone, where its lists begin. Who sends everything one way needs none.
     fn to_relays(&self, node: usize, shortest: &TableBuilder, by_hand: &Table, table: &mut Table) {
         let Some(paths) = self.paths else { return };
         // The address of a relay is of the headers' family.
@@ -96,10 +95,14 @@ impl Routes<'_> {
         if table.contains_key(&everywhere) || by_hand.contains_key(&everywhere) {
             return;
         }
-        let hops = shortest.first_hops(node, &everywhere);
+        let is_router = self.network.nodes[node].role == Role::Router;
+        let most = if self.multipath && is_router { usize::MAX } else { 1 };
+        let hops = shortest.all_hops(node, &everywhere);
         for (relay, address) in paths.relays.iter().filter(|(relay, _)| **relay != node) {
-            if let Some(hop) = hops.get(*relay).copied().flatten() {
-                table.insert(IpNet::from(*address), vec![self.via(node, hop.interface, hop.via)]);
+            let hops = hops.get(*relay).into_iter().flatten().take(most);
+            let ways: Vec<Via> = hops.map(|hop| self.via(node, hop.interface, hop.via)).collect();
+            if !ways.is_empty() {
+                table.insert(IpNet::from(*address), ways);
             }
         }
     }

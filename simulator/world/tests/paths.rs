@@ -322,6 +322,7 @@ fn learning() -> World {
     let learning = LearningSpec {
         hosts: [0].into(),
         settings: Settings { k: 2, ..Settings::default() },
+        knows_routes: false,
         encapsulation: Encapsulation::Gre,
         policy: Policy::RoundRobin,
     };

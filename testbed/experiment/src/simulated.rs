@@ -16,16 +16,19 @@ use crate::world::{
 use captures::Capturing;
 use flows::Flows;
 use overlays::SimulatedOverlay;
+use plait_control_paths::Method;
 use plait_control_routing::Applications;
 use plait_model_link::ConditionsSpec;
 use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::network::{FrrRouting, Routing};
 use plait_model_topology::{Network, section};
-use plait_simulator_world::{Detection, LearningSpec, Options, PathsSpec, Side, World as Simulated};
+use plait_simulator_world::{
+    Detection, KnownRoutes, LearningSpec, Options, PathsSpec, Side, World as Simulated,
+};
 use plait_testbed_runtime::control::Traces;
 use plait_testbed_runtime::paths;
-use plait_testbed_runtime::section::Paths;
+use plait_testbed_runtime::section::{MethodWord, Paths};
 use samples::{Sampler, Samplers};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -75,9 +78,7 @@ impl SimulatedNetwork {
             }
             Routing::None | Routing::Static => None,
         };
-        // Daemons give the kernel all ways that are equally short.
-        let multipath = matches!(network.routing, Routing::Frr(_));
-        let options = Options { threads, multipath, detection };
+        let options = Options { threads, multipath: is_multipath(network), detection };
         let mut world = match paths_of(network)? {
             Some(paths) => Simulated::build_with_paths(network, &paths, options)?,
             None => Simulated::build(network, options)?,
@@ -103,20 +104,45 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Paths that hosts choose. What they would learn from daemons, iplbd learns of links, as late as the daemons' intervals.
-fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
+/// Daemons give routers all ways that are equally short.
+fn is_multipath(network: &Network) -> bool {
+    matches!(network.routing, Routing::Frr(_))
+}
+
+/// Paths that hosts choose; none where the file has no such section. What they would learn from daemons, iplbd learns of links, as
+/// late as the daemons' intervals.
+///
+/// # Errors
+/// What is wrong with them, and addresses that clash or run out.
+pub fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>> {
     let written: Option<Paths> = section(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(None) };
-    let paths = paths::resolve(&written, network)?;
-    let hosts = paths::statics(&paths, network, &assign(network, None)?)?;
+    let mut paths = paths::resolve(&written, network)?;
+    let assignment = assign(network, None)?;
+    let knows_routes = paths.method == MethodWord::Known;
     let learning = (paths.learn == paths::Learn::Ospf).then(|| LearningSpec {
         hosts: paths.hosts.iter().copied().collect(),
         settings: paths.settings.clone(),
+        knows_routes,
         encapsulation: paths.encapsulation,
         policy: paths.policy,
     });
-    let paths::Resolved { source, spread, idle, relays, borders, .. } = paths;
-    Ok(Some(PathsSpec { source, spread, idle, relays, hosts, learning, borders }))
+    let mut spec = PathsSpec {
+        source: paths.source,
+        spread: paths.spread,
+        idle: paths.idle,
+        relays: paths.relays.clone(),
+        hosts: BTreeMap::new(),
+        learning,
+        borders: std::mem::take(&mut paths.borders),
+    };
+    if knows_routes {
+        let multipath = is_multipath(network);
+        let routes = KnownRoutes::of(network, &assignment, &spec, paths.encapsulation, multipath);
+        paths.settings.method = Method::Known(Arc::new(routes));
+    }
+    spec.hosts = paths::statics(&paths, network, &assignment)?;
+    Ok(Some(spec))
 }
 
 fn error(error: impl std::fmt::Display) -> WorldError {

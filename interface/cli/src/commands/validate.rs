@@ -10,11 +10,12 @@ use std::process::ExitCode;
 pub fn validate(arguments: ValidateArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut results: Vec<Value> = Vec::new();
     let mut faulty = false;
+    let in_virtual_time = arguments.world == WorldArgument::Simulated;
     for path in &arguments.files {
         let checked = load(path).and_then(|loaded| {
-            loaded.desired(&Wishes::default(), None)?;
+            loaded.desired(&Wishes { in_virtual_time, ..Wishes::default() }, None)?;
             loaded.every_cell()?;
-            if arguments.world == WorldArgument::Simulated {
+            if in_virtual_time {
                 portable(&loaded, None)?;
             }
             Ok(loaded)

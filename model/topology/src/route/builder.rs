@@ -87,12 +87,26 @@ impl TableBuilder {
     /// The first neighbours on shortest paths of a prefix's IP version from a node to all others, by their indices; none to
     /// itself and to what cannot be reached. Of several the first interface's.
     pub fn first_hops(&self, node: NodeIndex, of: &IpNet) -> Vec<Option<NextHop>> {
+        self.hops_to_all(node, of, |hops| hops.next())
+    }
+
+    /// All neighbours on shortest paths, likewise; the first interface's first.
+    pub fn all_hops(&self, node: NodeIndex, of: &IpNet) -> Vec<Vec<NextHop>> {
+        self.hops_to_all(node, of, |hops| hops.collect())
+    }
+
+    fn hops_to_all<T>(
+        &self,
+        node: NodeIndex,
+        of: &IpNet,
+        take: impl Fn(&mut dyn Iterator<Item = NextHop>) -> T,
+    ) -> Vec<T> {
         let plane = self.planes.iter().find(|plane| Family::of(&plane.everywhere) == Family::of(of));
         let Some(plane) = plane else { return Vec::new() };
         let hops = plane.hops(node);
         let first = plane.first::<Box<[u64]>>(node, &hops, &plane.topology.graph.shortest_paths(node));
         let nodes = first.iter().take(plane.topology.of_node.len());
-        nodes.map(|set| HopSet::iter(set).next().map(|hop| hops[hop].next)).collect()
+        nodes.map(|set| take(&mut HopSet::iter(set).map(|hop| hops[hop].next))).collect()
     }
 
     /// The full table of a node, IPv4 before IPv6, in the order of the file: every prefix that can be reached and is

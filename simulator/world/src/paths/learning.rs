@@ -1,12 +1,14 @@
 //! Hosts that learn which paths there are: iplbd, once for all hosts behind a switch.
 
+use super::KnownRoutes;
 use ipnet::IpNet;
-use plait_control_paths::{DaemonConfig, Iplbd, Settings, Survey};
+use plait_control_paths::{DaemonConfig, Iplbd, Method, Settings, Survey};
 use plait_dataplane_paths::Encapsulation;
 use plait_dataplane_paths::protocol::{Policy, Static};
 use plait_model_topology::network::NodeIndex as Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Who learns which paths there are, and what is done with them.
@@ -16,6 +18,8 @@ pub struct LearningSpec {
     pub hosts: BTreeSet<Place>,
     /// What is planned.
     pub settings: Settings,
+    /// Whether relays are found by what switches are known to do, whatever the settings' method: by [`KnownRoutes`].
+    pub knows_routes: bool,
     /// What stands between headers.
     pub encapsulation: Encapsulation,
     /// Which list a flow goes by.
@@ -34,6 +38,17 @@ pub(crate) struct Learning {
 impl Learning {
     pub fn new(spec: LearningSpec) -> Self {
         Self { spec, behind: BTreeMap::new(), daemons: BTreeMap::new(), is_moved: false }
+    }
+
+    /// Whether who learns must [be told](Self::be_told) of routes, and what stands between headers.
+    pub fn knows_routes(&self) -> Option<Encapsulation> {
+        self.spec.knows_routes.then_some(self.spec.encapsulation)
+    }
+
+    /// Switches do that from now on: all is planned anew with the fabric that is [heard](Self::hear) of next.
+    pub fn be_told(&mut self, routes: KnownRoutes) {
+        self.spec.settings.method = Method::Known(Arc::new(routes));
+        self.daemons.clear();
     }
 
     /// The fabric is this one. A host that is behind no switch now goes on as it did.

@@ -13,7 +13,7 @@ use plait_model_topology::section as decode_section;
 use plait_model_topology::vocabulary::Role;
 use std::sync::Arc;
 
-/// Puts the paths of a network into the state that realises it.
+/// Puts the paths of a network into the state that realises it, or would if it did not run `in_virtual_time`.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -21,10 +21,14 @@ pub(crate) fn put_in(
     state: &mut State,
     network: &Network,
     assignment: &Assignment,
+    in_virtual_time: bool,
 ) -> Result<(), Vec<Diagnostic>> {
     let written = decode_section::<Paths>(&network.sections, "paths").map_err(|fault| vec![fault])?;
     let Some(written) = written else { return Ok(()) };
     let paths = resolve(&written, network)?;
+    if !in_virtual_time {
+        foretold(&written).map_or(Ok(()), |fault| Err(vec![fault]))?;
+    }
     overlapping(&written, &paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
     let mut all = statics(&paths, network, assignment)?;
     let fabric = size(&paths, network, assignment);
@@ -64,6 +68,15 @@ pub(crate) fn put_in(
         state.hosts.push((*address, format!("{}-relay", network.nodes[*relay].name)));
     }
     Ok(())
+}
+
+/// A method that takes routers to be known. Choice: they are so in virtual time alone. A kernel hashes what
+/// `net.ipv4.fib_multipath_hash_policy` says with a seed that it draws when it starts, and anybody may change the routes of a node.
+fn foretold(written: &Paths) -> Option<Diagnostic> {
+    let method = written.method.filter(|method| method.value == MethodWord::Known)?;
+    let text = "which way kernels send headers is not known: of equally short ones, by a hash with a seed of its own";
+    let help = "write `method: sure`, or run the file in virtual time with `--world simulated`";
+    Some(Diagnostic::new(method.span, text).help(help))
 }
 
 /// Addresses of relays that are those of somebody else, too; and a source that is.
@@ -130,6 +143,7 @@ fn learning(
             MethodWord::Sure => "sure",
             MethodWord::Faithful => "faithful",
             MethodWord::FatTree => "fat-tree",
+            MethodWord::Known => "known",
         }
         .to_owned(),
         fabric,

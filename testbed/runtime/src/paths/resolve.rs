@@ -40,7 +40,7 @@ pub struct Resolved {
     pub encapsulation: Encapsulation,
     /// Which of the paths a flow goes by.
     pub policy: Policy,
-    /// What is planned.
+    /// What is planned; where the method is [`MethodWord::Known`], by another that the world has.
     pub settings: Settings,
     /// How relays are found, as written.
     pub method: MethodWord,
@@ -147,8 +147,10 @@ impl Resolver<'_> {
             self.fault(select.span, "paths that are learnt have no weights", help);
         }
         let learn = self.learn(written, family);
-        let method = match written.method {
-            MethodWord::Sure => Method::Sure,
+        let method_word = self.method(written, encapsulation);
+        let method = match method_word {
+            // What is known, whoever forwards knows.
+            MethodWord::Sure | MethodWord::Known => Method::Sure,
             MethodWord::Faithful => Method::Faithful,
             MethodWord::FatTree => Method::FatTree(None),
         };
@@ -174,12 +176,27 @@ impl Resolver<'_> {
             encapsulation,
             policy: written.select.map_or(Policy::Hash, |word| word.value.0),
             settings: Settings { k, method, ..Settings::default() },
-            method: written.method,
+            method: method_word,
             source: written.source.map_or(Sources::default().of(family), |source| source.value),
             network: pool.value,
             spread,
             idle: written.idle.map(|idle| duration(idle.value)),
         }
+    }
+
+    /// How relays are found. Which of several ways a header takes is known where nothing in it is of the flow.
+    fn method(&mut self, written: &Paths, encapsulation: Encapsulation) -> MethodWord {
+        let Some(method) = written.method else { return MethodWord::default() };
+        let is_one_flow = matches!(encapsulation, Encapsulation::Gre | Encapsulation::Ipip);
+        // Static routes have one way each.
+        if method.value == MethodWord::Known && !is_one_flow && self.network.routing != Routing::Static {
+            self.fault(
+                method.span,
+                format!("which way a header of `{encapsulation}` takes among equally short ones is not known"),
+                "write `type: gre` or `type: ipip`, of which all headers for a relay are alike, or `method: sure`",
+            );
+        }
+        method.value
     }
 
     /// The prefix of relays' addresses, whose family is that of all headers.

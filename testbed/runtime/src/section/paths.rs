@@ -35,8 +35,7 @@ pub struct Paths {
     /// How many paths to each router; 8 when not given.
     pub k: Option<Spanned<u8>>,
     /// How relays are found: `sure` when not given.
-    #[serde(default)]
-    pub method: MethodWord,
+    pub method: Option<Spanned<MethodWord>>,
     /// The source of all headers, an address that nobody has; 203.0.113.1 or 100::1 when not given.
     #[schemars(with = "Option<String>")]
     pub source: Option<Spanned<IpAddr>>,
@@ -115,6 +114,8 @@ pub enum MethodWord {
     Faithful,
     /// In a fat-tree all shortest paths, each by one relay.
     FatTree,
+    /// The fewest that lead along the path by the routers' routes and hash, as virtual time has them.
+    Known,
 }
 
 /// What stands between headers, by its name.

@@ -23,6 +23,8 @@ use std::collections::{BTreeMap, HashSet};
 pub struct Wishes {
     /// Every link may change while it is up.
     pub live: bool,
+    /// It is to run in virtual time, so that nothing need be known of kernels.
+    pub in_virtual_time: bool,
     /// Links that a timed event changes, by name.
     pub dynamic: HashSet<String>,
     /// The applications that decide routes, where the file has a section `control`: what
@@ -101,7 +103,9 @@ pub fn desired(
     }
     state.hosts = hosts::hosts(network, assignment);
     faults.extend(overlay::put_in(&mut state, network, assignment).err().unwrap_or_default());
-    faults.extend(paths::put_in(&mut state, network, assignment).err().unwrap_or_default());
+    faults.extend(
+        paths::put_in(&mut state, network, assignment, wishes.in_virtual_time).err().unwrap_or_default(),
+    );
     faults.extend(openflow::put_in(&mut state, network, assignment));
     let control = routing::put_in(&mut state, network, assignment, &wishes.control);
     faults.extend(control.err().unwrap_or_default());
