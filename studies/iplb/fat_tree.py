@@ -11,7 +11,8 @@ PATTERNS = ("random", "permutation", "stride(1)", "stride(2)", "stride(4)")
 # As in the simulated study: a link's 8 Mbit/s hold what a host sends with a GRE header before each packet.
 OFFERED = 16 * 8 * 1066 / 1090
 
-# As in the simulated study: queues on a path can differ in five full ones, and some.
+# As in the simulated study: queues on a path can differ in five full ones, and some; and ports are drawn, so that repeats meet other
+# hashes.
 LOAD = """experiment:
   factors:
     pattern: [{patterns}]
@@ -21,7 +22,7 @@ defaults: {{link: {{rate: 8Mbit, delay: 10us, queue: 100ms}}}}
 paths: {{k: 4, method: fat-tree, select: $select, spread: 550ms}}
 duration: {seconds}s
 warmup: {warmup}s
-traffic: [{{name: load, pattern: $pattern, flows: 320, rate: {rate:.0f}kbit, size: 1024B}}]
+traffic: [{{name: load, pattern: $pattern, flows: 320, rate: {rate:.0f}kbit, size: 1024B, source_ports: drawn}}]
 collect: {{tcp: off, links: 1s, interfaces: off}}
 metrics:
 """

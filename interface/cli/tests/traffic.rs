@@ -226,7 +226,7 @@ duration: 1s
 collect: {links: off, tcp: off, interfaces: off}
 traffic:
   - {name: strides, pattern: stride(3), rates: power_law, rate: 1Mbit, start: 200ms, stop: 700ms}
-  - {name: lot, pattern: random, flows: 9, rates: random, rate: 2Mbit, stop: 900ms}
+  - {name: lot, pattern: random, flows: 9, rates: random, rate: 2Mbit, stop: 900ms, source_ports: drawn}
 ";
     let file = person.file("net.yaml", text);
     let planned = traffic(&person, &["plan", file.to_str().unwrap(), "--json"]).json();

@@ -1,6 +1,6 @@
 //! Traffic as a person writes it.
 
-use crate::{BadPattern, Flow, Pattern, Rates};
+use crate::{BadPattern, Flow, Pattern, Rates, SOURCE_PORTS, SourcePorts};
 use plait_model_quantity::{Bandwidth, ByteCount};
 use plait_model_topology::random::SplitMix64;
 use schemars::JsonSchema;
@@ -27,6 +27,9 @@ pub struct TrafficSpec {
     /// The port that receivers listen on.
     #[serde(default = "usual_port")]
     pub port: u16,
+    /// The ports that senders use.
+    #[serde(default)]
+    pub source_ports: SourcePorts,
 }
 
 fn usual_size() -> ByteCount {
@@ -38,12 +41,6 @@ fn usual_port() -> u16 {
     60_009
 }
 
-/// The first port that senders use.
-const FIRST_PORT: u16 = 20_000;
-
-/// Ports that senders use.
-const PORTS: usize = 40_000;
-
 /// Why there is no such traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TrafficError {
@@ -51,7 +48,7 @@ pub enum TrafficError {
     #[error(transparent)]
     Pattern(#[from] BadPattern),
     /// More flows than ports.
-    #[error("{flows} flows leave one host, which has ports for {PORTS}: ask for fewer flows")]
+    #[error("{flows} flows leave one host, which has ports for {}: ask for fewer flows", SOURCE_PORTS.len())]
     Ports {
         /// How many.
         flows: usize,
@@ -70,7 +67,15 @@ const MOST_FLOWS: usize = 1_000_000;
 impl TrafficSpec {
     /// One round of a pattern, the total shared evenly.
     pub fn new(pattern: Pattern, rate: Bandwidth) -> Self {
-        Self { pattern, flows: None, rate, rates: Rates::Same, size: usual_size(), port: usual_port() }
+        Self {
+            pattern,
+            flows: None,
+            rate,
+            rates: Rates::Same,
+            size: usual_size(),
+            port: usual_port(),
+            source_ports: SourcePorts::InOrder,
+        }
     }
 
     /// The flows among so many hosts: the same for the same seed on every machine.
@@ -81,9 +86,9 @@ impl TrafficSpec {
         if self.size > ByteCount::new(65_507) {
             return Err(TrafficError::Size(self.size));
         }
-        // Two sequences, so that another way to share rates leaves the pairs as they are.
+        // A sequence for each, so that another way to share rates leaves the pairs as they are, and other ports leave both.
         let mut draws = SplitMix64::new(seed);
-        let (mut for_pairs, mut for_rates) = (SplitMix64::new(draws.draw()), SplitMix64::new(draws.draw()));
+        let [mut for_pairs, mut for_rates, mut for_ports] = [(); 3].map(|()| SplitMix64::new(draws.draw()));
         let round = match self.pattern {
             Pattern::AllToAll => hosts.saturating_mul(hosts.saturating_sub(1)),
             _ => hosts,
@@ -102,15 +107,16 @@ impl TrafficSpec {
         }
         pairs.truncate(self.flows.unwrap_or(pairs.len()));
         let rates = self.rates.share(self.rate, pairs.len(), &mut for_rates);
+        let first = self.source_ports.first(hosts, &mut for_ports);
         let mut used = vec![0; hosts];
         let mut flows = Vec::with_capacity(pairs.len());
         for ((from, to), rate) in pairs.into_iter().zip(rates) {
-            let port: &mut usize = &mut used[from];
-            if *port >= PORTS {
-                return Err(TrafficError::Ports { flows: *port + 1 });
+            let count: &mut usize = &mut used[from];
+            if *count >= SOURCE_PORTS.len() {
+                return Err(TrafficError::Ports { flows: *count + 1 });
             }
-            let source_port = FIRST_PORT + *port as u16;
-            *port += 1;
+            let source_port = SOURCE_PORTS.start + ((first[from] + *count) % SOURCE_PORTS.len()) as u16;
+            *count += 1;
             flows.push(Flow { from, to, rate, size: self.size, source_port, destination_port: self.port });
         }
         Ok(flows)

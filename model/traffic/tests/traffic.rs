@@ -1,7 +1,9 @@
 //! Facts about traffic.
 
 use plait_model_quantity::Bandwidth;
-use plait_model_traffic::{BadPattern, Flow, Pattern, Rates, TrafficError, TrafficSpec};
+use plait_model_traffic::{
+    BadPattern, Flow, Pattern, Rates, SOURCE_PORTS, SourcePorts, TrafficError, TrafficSpec,
+};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -87,6 +89,40 @@ fn rates_add_up_and_are_shared_as_asked() {
 }
 
 #[test]
+fn ports_are_drawn_where_that_is_asked_for_and_pairs_and_rates_stay_as_they_are() {
+    let flows = |source_ports, seed| {
+        let mut spec = spec("random");
+        (spec.flows, spec.rates, spec.source_ports) = (Some(400), Rates::Random, source_ports);
+        spec.flows(20, seed).unwrap()
+    };
+    let in_order = flows(SourcePorts::InOrder, 3);
+    let first = |flows: &[Flow]| {
+        (0..20)
+            .filter_map(|host| flows.iter().find(|flow| flow.from == host).map(|flow| flow.source_port))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(first(&in_order), [20_000; 20]);
+    let drawn = flows(SourcePorts::Drawn, 3);
+    for (flow, other) in drawn.iter().zip(&in_order) {
+        assert_eq!(Flow { source_port: other.source_port, ..*flow }, *other);
+    }
+    // Each sender draws its own, and another seed draws others; two of forty are alike by chance for one pair of seeds in fifty.
+    let all: HashSet<u16> = first(&drawn).into_iter().chain(first(&flows(SourcePorts::Drawn, 4))).collect();
+    assert_eq!(all.len(), 40);
+    // A sender's flows leave from one port after the other, after the last one from the first.
+    let mut many = spec("pair(0,1)");
+    (many.flows, many.source_ports) = (Some(SOURCE_PORTS.len()), SourcePorts::Drawn);
+    let ports: Vec<u16> = many.flows(2, 1).unwrap().iter().map(|flow| flow.source_port).collect();
+    assert_ne!(ports[0], SOURCE_PORTS.start);
+    assert!(
+        ports
+            .windows(2)
+            .all(|pair| pair[1] == pair[0] + 1 || pair == [SOURCE_PORTS.end - 1, SOURCE_PORTS.start])
+    );
+    assert_eq!(ports.into_iter().collect::<HashSet<_>>().len(), SOURCE_PORTS.len());
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_what_to_write_instead() {
     let refusal = |pattern: &str, hosts| match spec(pattern).flows(hosts, 1) {
         Err(TrafficError::Pattern(error)) => error,
@@ -106,13 +142,13 @@ fn what_cannot_be_is_refused_with_what_to_write_instead() {
 
 #[test]
 fn traffic_is_written_and_read() {
-    let text =
-        r#"{"pattern":"stride(2)","flows":20,"rate":"10Mbit","rates":"power_law","size":"512B","port":9}"#;
+    let text = r#"{"pattern":"stride(2)","flows":20,"rate":"10Mbit","rates":"power_law","size":"512B","port":9,"source_ports":"drawn"}"#;
     let spec: TrafficSpec = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::from_str::<TrafficSpec>(&serde_json::to_string(&spec).unwrap()).unwrap(), spec);
-    assert_eq!(spec.pattern, Pattern::Stride(2));
+    assert_eq!((spec.pattern, spec.source_ports), (Pattern::Stride(2), SourcePorts::Drawn));
     let short: TrafficSpec = serde_json::from_str(r#"{"pattern":"random","rate":"1Gbit"}"#).unwrap();
     assert_eq!((short.rates, short.flows, short.size.bytes()), (Rates::Same, None, 1024));
+    assert_eq!(short.source_ports, SourcePorts::InOrder);
 }
 
 /// One of many flows has so small a share that it is less than a bit a second.
@@ -149,6 +185,7 @@ proptest! {
         ][kind];
         let mut spec = TrafficSpec::new(pattern, Bandwidth::from_bits_per_second(TOTAL));
         (spec.flows, spec.rates) = (count, [Rates::Same, Rates::Random, Rates::PowerLaw][seed as usize % 3]);
+        spec.source_ports = [SourcePorts::InOrder, SourcePorts::Drawn][seed as usize / 3 % 2];
         let flows = spec.flows(hosts, seed).unwrap();
         prop_assert_eq!(&flows, &spec.flows(hosts, seed).unwrap());
         prop_assert!(flows.iter().all(|flow| flow.from != flow.to && flow.from < hosts && flow.to < hosts));

@@ -5,6 +5,7 @@ use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, json_schema, parse_network};
 use plait_testbed_experiment::section::{Action, Collect, Condition, Expect, Script, register};
 use plait_testbed_experiment::world::Direction;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -223,6 +224,31 @@ traffic:
     assert_ne!(traffic[1].flows, other[1].flows);
 }
 
+/// A flow's hash is of its addresses and ports, so that ports are what can make it another one in another run.
+#[test]
+fn ports_of_senders_are_drawn_from_the_seed_and_no_two_flows_of_a_node_have_the_same() {
+    let written = "duration: 1s
+traffic:
+  - {from: a, to: b, flows: 15000, rate: 9Mbit}
+  - {from: a, to: b, flows: 15000, rate: 9Mbit, source_ports: drawn}
+  - {from: a, to: r, flows: 10000, rate: 9Mbit, source_ports: drawn}
+";
+    let ports = |seed: u32| {
+        let all = script(&format!("seed: {seed}\n{written}")).traffic;
+        all.iter().map(|traffic| traffic.flows.iter().map(|flow| flow.source_port).collect()).collect()
+    };
+    let first: Vec<Vec<u16>> = ports(1);
+    assert_eq!(first, ports(1));
+    // All that there are.
+    assert_eq!(first.concat().into_iter().collect::<BTreeSet<_>>().len(), 40_000);
+    let second: Vec<Vec<u16>> = ports(2);
+    assert_eq!(first[0], second[0], "in order they are the same in every run");
+    assert_eq!(first[0], (20_000..35_000).collect::<Vec<_>>());
+    assert_ne!(first[1], second[1]);
+    let one_more = faults(&format!("{written}  - {{from: a, to: b, rate: 1Mbit}}\n"));
+    assert!(one_more.contains("ask for 40000 flows of a node at most"), "{one_more}");
+}
+
 #[test]
 fn faults_of_traffic_name_their_lines() {
     for (written, words) in [
@@ -236,6 +262,7 @@ fn faults_of_traffic_name_their_lines() {
         ("{pattern: random, rate: 1Mbit, start: 2s}", "after the run's end"),
         ("{pattern: random, rate: 1Mbit, stop: 0s}", "before it begins"),
         ("{pattern: random, rate: 1Mbit, flows: 2000000}", "ask for fewer"),
+        ("{pattern: random, rate: 1Mbit, source_ports: any}", "in_order"),
         ("{pattern: random}", "rate"),
     ] {
         let text = faults(&format!("duration: 1s\ntraffic:\n  - {written}\n"));

@@ -8,11 +8,11 @@ use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::Spanned;
 use plait_model_topology::random::SplitMix64;
 use plait_model_topology::vocabulary::Role;
-use plait_model_traffic::{Flow, Pattern, Rates, TrafficError, TrafficSpec};
+use plait_model_traffic::{Flow, Pattern, Rates, SOURCE_PORTS, SourcePorts, TrafficError, TrafficSpec};
 use plait_testbed_runtime::overlay::{self, Resolved};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Flows of UDP datagrams among hosts.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -44,6 +44,10 @@ pub(super) struct TrafficFile {
     pub size: Option<Spanned<ByteCount>>,
     /// The port that receivers listen on; from 60009 on, one for each traffic, when not given.
     pub port: Option<Spanned<u16>>,
+    /// The ports that senders use, a flow each: `in_order`, from 20000 on, or `drawn`, from one on that is drawn for each of them;
+    /// `in_order` when not given.
+    #[serde(default)]
+    pub source_ports: SourcePorts,
     /// When it begins, from the start of the run; at once when not given.
     pub start: Option<Spanned<TimeSpan>>,
     /// When it ends; with the run when not given, which needs `duration` then.
@@ -70,10 +74,6 @@ pub struct Traffic {
 /// The shortest datagram. Choice: as long as the number and the key by which a real sink tells datagrams apart.
 const LEAST_SIZE: ByteCount = ByteCount::new(24);
 
-/// The first port that senders use, and how many there are: as of one traffic alone.
-const FIRST_SOURCE_PORT: u16 = 20_000;
-const PORTS: u16 = 40_000;
-
 /// The first port that receivers listen on where the file names none.
 const FIRST_PORT: u16 = 60_009;
 
@@ -99,7 +99,7 @@ pub(super) fn resolve(
                 if !spread(&mut resolved, &mut used) {
                     faults.push(
                         Diagnostic::new(traffic.span, "more flows leave one node than it has ports for")
-                            .help(format!("ask for {PORTS} flows of a node at most")),
+                            .help(format!("ask for {} flows of a node at most", SOURCE_PORTS.len())),
                     );
                 }
                 let port = |traffic: &Traffic| traffic.flows.first().map(|flow| flow.destination_port);
@@ -124,15 +124,25 @@ pub(super) fn resolve(
     if faults.is_empty() { Ok(all) } else { Err(faults) }
 }
 
-/// Gives each flow a source port that no other flow of its sender has; whether there were enough.
-fn spread(traffic: &mut Traffic, used: &mut HashMap<String, u16>) -> bool {
+/// Gives each flow a source port that no other flow of its sender has, its own or the next one that is free; whether there were
+/// enough.
+fn spread(traffic: &mut Traffic, used: &mut HashMap<String, HashSet<u16>>) -> bool {
+    // By how much ports of each sender have moved on. A sender's flows come one after the other, and so do free ports.
+    let mut moved = vec![0; traffic.hosts.len()];
     for flow in &mut traffic.flows {
-        let count = used.entry(traffic.hosts[flow.from].clone()).or_default();
-        if *count >= PORTS {
+        let used = used.entry(traffic.hosts[flow.from].clone()).or_default();
+        if used.len() >= SOURCE_PORTS.len() {
             return false;
         }
-        flow.source_port = FIRST_SOURCE_PORT + *count;
-        *count += 1;
+        let own = usize::from(flow.source_port - SOURCE_PORTS.start);
+        let moved = &mut moved[flow.from];
+        loop {
+            flow.source_port = SOURCE_PORTS.start + ((own + *moved) % SOURCE_PORTS.len()) as u16;
+            if used.insert(flow.source_port) {
+                break;
+            }
+            *moved += 1;
+        }
     }
     true
 }
@@ -183,6 +193,7 @@ fn one(
     let mut spec = TrafficSpec::new(pattern, written.rate.value);
     spec.flows = written.flows.as_ref().map(|flows| flows.value);
     spec.rates = written.rates;
+    spec.source_ports = written.source_ports;
     spec.size = written.size.as_ref().map_or(spec.size, |size| size.value);
     spec.port = match &written.port {
         Some(port) => port.value,
