@@ -32,10 +32,10 @@ class Plan:
 
 PLANS = {
     4: Plan(("random", "permutation", *STRIDES), tuple(RATES), 30, 16, 8),
-    8: Plan(("permutation", "stride(4)", "stride(16)"), ("same", "power_law"), 5, 9, 6),
-    16: Plan(("permutation", "stride(64)"), ("same",), 1, 8, 6),
+    8: Plan(("permutation", "stride(4)", "stride(16)"), tuple(RATES), 5, 9, 6),
+    16: Plan(("permutation", "stride(64)"), ("same",), 5, 8, 6),
 }
-SMALL = {4: Plan(("permutation", *STRIDES), ("same",), 1, 8, 4)}
+SMALL = {4: Plan(("permutation", *STRIDES), ("same",), 2, 8, 4)}
 
 
 class Runs:
@@ -61,21 +61,29 @@ class Runs:
         return min(means)
 
 
-def simulate(k, plan, threads, folder):
-    """One tree's runs, of which a folder keeps the lines; what they say, and the seconds they took."""
+def simulate(k, plan, threads, folder, more=()):
+    """One tree's runs, with more said to the simulator if there is any; a folder keeps their lines. What they say, and the seconds
+    they took."""
     program = machine.built("examples/fabric_study")
     if not os.access(program, os.X_OK):
         raise SystemExit("the example `fabric_study` is not built: make study-iplb builds it")
     asked = {"k": k, "patterns": ",".join(plan.patterns), "rates": ",".join(plan.rates), "repeats": plan.repeats,
-             "seconds": plan.seconds, "from": plan.begin, "threads": threads}
+             "seconds": plan.seconds, "from": plan.begin, "threads": threads, **dict(more)}
     words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
     print(f"# fabric_study {' '.join(words)}", flush=True)
     started = time.monotonic()
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, text=True, check=True)
     took = time.monotonic() - started
-    with open(os.path.join(folder, f"k{k}-{plan.repeats}.jsonl"), "w", encoding="utf-8") as file:
+    name = "-".join([f"k{k}", str(plan.repeats), *(f"{key}-{value}" for key, value in dict(more).items())])
+    with open(os.path.join(folder, f"{name}.jsonl"), "w", encoding="utf-8") as file:
         file.write(done.stdout)
     return Runs(k, [json.loads(line) for line in done.stdout.splitlines()]), took
+
+
+def told(name, runs, plan, took, threads):
+    """A line that says what was run of it."""
+    return (f"{name:12} {runs} runs of {plan.seconds} s, {plan.repeats} of each kind, counted from {plan.begin} s on: {took:.0f} s on "
+            f"{threads} thread{'s' * (threads > 1)}")
 
 
 def percent(value):

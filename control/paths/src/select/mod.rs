@@ -13,5 +13,5 @@
 mod rearrange;
 mod rearranger;
 
-pub use rearrange::{FlowShare, Rearrangement, rearranged};
+pub use rearrange::{Candidates, FlowShare, Reading, Rearrangement, Window, rearranged};
 pub use rearranger::Rearranger;

@@ -12,12 +12,49 @@ pub struct Rearrangement {
     pub period: Duration,
     /// How long a flow that is to move waits for a gap between two of its packets, before its packets are held.
     pub patience: Duration,
+    /// How the algorithm is read.
+    pub reading: Reading,
 }
 
 impl Default for Rearrangement {
     fn default() -> Self {
-        Self { period: Duration::from_secs(1), patience: Duration::from_millis(100) }
+        Self {
+            period: Duration::from_secs(1),
+            patience: Duration::from_millis(100),
+            reading: Reading::default(),
+        }
     }
+}
+
+/// How Algorithm 1 is read where its print leaves that open, or cannot be meant. Plait reads it as the default is; the other
+/// readings are there to be compared with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Which flows may move.
+    pub candidates: Candidates,
+    /// Since when what flows sent counts.
+    pub window: Window,
+}
+
+/// Which flows of a prefix may move.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Candidates {
+    /// Those of its fullest list.
+    #[default]
+    OfFullest,
+    /// All, as printed: moving one of another list makes the fullest no emptier, and one that is on the emptiest already
+    /// stays where it is.
+    All,
+}
+
+/// Since when what flows sent counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Window {
+    /// Since the last rearrangement: a flow that was large once does not count for ever.
+    #[default]
+    Period,
+    /// Since ever, as printed, where nothing begins counters anew.
+    Ever,
 }
 
 /// A flow of a prefix, as Algorithm 1 looks at it.
@@ -31,19 +68,15 @@ pub struct FlowShare<K> {
     pub moves: Option<usize>,
     /// Whether somebody asked for that list, so that it stays there.
     pub by_hand: bool,
-    /// What it sent since the last rearrangement.
+    /// What it sent in the window that counts.
     pub bytes: u64,
     /// Its hash. It differs from host to host, and parts what is equally full.
     pub hash: u32,
 }
 
-/// Which flow is to move, and to which of so many lists. Counters are of the time since the last rearrangement.
+/// Which of the candidates is to move, and to which of so many lists. Counters are of the reading's window.
 ///
-/// Choices, where Algorithm 1 as printed says nothing or cannot be meant:
-/// - the traffic of a list is that of its flows in the last period, and counters begin anew with each: a flow that was large
-///   once does not count for ever;
-/// - only flows of the fullest list are candidates. As printed all of the prefix are, and moving one of another list makes
-///   the fullest no emptier;
+/// Choices, where Algorithm 1 as printed says nothing, beside those of a [`Reading`]:
 /// - "smaller than the difference" is strict, so that every move makes the two more alike, and a lone flow stays;
 /// - a flow that still waits to move is counted where it goes, and is no candidate;
 /// - nor is one that somebody had moved where it is; its traffic counts, and a list that has no other flows is not the fullest,
@@ -56,6 +89,7 @@ pub struct FlowShare<K> {
 /// When a flow goes by a list that is none of them.
 pub fn rearranged<K: Ord + Copy>(
     lists: usize,
+    candidates: Candidates,
     flows: impl Iterator<Item = FlowShare<K>> + Clone,
 ) -> Option<(K, usize)> {
     let mut traffic = vec![0u64; lists];
@@ -72,9 +106,11 @@ pub fn rearranged<K: Ord + Copy>(
     let may_give = indexed().filter(|&(list, _)| kinds[list] != (true, false));
     let (fullest, most) = may_give.max_by_key(|&(list, bytes)| (bytes, std::cmp::Reverse(order(list))))?;
     let (emptiest, least) = indexed().min_by_key(|&(list, bytes)| (bytes, order(list)))?;
-    let candidates = flows.filter(|flow| flow.list == fullest && flow.moves.is_none() && !flow.by_hand);
-    candidates
+    let may_move = |flow: &FlowShare<K>| candidates == Candidates::All || flow.list == fullest;
+    flows
+        .filter(|flow| may_move(flow) && flow.moves.is_none() && !flow.by_hand)
         .filter(|flow| flow.bytes > 0 && flow.bytes < most - least)
         .max_by_key(|flow| (flow.bytes, std::cmp::Reverse(flow.key)))
+        .filter(|flow| flow.list != emptiest)
         .map(|flow| (flow.key, emptiest))
 }

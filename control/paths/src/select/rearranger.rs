@@ -1,18 +1,26 @@
 //! Algorithm 1 where somebody else counts: by counters that only grow, as a kernel's do.
 
-use super::rearrange::{FlowShare, rearranged};
+use super::rearrange::{FlowShare, Reading, Window, rearranged};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 /// Which flows are to move, by what they had sent at the rearrangement before.
 #[derive(Debug, Clone)]
 pub struct Rearranger<K> {
+    reading: Reading,
     sent: HashMap<K, u64>,
 }
 
 impl<K> Default for Rearranger<K> {
     fn default() -> Self {
-        Self { sent: HashMap::new() }
+        Self::new(Reading::default())
+    }
+}
+
+impl<K> Rearranger<K> {
+    /// By a reading of Algorithm 1.
+    pub fn new(reading: Reading) -> Self {
+        Self { reading, sent: HashMap::new() }
     }
 }
 
@@ -31,7 +39,10 @@ impl<K: Ord + Hash + Copy> Rearranger<K> {
         for (prefix, flow) in flows {
             sent.insert(flow.key, flow.bytes);
             // One that was forgotten meanwhile began to count anew; of one that was not there, all is of this period.
-            let before = self.sent.get(&flow.key).copied().filter(|before| *before <= flow.bytes);
+            let before = match self.reading.window {
+                Window::Period => self.sent.get(&flow.key).copied().filter(|before| *before <= flow.bytes),
+                Window::Ever => None,
+            };
             let Some(prefix) = prefix else { continue };
             let bytes = flow.bytes - before.unwrap_or(0);
             by_prefix.entry(prefix).or_default().push(FlowShare { bytes, ..flow });
@@ -43,7 +54,7 @@ impl<K: Ord + Hash + Copy> Rearranger<K> {
             let known = flows.iter().filter(|flow| flow.list < count);
             let shares =
                 known.map(|flow| FlowShare { moves: flow.moves.filter(|list| *list < count), ..*flow });
-            if let Some((key, list)) = rearranged(count, shares) {
+            if let Some((key, list)) = rearranged(count, self.reading.candidates, shares) {
                 moves.push((prefix, key, list));
             }
         }

@@ -108,6 +108,8 @@ pub struct SteeredInterface {
     ways: Arc<SteeredWays>,
     steer: Steer,
     rearranger: Rearranger<FlowKey>,
+    /// From one look at all flows to the next.
+    period: Duration,
     /// When flows are looked at next; never where none is moved.
     next: Option<Duration>,
     moved: u64,
@@ -117,10 +119,19 @@ impl SteeredInterface {
     /// By these ways. A flow that moves must have been silent for the spread; what is sent begins `now`.
     pub fn new(ways: Arc<SteeredWays>, spread: Duration, now: Duration) -> Self {
         let spread = spread.as_nanos().try_into().unwrap_or(u64::MAX);
-        let mut steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
-        steer.patience = Rearrangement::default().patience.as_nanos().try_into().ok();
-        let next = ways.are_rearranged().then(|| now + Rearrangement::default().period);
-        Self { ways, steer, rearranger: Rearranger::default(), next, moved: 0 }
+        let steer = Steer::new(spread, FLOWS, Arc::clone(&ways.tables));
+        let (rearranger, period) = (Rearranger::default(), Duration::ZERO);
+        Self { ways, steer, rearranger, period, next: None, moved: 0 }
+            .rearranges(Rearrangement::default(), now)
+    }
+
+    /// The same, where flows are moved as said, from a period after `now` on.
+    pub fn rearranges(mut self, how: Rearrangement, now: Duration) -> Self {
+        self.steer.patience = how.patience.as_nanos().try_into().ok();
+        self.rearranger = Rearranger::new(how.reading);
+        self.period = how.period.max(Duration::from_nanos(1));
+        self.next = self.ways.are_rearranged().then(|| now + self.period);
+        self
     }
 
     /// The same, where a flow that was silent for longer is another one.
@@ -132,7 +143,7 @@ impl SteeredInterface {
     /// By other ways from now on, which come [after](SteeredWays::then) those before. Flows stay by lists that are still there.
     pub fn set_ways(&mut self, ways: Arc<SteeredWays>, now: Duration) {
         self.steer.tables = Arc::clone(&ways.tables);
-        let begins = now + Rearrangement::default().period;
+        let begins = now + self.period;
         self.next = ways.are_rearranged().then(|| self.next.unwrap_or(begins));
         self.ways = ways;
     }
@@ -182,13 +193,13 @@ impl SteeredInterface {
     /// what is due is done as the next packet leaves, which is the first that can tell.
     fn catch_up(&mut self, now: Duration) {
         let Some(next) = self.next.filter(|next| *next <= now) else { return };
-        let period = Rearrangement::default().period;
-        let due = (now - next).as_nanos() / period.as_nanos() + 1;
+        let period = self.period.as_nanos();
+        let due = (now - next).as_nanos() / period + 1;
         // Of a period in which nothing was sent, nothing moves: neither of those that follow it.
         for _ in 0..due.min(2) {
             self.rearrange();
         }
-        self.next = Some(next + Duration::from_nanos((period.as_nanos() * due) as u64));
+        self.next = Some(next + Duration::from_nanos((period * due) as u64));
     }
 
     fn rearrange(&mut self) {
