@@ -3,6 +3,11 @@
 //! within its bar. A thousand take 8 GB of memory. With a third number it is one plane alone: mesh is 0, delay 1.
 //!
 //!     cargo run --release -p plait-simulator-world --example thousand_nodes [NODES] [THREADS] [PLANE]
+//!
+//! With `file` before it, it is the network file of the same nodes, links and overlay that is printed, with traffic that is the
+//! same for each member, for `plait run --world simulated`. Its plane is delay, or mesh if 0 is said.
+//!
+//!     cargo run --release -p plait-simulator-world --example thousand_nodes file [NODES] [PLANE]
 #![allow(clippy::print_stdout)]
 
 use plait_control_overlay::Plane;
@@ -10,6 +15,7 @@ use plait_dataplane_overlay::{Carries, Encapsulation};
 use plait_model_overlay::NodeId;
 use plait_model_topology::document::Source;
 use plait_model_topology::generate::{Generator, Shape};
+use plait_model_topology::vocabulary::Role;
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, OverlaySpec, World};
 use std::collections::BTreeMap;
@@ -23,25 +29,75 @@ const MOST: u64 = 40;
 /// The share of what they send each other then that is to arrive.
 const LEAST: f64 = 0.99;
 
-/// Hosts on a random graph of routers whose links differ in their delays.
-fn network(hosts: usize) -> Network {
+/// Overlay hops that a packet has. The tree of least delay has ways of more than the 60 that it has where nothing else is said.
+const TTL: u8 = 255;
+/// Others that each member probes.
+const NEIGHBOURS: usize = 8;
+
+/// Hosts on a random graph of routers whose links differ in their delays, as a file.
+fn written(hosts: usize) -> String {
     let routers = (hosts / 10).max(8);
     let shape = Shape::RandomRegular { nodes: routers, degree: 4 };
     let generator = Generator { hosts: hosts.div_ceil(routers), ..Generator::from(shape) };
-    let text = generator.generate(7).expect("there is such a graph");
-    let source = Source::new("generated.yaml", text);
-    let mut network =
-        parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).expect("it was generated");
-    for (at, link) in network.links.iter_mut().enumerate() {
-        let delay = 1_000_000 + (at as u64 * 7_919_000) % 9_000_000;
-        for conditions in &mut link.conditions {
-            conditions.delay = plait_model_quantity::TimeSpan::from_nanos(delay);
-            conditions.rate = plait_model_link::Rate::Constant(
-                plait_model_quantity::Bandwidth::from_bits_per_second(1_000_000_000),
-            );
-        }
+    let network = parsed(generator.generate(7).expect("there is such a graph"));
+    let mut text = "plait: 1\nname: members\ndefaults: {link: {rate: 1Gbit}}\nnodes:\n".to_owned();
+    for node in &network.nodes {
+        text += &format!("  {}: {}\n", node.name, if node.role == Role::Host { "host" } else { "router" });
     }
-    network
+    text += "links:\n";
+    for (at, link) in network.links.iter().enumerate() {
+        let [a, b] = link.ends.map(|end| &network.nodes[end.node].name);
+        let delay = 1000 + at * 7919 % 9000;
+        text += &format!("  - {{endpoints: [{a}, {b}], delay: {delay}us}}\n");
+    }
+    text
+}
+
+fn parsed(text: String) -> Network {
+    let source = Source::new("generated.yaml", text);
+    parse_network(&source, &Vocabulary::core(), &|_| Err("no files".into())).expect("it was generated")
+}
+
+/// So many hosts of a network.
+fn members(network: &Network, asked: usize) -> Vec<String> {
+    let hosts = network.nodes.iter().filter(|node| node.role == Role::Host);
+    hosts.map(|node| node.name.clone()).take(asked).collect()
+}
+
+/// What a file says beside nodes and links: the overlay, and that each of its members sends ten datagrams to the one that is half of
+/// all places on.
+fn sections(members: &[String], plane: Plane) -> String {
+    // Members meet for ten seconds before a run begins, and have ways to each other after 15. Fifty of them begin every half
+    // second, so that questions for hardware addresses, which go to all, leave room on the links.
+    const FIRST: usize = 15_000;
+    const STEP: usize = 500;
+    let half = members.len() / 2;
+    let groups: Vec<(usize, usize)> =
+        (0..half).step_by(25).enumerate().map(|(number, at)| (at, FIRST + STEP * number)).collect();
+    let last = groups.last().map_or(FIRST, |(_, start)| *start);
+    let mut text = format!(
+        "duration: {}ms\ncollect: {{links: off, tcp: off, interfaces: off}}\noverlays:\n  ov0:\n    members: [{}]\n    network: 10.99.0.0/16\n    \
+         control: {}\n    interval: {}s\n    neighbours: {NEIGHBOURS}\n    ttl: {TTL}\ntraffic:\n",
+        last + 2 * STEP + 1000,
+        members.join(", "),
+        name_of(plane),
+        INTERVAL.as_secs(),
+    );
+    for (at, start) in groups {
+        let first = &members[at..half.min(at + 25)];
+        let hosts = [first, &members[half + at..half + at + first.len()]].concat().join(", ");
+        text += &format!(
+            "  - {{over: ov0, pattern: stride({}), hosts: [{hosts}], rate: {}bit, size: 1000B, start: {start}ms, stop: {}ms}}\n",
+            first.len(),
+            2 * first.len() * 8 * 1042 * 10,
+            start + 1000,
+        );
+    }
+    text
+}
+
+fn name_of(plane: Plane) -> String {
+    format!("{plane:?}").to_lowercase()
 }
 
 /// From each member to each other the next one on the way.
@@ -127,10 +183,9 @@ fn join(network: &Network, hosts: &[String], plane: Plane, threads: usize) -> Op
     let mut world =
         World::build(network, Options { threads, ..Options::default() }).expect("it can be built");
     let mut data_plane = DataPlane::new(Carries::Ethernet, 1, Encapsulation::Ovstack);
-    // The tree of least delay has ways of more than the 60 hops that a packet has where nothing else is said.
-    data_plane.config.ttl = 255;
+    data_plane.config.ttl = TTL;
     let spec = OverlaySpec {
-        neighbours: Some(8),
+        neighbours: Some(NEIGHBOURS),
         interval: INTERVAL,
         data_plane: Some(data_plane),
         ..OverlaySpec::new(hosts.to_vec(), plane)
@@ -183,25 +238,28 @@ fn join(network: &Network, hosts: &[String], plane: Plane, threads: usize) -> Op
 }
 
 fn main() {
-    let mut arguments =
-        std::env::args().skip(1).map(|argument| argument.parse().expect("arguments are numbers"));
-    let asked = arguments.next().unwrap_or(1000);
-    let threads = arguments.next().unwrap_or(2);
-    let network = network(asked);
-    let hosts: Vec<String> = network
-        .nodes
-        .iter()
-        .filter(|node| node.role == plait_model_topology::vocabulary::Role::Host)
-        .map(|node| node.name.clone())
-        .take(asked)
-        .collect();
-    let only = arguments.next();
-    for (number, plane) in [Plane::Mesh, Plane::Delay].into_iter().enumerate() {
+    let mut words = std::env::args().skip(1).peekable();
+    let is_file = words.next_if(|word| word == "file").is_some();
+    let mut numbers = words.map(|word| word.parse().expect("all but `file` are numbers"));
+    let asked = numbers.next().unwrap_or(1000);
+    let text = written(asked);
+    let planes = [Plane::Mesh, Plane::Delay];
+    if is_file {
+        let plane = planes[numbers.next().unwrap_or(1)];
+        let members = members(&parsed(text.clone()), asked);
+        print!("{text}{}", sections(&members, plane));
+        return;
+    }
+    let threads = numbers.next().unwrap_or(2);
+    let network = parsed(text);
+    let hosts = members(&network, asked);
+    let only = numbers.next();
+    for (number, plane) in planes.into_iter().enumerate() {
         if only.is_some_and(|only| only != number) {
             continue;
         }
         let joined = join(&network, &hosts, plane, threads);
-        let name = format!("{plane:?}").to_lowercase();
+        let name = name_of(plane);
         let (second, share) = joined.map_or((f64::INFINITY, 0.0), |(second, share)| (second as f64, share));
         let word = if second <= MOST as f64 { "ok" } else { "short" };
         println!("bar simulator.members_{name} {second} s <= {MOST} {word}");
