@@ -108,7 +108,7 @@ study-guests: build ## Say what guests cost and carry (root)
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 	@studies/guests/run $(RELEASE)/examples/guest
 
-study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root but for ONLY="times forwarding rearranging"; SMALL=1, ONLY="recovery subflows")
+study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root but for ONLY="times forwarding forwarding-8 forwarding-16 rearranging"; SMALL=1, ONLY="recovery subflows")
 	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-simulator-world --example fabric_study
 	$(CARGO) build --release --locked --package plait-control-paths --example paths_times

@@ -33,7 +33,7 @@ class Plan:
 PLANS = {
     4: Plan(("random", "permutation", *STRIDES), tuple(RATES), 30, 16, 8),
     8: Plan(("permutation", "stride(4)", "stride(16)"), tuple(RATES), 5, 9, 6),
-    16: Plan(("permutation", "stride(64)"), ("same",), 3, 8, 6),
+    16: Plan(("permutation", "stride(64)"), ("same",), 5, 8, 6),
 }
 SMALL = {4: Plan(("permutation", *STRIDES), ("same",), 2, 8, 4)}
 

@@ -17,7 +17,7 @@ WAYS = {
     "every second, both: as printed": {"candidates": "all", "window": "ever"},
 }
 # Every host sends out of its pod, where it has four ways. Long enough that ten seconds are a part of what does not count.
-PLAN = forwarding.Plan(("stride(4)",), tuple(forwarding.RATES), 20, 40, 20)
+PLAN = forwarding.Plan(("stride(4)",), tuple(forwarding.RATES), 10, 40, 20)
 SMALL = dataclasses.replace(PLAN, repeats=1, seconds=8, begin=4)
 SMALL_WAYS = ("hash", "every second", "every second, both: as printed")
 

@@ -4,10 +4,11 @@ mod common;
 
 use common::{Person, Running, installed, skip};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The folder that Cargo builds into: this test lies in its `release/deps`.
-fn target() -> std::path::PathBuf {
+fn target() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
 }
 
@@ -171,15 +172,22 @@ fn maestros_experiments_run_and_count_what_workers_meet() {
     person.assert_nothing_runs();
 }
 
+/// An example of the workspace, if it is built.
+fn example(name: &str) -> Option<PathBuf> {
+    let path = target().join("release/examples").join(name);
+    if !path.exists() {
+        skip(&format!("the example `{name}` is not built: test the whole workspace"));
+        return None;
+    }
+    Some(path)
+}
+
 /// What a part of the study of iplb says that needs no privilege, but an example that is built.
-fn iplb(person: &Person, part: &str, example: &str) -> Option<String> {
+fn iplb(person: &Person, part: &str, needed: &str) -> Option<String> {
     if !installed("python3") {
         return None;
     }
-    if !target().join("release/examples").join(example).exists() {
-        skip(&format!("the example `{example}` is not built: test the whole workspace"));
-        return None;
-    }
+    example(needed)?;
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/iplb/run");
     let mut command = person.command(study);
     command.args([part, "--small", "--output", "study"]);
@@ -187,19 +195,59 @@ fn iplb(person: &Person, part: &str, example: &str) -> Option<String> {
     Some(Running::start(&mut command, format!("studies/iplb/run {part} --small")).wait().fine())
 }
 
+/// The first figure of each cell of a row of a table.
+fn figures(said: &str, row: &str) -> Vec<f64> {
+    let row = said.lines().find(|line| line.starts_with(&format!("| {row} | "))).expect(said);
+    row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect()
+}
+
 #[test]
 fn a_fat_tree_carries_most_by_flow_based_relays_and_least_by_its_tree() {
     let person = Person::within(&std::env::temp_dir(), None);
     let Some(said) = iplb(&person, "forwarding", "fabric_study") else { return };
-    let row = said.lines().find(|line| line.starts_with("| stride(4), Same | ")).expect(&said);
-    let shares: Vec<f64> =
-        row.split('|').skip(2).filter_map(|cell| cell.split_whitespace().next()?.parse().ok()).collect();
-    let [tree, ecmp, hash, flow_based] = shares[..] else { panic!("{said}") };
+    let [tree, ecmp, hash, flow_based] = figures(&said, "stride(4), Same")[..] else { panic!("{said}") };
     // Four hosts of a pod share one link to the root; flows that are alike find a way each.
     assert!((24.0..27.0).contains(&tree) && ecmp.min(hash) > 50.0 && flow_based > 99.0, "{said}");
     assert!(said.contains("datagrams 0 came after one that was sent later"), "{said}");
     assert!(person.work().join("study/iplb-e8.svg").exists());
+    // Rates and pairs are the same in both repeats; ports are not, and so hashes divide flows otherwise.
+    let runs = std::fs::read_to_string(person.work().join("study/k4-2.jsonl")).unwrap();
+    let runs = runs.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let shares: Vec<f64> = runs
+        .filter(|run| run["method"] == "hash" && run["pattern"] == "stride(2)")
+        .map(|run| run["received"].as_f64().unwrap() / run["sent"].as_f64().unwrap())
+        .collect();
+    let [first, second] = shares[..] else { panic!("{shares:?}") };
+    assert!((first - second).abs() > 0.01, "{shares:?}");
     person.assert_nothing_runs();
+}
+
+#[test]
+fn flows_that_are_moved_by_algorithm_1_as_printed_fill_ways_less_than_by_plaits_reading() {
+    let person = Person::within(&std::env::temp_dir(), None);
+    let Some(said) = iplb(&person, "rearranging", "fabric_study") else { return };
+    let [closed, printed] = ["every second", "every second, both: as printed"].map(|row| figures(&said, row));
+    // Of five columns of shares, and one of how many flows were moved.
+    assert_eq!((closed.len(), printed.len()), (6, 6), "{said}");
+    assert!(closed.iter().zip(&printed).take(5).all(|(closed, printed)| closed > printed), "{said}");
+    assert!(figures(&said, "hash")[5] == 0.0 && closed[5] > 0.0, "{said}");
+}
+
+/// What runs with a thousand members, for as long as that takes, runs with forty.
+#[test]
+fn a_file_of_members_that_an_example_writes_runs_in_virtual_time_and_what_they_send_arrives() {
+    let Some(example) = example("thousand_nodes") else { return };
+    let person = Person::within(&std::env::temp_dir(), None);
+    for plane in ["0", "1"] {
+        let written = Command::new(&example).args(["file", "40", plane]).output().unwrap();
+        assert!(written.status.success());
+        person.file("members.yaml", &String::from_utf8(written.stdout).unwrap());
+        let said = person.plait(&["run", "members.yaml", "--world", "simulated", "--output", plane]).fine();
+        let flows = std::fs::read_to_string(person.work().join(plane).join("samples/flows.csv")).unwrap();
+        let rows: Vec<Vec<&str>> = flows.lines().skip(1).map(|row| row.split(',').collect()).collect();
+        assert_eq!(rows.len(), 40, "{said}");
+        assert!(rows.iter().all(|row| row[5] == "10" && row[6] == "10"), "{flows}");
+    }
 }
 
 #[test]
