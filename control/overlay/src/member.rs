@@ -39,7 +39,7 @@ pub struct Config {
     /// How routes are decided at first.
     pub plane: Plane,
     /// From one probe to the next. Each node sends one to each other in that time, gets an echo, and tells each its
-    /// delays: with N nodes 2(N−1) messages of 56 bytes and N−1 of 82 + 8(N−1), and as many come in.
+    /// delays: with N nodes 2(N−1) messages of 56 bytes and N−1 of 58 + 8(N−1), and as many come in.
     pub interval: Duration,
     /// Probes at most so many others, all of them without it: on the ring of identities half of them before and half after, at
     /// distances that grow from 1 by the same factor, so that ways are short and two nodes choose each other. With k of N the cost

@@ -132,6 +132,9 @@ pub enum Reply {
         changed: bool,
         /// How many entries of the data plane's tables were written for it.
         writes: usize,
+        /// How many pairs of locators get no packets since, because flows to a node are spread over so many and no more.
+        #[serde(default, skip_serializing_if = "is_nought")]
+        left_out: usize,
     },
     /// To an operation that asks.
     Answer(Answer),
@@ -151,6 +154,17 @@ pub enum Reply {
     Event(Change),
     /// It was not done, and why.
     Error(String),
+}
+
+impl Reply {
+    /// It was done. What came of it in the data plane is said when it is known.
+    pub(crate) fn done(changed: bool) -> Self {
+        Self::Done { changed, writes: 0, left_out: 0 }
+    }
+}
+
+fn is_nought(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What is not as it was.
@@ -274,6 +288,9 @@ pub struct Stats {
     /// Entries of the data plane's tables that this agent wrote, whoever wanted it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub writes: u64,
+    /// Nodes to which some pairs of locators get no packets, since others weigh more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Devices by which packets may come in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub underlay: Vec<String>,
@@ -299,6 +316,17 @@ pub struct DeviceStats {
     /// Packets whose identifiers nobody knew, whatever became of them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub missed: u64,
+}
+
+/// Pairs of locators, an own one and a node's, that get no packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The application.
+    pub application: Application,
+    /// The node.
+    pub node: NodeId,
+    /// How many.
+    pub pairs: u32,
 }
 
 fn is_none(count: &u64) -> bool {

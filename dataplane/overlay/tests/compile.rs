@@ -420,6 +420,36 @@ fn what_changes_at_once_takes_each_slot_once() {
     assert!(weights(&node.walk) >= 32);
 }
 
+/// Three locators here and three there are nine pairs.
+#[test]
+fn of_more_pairs_of_locators_than_flows_are_spread_over_the_lightest_is_left_out_and_named() {
+    let mut node = Node::new();
+    let (application, id) = (APPLICATION, NodeId(2));
+    let weight = |number: u8| Weight::try_from(number).unwrap();
+    for (last, number) in [(1, 9), (11, 8), (12, 1)] {
+        let (locator, weight) = (address(0, last), weight(number));
+        node.apply(&Operation::LocatorAdd { application, locator, weight });
+    }
+    for (last, number) in [(2, 9), (3, 8), (4, 1)] {
+        let (locator, weight) = (address(0, last), weight(number));
+        node.apply(&Operation::NodeAdd { application, node: id, locator, weight });
+    }
+    node.route(2, 2);
+    node.add_node(3, 0, 5);
+    node.route(3, 3);
+    let spread = |node: &Node| {
+        let path = node.compiler.path(application, id).unwrap();
+        let hop = node.walk.hops.get(&(node.walk.paths.get(&path).unwrap() as u32)).unwrap();
+        (hop.count, hop.weights)
+    };
+    assert_eq!(spread(&node), (8, 18 * 18 - 1));
+    assert_eq!(*node.compiler.left_out(), BTreeMap::from([((application, id), 1)]));
+    assert_eq!(node.compiler.pairs_left_out(), 1);
+    node.apply(&Operation::LocatorDel { application, locator: address(0, 12) });
+    assert_eq!((spread(&node), node.compiler.pairs_left_out()), ((6, 17 * 18), 0));
+    assert!(node.compiler.left_out().is_empty());
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let application = APPLICATION;
     let id = || (2u32..6).prop_map(NodeId);

@@ -66,9 +66,15 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
     testbed.down();
     person.assert_nothing_runs();
     // A machine that does much else takes longer: so it is told, as the bars of benches are, and nothing fails by it.
-    // Choice: packet cases, which have no other end, do not count.
-    let seconds = (started.elapsed() - without_other_end).as_secs_f64();
-    println!("bar interop-suite {seconds:.0} s <= {MOST} {}", if seconds <= MOST { "ok" } else { "short" });
+    // Choice: packet cases, which have no other end, do not count for the bar; with them it is a goal.
+    let whole = started.elapsed();
+    for (kind, name, took) in [
+        ("bar", "interop-suite", whole - without_other_end),
+        ("goal", "interop-suite-with-packet-cases", whole),
+    ] {
+        let seconds = took.as_secs_f64();
+        println!("{kind} {name} {seconds:.0} s <= {MOST} {}", if seconds <= MOST { "ok" } else { "short" });
+    }
 }
 
 /// Seconds from the guest's boot to its end.

@@ -177,6 +177,34 @@ fn a_file_says_what_overlays_carry_how_and_who_has_their_devices() {
     testbed.down();
 }
 
+/// Taken in place, packets are the node's own, though not for a socket that has the overlay's device.
+#[test]
+fn a_file_has_packets_come_in_place_and_a_change_of_it_is_followed() {
+    let Some(person) = Person::root() else { return };
+    let file = |more: &str| {
+        format!(
+            "plait: 1\ndefaults:\n  node:\n    sysctls: {{net.ipv4.conf.all.rp_filter: 2, net.ipv4.conf.default.rp_filter: 2}}\n\
+             nodes: [a, b]\nlinks: [a-b]\noverlays:\n\
+             \x20 ov0: {{members: [a, b], network: 10.99.0.0/24, carries: ip, control: static{more}}}\n\
+             \x20 many:\n    members: [a, b]\n    control: static\n\
+             \x20   devices:\n      red: {{vni: 5, network: 10.92.0.0/24, in-place: true}}\n      blue: {{vni: 6, network: 10.93.0.0/24}}\n"
+        )
+    };
+    let testbed = person.up(&file(", in-place: true"));
+    for to in ["b-ov0", "b-red", "b-blue"] {
+        reaches(&testbed, "a", to);
+    }
+    let by_device = |device: &str| {
+        let to = format!("b-{device}");
+        testbed.exec("a", &["ping", "-c", "1", "-W", "1", "-I", device, &to]).code() == Some(0)
+    };
+    assert_eq!(["ov0", "red", "blue"].map(by_device), [false, false, true]);
+    testbed.apply(&file("")).fine();
+    assert_eq!(["ov0", "red", "blue"].map(by_device), [true, false, true]);
+    reaches(&testbed, "b", "a-ov0");
+    testbed.down();
+}
+
 #[test]
 fn a_file_says_to_whom_packets_go_in_what_and_where_stations_are() {
     let Some(person) = Person::root() else { return };
@@ -376,6 +404,7 @@ fn overlays_that_cannot_be_are_told_with_their_lines_and_remedies() {
         ("control: evpn", "unknown value `evpn`"),
         ("control: 7", "or a map with `evpn`"),
         ("stations: {b: a}", "`b` is no hardware address"),
+        ("in-place: true, devices: {ov0: {vni: 1}}", "says this of each of them"),
         ("miss: kernel", "no route for a frame"),
         ("miss: nobody", "unknown value `nobody`"),
         ("carries: ip, stations: {10.0.0.0/8: a}", "`10.0.0.0/8` is no address"),

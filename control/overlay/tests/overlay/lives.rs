@@ -33,6 +33,35 @@ fn a_silent_death_is_noticed_by_all() {
     }
 }
 
+/// Whenever an agent dies between two of the others' rounds: they send its node packets for three intervals, since its tables go on
+/// without it, and for four at most; and take its own packets for three more.
+#[test]
+fn a_silent_agent_is_borne_for_three_intervals_and_its_packets_for_three_more() {
+    let on_the_wire = Duration::from_millis(10);
+    for (plane, phase) in
+        [Plane::Mesh, Plane::Delay].into_iter().flat_map(|plane| (0..10).map(move |of| (plane, of)))
+    {
+        let mut world = World::new(4, plane, 16);
+        world.run(INTERVAL * 6 + INTERVAL * phase / 10);
+        world.kill(3);
+        let dies = world.now;
+        // Who still sends to it, and who still takes what it sends.
+        let mut bear = |intervals: u32, later: bool| {
+            let at = dies + INTERVAL * intervals;
+            let at = if later { at + 2 * on_the_wire } else { at - 2 * on_the_wire };
+            world.run(at - world.now);
+            let tables = (0..3).map(|node| world.tables(node));
+            let of = tables.map(|of| (of.routes.contains_key(&id(3)), of.nodes.contains_key(&id(3))));
+            let all: BTreeSet<(bool, bool)> = of.collect();
+            Vec::from_iter(all)
+        };
+        assert_eq!(bear(3, false), [(true, true)], "{plane:?}, {phase}");
+        assert_eq!(bear(4, true), [(false, true)], "{plane:?}, {phase}");
+        assert_eq!(bear(6, false), [(false, true)], "{plane:?}, {phase}");
+        assert_eq!(bear(7, true), [(false, false)], "{plane:?}, {phase}");
+    }
+}
+
 /// All forget a node that died, though each does so at another moment and they tell each other of whom they know.
 #[test]
 fn nobody_speaks_of_the_dead_for_ever() {

@@ -32,7 +32,7 @@ impl Agent {
         }
         let before = self.config.applications.get(&application);
         if before == Some(&config) {
-            return Ok(Reply::Done { changed: false, writes: 0 });
+            return Ok(Reply::done(false));
         }
         self.compiler.set_kind(application, config.kind());
         let group_changed = before.is_none_or(|before| before.group != config.group);
@@ -46,7 +46,7 @@ impl Agent {
             self.drive(application, None)?;
             self.drive(application, Some(&control))?;
         }
-        Ok(Reply::Done { changed: true, writes: 0 })
+        Ok(Reply::done(true))
     }
 
     /// Looks whether another application takes at some locators what this one is to take there.
@@ -90,7 +90,7 @@ impl Agent {
         evpn: Option<Evpn>,
     ) -> Result<Reply, AgentError> {
         if self.config.evpn.get(&application) == evpn.as_ref() {
-            return Ok(Reply::Done { changed: false, writes: 0 });
+            return Ok(Reply::done(false));
         }
         if let Some(evpn) = &evpn {
             let control = self.config.controls.get(&application);
@@ -106,6 +106,6 @@ impl Agent {
         };
         // Stations are learned no more, or again.
         self.write_tenants()?;
-        Ok(Reply::Done { changed: true, writes: 0 })
+        Ok(Reply::done(true))
     }
 }

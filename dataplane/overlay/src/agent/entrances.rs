@@ -59,7 +59,7 @@ impl Agent {
             self.said(written);
             return Err(error);
         }
-        Ok(Reply::Done { changed: self.config.underlay != before, writes: 0 })
+        Ok(Reply::done(self.config.underlay != before))
     }
 
     /// Follows changes of routes, links, locators and neighbours: of the devices by which packets leave at once, and of others soon.

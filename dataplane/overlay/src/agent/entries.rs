@@ -49,7 +49,7 @@ impl Agent {
         let key = (device, identifier);
         let before = self.entries.insert(key.clone(), node);
         if before == Some(node) {
-            return Ok(Reply::Done { changed: false, writes: 0 });
+            return Ok(Reply::done(false));
         }
         if let Some(before) = before
             && let Some(waiting) = self.waiting.get_mut(&(application, before))
@@ -58,7 +58,7 @@ impl Agent {
         }
         self.waiting.entry((application, node)).or_default().insert(key.clone());
         self.place_entry(&key, node)?;
-        Ok(Reply::Done { changed: true, writes: 0 })
+        Ok(Reply::done(true))
     }
 
     pub(super) fn remove_entry(
@@ -80,7 +80,7 @@ impl Agent {
             let (device, identifier) = key;
             return Err(AgentError::Absent { device, identifier });
         }
-        Ok(Reply::Done { changed: true, writes: 0 })
+        Ok(Reply::done(true))
     }
 
     /// Writes the identifiers that are at a node.

@@ -36,7 +36,7 @@ pub use places::{LAYOUT, Places};
 pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
 use crate::Identifier;
-use crate::compile::{Compiler, Full, Neighbour, QUIET, Slots, Write};
+use crate::compile::{Compiler, Full, MOST_PAIRS, Neighbour, QUIET, Slots, Write};
 use crate::config::DeviceConfig;
 use crate::protocol::{Change, Config, Reply, Request};
 use entrances::Entrances;
@@ -83,6 +83,8 @@ pub struct Agent {
     segmenter: Option<Segmenter>,
     /// How many entries had been written when somebody was told of them last.
     told_writes: u64,
+    /// How many pairs of locators got no packets when that was last written down.
+    told_left_out: usize,
     /// A device that is being made.
     starting: Option<String>,
     /// Programs on the underlay's devices.
@@ -141,14 +143,15 @@ impl Agent {
     /// Why it was not done. Nothing was changed then, unless a table or the disk is full.
     pub fn handle(&mut self, request: Request) -> Result<Reply, AgentError> {
         let change = if self.untold.is_watched { Change::by(&request) } else { None };
-        let before = self.tables.written();
+        let (before, served) = (self.tables.written(), self.compiler.pairs_left_out());
         let reply = self.perform(request);
         // Who asks is told by the reply.
         let written = self.tables.written() - before;
         self.told_writes += written;
         let mut reply = reply?;
-        if let Reply::Done { changed, writes } = &mut reply {
+        if let Reply::Done { changed, writes, left_out } = &mut reply {
             *writes = written as usize;
+            *left_out = self.compiler.pairs_left_out().saturating_sub(served);
             self.untold.add(change.filter(|_| *changed));
         }
         Ok(reply)
@@ -169,7 +172,7 @@ impl Agent {
                     self.config.devices.retain(|known| known.name != config.name);
                     self.config.devices.push(config);
                 }
-                Reply::Done { changed, writes: 0 }
+                Reply::done(changed)
             }
             Request::RemoveDevice { name } => self.remove_device(&name)?,
             Request::SetControl { application, control } => {
@@ -187,7 +190,7 @@ impl Agent {
                         None => self.config.controls.remove(&application),
                     };
                 }
-                Reply::Done { changed, writes: 0 }
+                Reply::done(changed)
             }
             Request::SetEvpn { application, evpn } => self.set_evpn(application, evpn)?,
             Request::SetUnderlay { devices } => self.set_underlay(devices)?,
@@ -200,7 +203,7 @@ impl Agent {
             Request::Metrics => return Ok(Reply::Metrics(report::metrics(&self.stats()?))),
             // Without a loop that waits, what this node knows itself.
             Request::Trace(trace) => return Ok(self.start_trace(&trace, 0)?.so_far()),
-            Request::Watch => Reply::Done { changed: false, writes: 0 },
+            Request::Watch => Reply::done(false),
         };
         if matches!(reply, Reply::Done { changed: true, .. }) {
             self.note(&line)?;
@@ -253,7 +256,7 @@ impl Agent {
         let before = self.overlay.tables(application).and_then(|tables| tables.own);
         let (answer, event) = self.overlay.apply(operation)?;
         let Answer::Done { changed } = answer else { return Ok(Reply::Answer(answer)) };
-        let Some(event) = event else { return Ok(Reply::Done { changed, writes: 0 }) };
+        let Some(event) = event else { return Ok(Reply::done(changed)) };
         // LIB and RIB have it, whether the tables have room for it or not.
         let noted = self.note(&Line::Request(Request::Operation(operation.clone())));
         if let Event::Own { .. } = event
@@ -273,7 +276,7 @@ impl Agent {
         }
         self.follow(vec![event])?;
         noted?;
-        Ok(Reply::Done { changed, writes: 0 })
+        Ok(Reply::done(changed))
     }
 
     /// Opens sockets at all own locators.
@@ -314,6 +317,14 @@ impl Agent {
 
     /// Does writes, and what follows from them.
     fn write(&mut self, writes: &[Write]) -> Result<(), AgentError> {
+        let pairs = self.compiler.pairs_left_out();
+        if pairs > std::mem::replace(&mut self.told_left_out, pairs) {
+            tracing::warn!(
+                pairs,
+                "of more than {} pairs of locators to a node some get no packets",
+                MOST_PAIRS
+            );
+        }
         let applied = self.tables.apply(writes);
         let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
         self.keep(&wanted)?;

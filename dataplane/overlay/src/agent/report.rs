@@ -2,7 +2,7 @@
 
 use super::{Agent, AgentError, heard_at, now};
 use crate::config::{Carries, DeviceConfig};
-use crate::protocol::{DeviceStats, FibRow, NodeStats, Reply, Stats};
+use crate::protocol::{DeviceStats, FibRow, LeftOut, NodeStats, Reply, Stats};
 use crate::{Bits, Identifier};
 use ipnet::IpNet;
 use plait_dataplane_bpf::Program;
@@ -69,6 +69,16 @@ impl Agent {
         let links = &self.underlay.links;
         let entrances = self.entrances().filter_map(|index| links.get(&index));
         stats.underlay = entrances.map(|link| link.name.clone()).collect();
+        stats.left_out = self
+            .compiler
+            .left_out()
+            .iter()
+            .map(|((application, node), pairs)| LeftOut {
+                application: *application,
+                node: *node,
+                pairs: *pairs,
+            })
+            .collect();
         let second = heard_at(now());
         for (application, tables) in self.overlay.applications() {
             let nodes: std::collections::BTreeSet<_> =
@@ -119,13 +129,23 @@ fn identifier(key: &FibKey, carries: Carries, device: &DeviceConfig) -> Identifi
 /// Counters in Prometheus' text form.
 pub(super) fn metrics(stats: &Stats) -> String {
     let mut text = String::new();
-    let mut family = |name: &str, help: &str, rows: Vec<(String, u64)>| {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
+    let mut of_kind = |kind: &str, name: &str, help: &str, rows: Vec<(String, u64)>| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for (labels, value) in rows {
             let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
             let _ = writeln!(text, "{name}{labels} {value}");
         }
     };
+    let left_out = |of: &LeftOut| {
+        (format!("application=\"{}\",node=\"{}\"", of.application, of.node), u64::from(of.pairs))
+    };
+    of_kind(
+        "gauge",
+        "plait_overlay_locator_pairs_without_packets",
+        "Pairs of locators to a node that get no packets, since others weigh more.",
+        stats.left_out.iter().map(left_out).collect(),
+    );
+    let mut family = |name: &str, help: &str, rows: Vec<(String, u64)>| of_kind("counter", name, help, rows);
     let drops = stats.drops.iter().map(|(reason, count)| (format!("reason=\"{reason}\""), *count)).collect();
     family("plait_overlay_dropped_packets_total", "Packets that went no further.", drops);
     let devices = |value: fn(&DeviceStats) -> u64| {

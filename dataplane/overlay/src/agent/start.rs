@@ -101,6 +101,7 @@ impl Agent {
             way_out: None,
             ways_out: Slots::new("ways out", 16),
             told_writes: 0,
+            told_left_out: 0,
             segmenter: None,
             on_underlay: BTreeMap::new(),
             entrances: Default::default(),

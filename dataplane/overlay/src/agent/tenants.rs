@@ -248,7 +248,7 @@ impl Agent {
         for key in gone {
             self.entries.remove(&key);
         }
-        Ok(Reply::Done { changed: true, writes: 0 })
+        Ok(Reply::done(true))
     }
 
     /// Takes a device away, with what the tables know of it.

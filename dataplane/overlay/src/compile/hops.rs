@@ -1,6 +1,6 @@
 //! Next hops: whose packets go where, by which outer headers, and who leads over them.
 
-use super::{Compiler, Neighbour, Underlay, WireKey, Write};
+use super::{Compiler, MOST_PAIRS, Neighbour, Underlay, WireKey, Write};
 use plait_dataplane_reference::tables::{Choice, Hop, size};
 use plait_model_overlay::{Application, NodeId, Tables};
 use std::collections::BTreeSet;
@@ -44,7 +44,8 @@ impl Compiler {
         }
         // Choice: of more pairs than there is room for, those that weigh most.
         pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        pairs.truncate(size::CHOICES as usize);
+        let left_out = pairs.len().saturating_sub(MOST_PAIRS as usize) as u32;
+        pairs.truncate(MOST_PAIRS as usize);
 
         let mut hop = Hop {
             node: node.0,
@@ -80,6 +81,11 @@ impl Compiler {
             self.retired.extend(before.slot);
         }
         before.wires.into_iter().for_each(|key| self.unwire(key, now));
+        let formerly = match left_out {
+            0 => self.left_out.remove(&(application, node)),
+            more => self.left_out.insert((application, node), more),
+        };
+        self.pairs_left_out = self.pairs_left_out + left_out as usize - formerly.unwrap_or(0) as usize;
         let used_by = before.used_by;
         self.compiled.insert((application, node), Compiled { slot, hop: Some(hop), length, wires, used_by });
         self.forget_unused(application, node);

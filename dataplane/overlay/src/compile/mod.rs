@@ -22,7 +22,7 @@ pub use write::Write;
 
 use hops::Compiled;
 use paths::Led;
-use plait_dataplane_reference::tables::Adjacency;
+use plait_dataplane_reference::tables::{Adjacency, size};
 use plait_model_overlay::{Application, Event, NodeId, Overlay, Tables};
 use slots::Indices;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -81,6 +81,10 @@ pub struct Compiler {
     led: HashMap<(Application, NodeId), Led>,
     hops: Slots,
     compiled: HashMap<(Application, NodeId), Compiled>,
+    /// Next hops to which more pairs of locators lead than flows are spread over, and how many more.
+    left_out: BTreeMap<(Application, NodeId), u32>,
+    /// The sum of these.
+    pairs_left_out: usize,
     groups: Slots,
     wires: Indices<WireKey>,
     /// By which neighbour each wire leaves.
@@ -110,6 +114,8 @@ pub struct Compiler {
 
 /// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
+/// Pairs of locators, an own one and a node's, that flows to a node are spread over.
+pub const MOST_PAIRS: u32 = size::CHOICES;
 
 /// Another's locator, an own one, and how packets arrive there.
 type PairKey = (IpAddr, IpAddr, u32);
@@ -124,6 +130,8 @@ impl Compiler {
             led: HashMap::new(),
             hops: Slots::new("hops", room.hops),
             compiled: HashMap::new(),
+            left_out: BTreeMap::new(),
+            pairs_left_out: 0,
             groups: Slots::new("groups", room.groups),
             wires: Indices::new("wires", room.wires),
             leaves_by: HashMap::new(),
@@ -151,6 +159,17 @@ impl Compiler {
     /// The path of a node or group, for tables that name it.
     pub fn path(&self, application: Application, node: NodeId) -> Option<u32> {
         self.paths.get(&(application, node))
+    }
+
+    /// The nodes to which more pairs of locators lead than flows are spread over, and how many pairs of each get no packets: those
+    /// that weigh least.
+    pub fn left_out(&self) -> &BTreeMap<(Application, NodeId), u32> {
+        &self.left_out
+    }
+
+    /// How many these are of all nodes.
+    pub fn pairs_left_out(&self) -> usize {
+        self.pairs_left_out
     }
 
     /// The neighbours whose hardware addresses are wanted.

@@ -1,7 +1,7 @@
 //! How long a datagram takes, and how much of a processor.
 
 use crate::measure::{HEADERS, sockets, stay_on};
-use crate::ratio::median;
+use crate::ratio::{median, variance};
 use plait_dataplane_profile::lab::Way;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -19,6 +19,8 @@ pub struct Taken {
     pub one_way: f64,
     /// Microseconds that one differs by from the one before it: the median.
     pub jitter: f64,
+    /// The variance of the same, in square microseconds, which the paper calls jitter.
+    pub variance: f64,
     /// Microseconds of processor: the median of turns.
     pub cpu: f64,
 }
@@ -48,7 +50,7 @@ pub fn in_turn<'a>(
                 receiver.recv(&mut buffer)?;
                 if packet >= COLD {
                     let delay = start.elapsed().as_nanos() as f64 / 1000.0;
-                    steps.extend(before.replace(delay).map(|before: f64| (delay - before).abs()));
+                    steps.extend(before.replace(delay).map(|before: f64| delay - before));
                     delays.push(delay);
                 }
             }
@@ -61,9 +63,10 @@ pub fn in_turn<'a>(
             costs.push((used() - before) / TURN as f64);
         }
     }
-    let taken = |(delays, steps, costs): &(Vec<_>, Vec<_>, Vec<_>)| Taken {
+    let taken = |(delays, steps, costs): &(Vec<_>, Vec<f64>, Vec<_>)| Taken {
         one_way: median(delays),
-        jitter: median(steps),
+        jitter: median(&steps.iter().map(|step| step.abs()).collect::<Vec<_>>()),
+        variance: variance(steps),
         cpu: median(costs),
     };
     Ok(told.iter().map(taken).collect())

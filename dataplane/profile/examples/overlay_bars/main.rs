@@ -73,6 +73,8 @@ type Part<'a> = &'a dyn Fn() -> Result<(), Box<dyn Error>>;
 /// Ways whose packets come in by the device below.
 const IN_PLACE: &str = "ovstack in place";
 const IP_IN_PLACE: &str = "ovstack, IP in place";
+/// A way whose packets come in by its own device, as they do by default.
+const IP: &str = "ovstack, IP";
 
 /// From host to host.
 fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
@@ -107,9 +109,12 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         Bound::AtMost(0.30),
         Some(0.20),
     );
-    // Choice: as the prototype had it that the bars are from, whose packets came in by the device below.
+    // Choice: the bars on IP are of packets in place, which somebody has to ask for, as the prototype had it that their figures are
+    // from. What an overlay does that nobody said more of stands beside them, against the same figures.
     ratio("rate", IP_IN_PLACE, "bare").bar("ip-rate-over-bare", Bound::AtLeast(0.90), Some(0.97));
     ratio("tcp", IP_IN_PLACE, "bare").bar("ip-tcp-over-bare", Bound::AtLeast(0.86), None);
+    ratio("rate", IP, "bare").goal("ip-by-default-rate-over-bare", Bound::AtLeast(0.90));
+    ratio("tcp", IP, "bare").goal("ip-by-default-tcp-over-bare", Bound::AtLeast(0.86));
     // Frames may, too.
     ratio("tcp", IN_PLACE, "vxlan (kernel)").bar("in-place-tcp-over-vxlan", Bound::AtLeast(1.12), Some(1.20));
     ratio("tcp", IN_PLACE, "bare").bar("in-place-tcp-over-bare", Bound::AtLeast(0.84), Some(0.92));
@@ -171,6 +176,7 @@ fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
     hop("one-way").bar("relay-hop-delay", Bound::AtMost(0.8), None);
     hop("cpu").bar("relay-hop-cpu", Bound::AtMost(0.6), None);
     let ratio = |what: &str, other: &str| figures.ratio(what, "relay", other);
+    ratio("cpu", "forwarding").goal("relay-cpu-over-forwarding", Bound::AtMost(1.0));
     ratio("one-way", "forwarding").bar("relay-delay-over-forwarding", Bound::AtMost(1.08), Some(1.0));
     ratio("tcp", "forwarding").bar("relay-tcp-over-forwarding", Bound::AtLeast(0.85), Some(1.0));
     ratio("one-way", "vxlan bridge").bar("relay-delay-over-vxlan-bridge", Bound::AtMost(0.55), None);

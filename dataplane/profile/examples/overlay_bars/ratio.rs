@@ -104,10 +104,42 @@ impl Ratio {
         println!("# {name}: {low:.3} to {high:.3}");
         println!("bar {name} {value:.3} x {sign} {bar} {}", if holds { "ok" } else { "short" });
         if let Some(goal) = goal {
-            let reached = if sign == ">=" { value >= goal } else { value <= goal };
-            println!("goal {name} {value:.3} x {sign} {goal} {}", if reached { "ok" } else { "short" });
+            self.reaches(name, bound.with(goal));
         }
     }
+
+    /// Says whether what no bar is about reaches a goal.
+    pub fn goal(self, name: &str, goal: Bound) {
+        let (low, high) = self.interval;
+        println!("# {name}: {low:.3} to {high:.3}");
+        self.reaches(name, goal);
+    }
+
+    fn reaches(self, name: &str, goal: Bound) {
+        let value = self.value;
+        let (sign, goal, reached) = match goal {
+            Bound::AtLeast(goal) => (">=", goal, value >= goal),
+            Bound::AtMost(goal) => ("<=", goal, value <= goal),
+        };
+        println!("goal {name} {value:.3} x {sign} {goal} {}", if reached { "ok" } else { "short" });
+    }
+}
+
+impl Bound {
+    /// The same of another figure.
+    fn with(self, figure: f64) -> Self {
+        match self {
+            Self::AtLeast(_) => Self::AtLeast(figure),
+            Self::AtMost(_) => Self::AtMost(figure),
+        }
+    }
+}
+
+/// The mean of squares of what figures differ by from their mean.
+pub fn variance(figures: &[f64]) -> f64 {
+    let count = figures.len() as f64;
+    let mean = figures.iter().sum::<f64>() / count;
+    figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / count
 }
 
 pub fn median(figures: &[f64]) -> f64 {

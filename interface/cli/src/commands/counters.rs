@@ -1,6 +1,6 @@
 //! `plait overlay stats`: what was counted, once or again and again.
 
-use super::overlay::fib;
+use super::overlay::{fib, without_packets};
 use crate::arguments::StatsArguments;
 use crate::output::{Failure, Output, every, table};
 use plait_dataplane_overlay::Client;
@@ -71,6 +71,10 @@ pub fn text(stats: &Stats) -> String {
             ]
         }));
         text += &format!("\n{}", table(&rows));
+    }
+    for of in &stats.left_out {
+        let pairs = without_packets(of.pairs as usize);
+        text += &format!("\nTo {} of application {} {pairs}: others weigh more.\n", of.node, of.application);
     }
     if !stats.underlay.is_empty() {
         text += &format!("\nPackets of other nodes come in by {}.\n", stats.underlay.join(", "));

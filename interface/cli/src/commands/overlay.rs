@@ -9,7 +9,7 @@ use crate::output::{Failure, Output, table};
 use plait_dataplane_overlay::agent::{Agent, AgentOptions, Places, remove};
 use plait_dataplane_overlay::protocol::{Change, Config, EvpnReport, FibRow, Reply, Request};
 use plait_dataplane_overlay::trace::TraceRequest;
-use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig, Evpn};
+use plait_dataplane_overlay::{ApplicationConfig, BitField, Client, Control, DeviceConfig, Evpn, MOST_PAIRS};
 use plait_model_overlay::{Answer, Event, Locators, Operation};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -179,10 +179,18 @@ fn change_line(change: &Change) -> String {
 
 pub fn say(reply: Reply, output: &Output) -> Result<(), Failure> {
     let (value, text) = match reply {
-        Reply::Done { changed, writes } => (
-            json!({ "changed": changed, "writes": writes }),
-            if changed { "" } else { "nothing to change\n" }.to_owned(),
-        ),
+        Reply::Done { changed, writes, left_out } => {
+            let mut value = json!({ "changed": changed, "writes": writes });
+            if left_out > 0 {
+                value["left_out"] = json!(left_out);
+                output.note(&format!(
+                    "{}: flows to a node are spread over those {MOST_PAIRS} that weigh most; give up some locators, or write other \
+                     weights (`plait overlay stats` names the nodes)",
+                    without_packets(left_out)
+                ));
+            }
+            (value, if changed { "" } else { "nothing to change\n" }.to_owned())
+        }
         Reply::Answer(answer) => answer_text(answer),
         Reply::Fib(rows) => (json!(rows), fib(&rows)),
         Reply::Evpn(sessions) => (json!(sessions), evpn_text(&sessions)),
@@ -192,6 +200,14 @@ pub fn say(reply: Reply, output: &Output) -> Result<(), Failure> {
         Reply::Trace(_) | Reply::Event(_) | Reply::Error(_) => (Value::Null, String::new()),
     };
     output.result(&value, || text)
+}
+
+/// How many pairs of locators get no packets.
+pub(super) fn without_packets(pairs: usize) -> String {
+    match pairs {
+        1 => "1 pair of locators gets no packets".to_owned(),
+        _ => format!("{pairs} pairs of locators get no packets"),
+    }
 }
 
 /// The lines of an answer; each can be typed again behind `add`.

@@ -60,6 +60,22 @@ impl<'a> Host<'a> {
         hosts
     }
 
+    /// Hosts on one network, 192.0.2.0/24 by `eth0`, and what joins them.
+    pub fn on_one_network<const COUNT: usize>(
+        person: &'a Person,
+        numbers: [u8; COUNT],
+    ) -> ([Self; COUNT], Self) {
+        let (hosts, hub) = (numbers.map(|number| Self::new(person, number)), Self::new(person, 0));
+        hub.sh("ip link add br0 type bridge && ip link set br0 up");
+        for host in &hosts {
+            let port = format!("p{}", host.number);
+            host.link("eth0", &hub, &port);
+            hub.sh(&format!("ip link set {port} master br0"));
+            host.sh(&format!("ip addr add {}/24 dev eth0", host.locator()));
+        }
+        (hosts, hub)
+    }
+
     /// Hosts with agents, each with a network to the next: `right` of one to `left` of the other, where the left one's
     /// address ends in 1, the right one's in 2.
     pub fn in_a_row<const COUNT: usize>(person: &'a Person, numbers: [u8; COUNT]) -> [Self; COUNT] {
@@ -167,11 +183,11 @@ impl<'a> Host<'a> {
         assert!(answers, "{:?}", self.agent.take().map(|mut agent| (agent.is_running(), agent.wait())));
     }
 
-    /// Kills the agent as nothing else ends it.
-    pub fn kill_agent(&mut self) {
+    /// Kills the agent as nothing else ends it. What it said.
+    pub fn kill_agent(&mut self) -> Ended {
         let agent = self.agent.take().expect("an agent");
         agent.signal(Signal::KILL);
-        agent.wait();
+        agent.wait()
     }
 
     /// Gives this node its identity and its locator.

@@ -5,6 +5,7 @@ mod agents;
 mod common;
 mod devices;
 mod entrances;
+mod guide;
 mod narrowing;
 mod planes;
 mod relays;

@@ -5,14 +5,8 @@ use super::*;
 #[test]
 fn control_planes_find_all_and_change_under_traffic() {
     let Some(person) = Person::root() else { return };
-    let mut hosts = [1, 2, 3].map(|number| Host::new(&person, number));
-    let hub = Host::new(&person, 9);
-    hub.sh("ip link add br0 type bridge && ip link set br0 up");
+    let (mut hosts, _hub) = Host::on_one_network(&person, [1, 2, 3]);
     for host in &mut hosts {
-        let port = format!("p{}", host.number);
-        host.link("eth0", &hub, &port);
-        hub.sh(&format!("ip link set {port} master br0"));
-        host.sh(&format!("ip addr add {}/24 dev eth0", host.locator()));
         host.sh("umask 077 && echo a key that all nodes share > /run/key");
         host.start_agent();
         host.overlay("config application ethernet --group 224.0.0.1");

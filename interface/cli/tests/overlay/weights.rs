@@ -107,3 +107,38 @@ fn weights_of_locators_change_under_traffic_and_no_packet_is_lost_or_overtaken_o
     assert_eq!(["twice", "overtaken", "unseen"].map(of), [0; 3], "{said}");
     assert!(of("both") >= 8, "weights move flows: {said}");
 }
+
+#[test]
+fn who_leaves_a_pair_of_locators_without_packets_is_told_and_so_are_stats_metrics_and_log() {
+    let Some(person) = Person::root() else { return };
+    let mut host = Host::new(&person, 1);
+    host.sh("ip link add eth0 type dummy && ip link set eth0 up && ip addr add 192.0.2.1/24 dev eth0");
+    host.sh("ip addr add 192.0.2.11/24 dev eth0 && ip addr add 192.0.2.12/24 dev eth0");
+    host.start_agent();
+    host.overlay("config application ethernet");
+    host.overlay("id set 10.0.0.1");
+    for last in [1, 11, 12] {
+        host.overlay(&format!("locator add 192.0.2.{last}"));
+    }
+    const REMARK: &str = "1 pair of locators gets no packets";
+    let told = |words: &str| {
+        let ended = host.try_overlay(words);
+        assert_eq!(ended.code(), Some(0), "it is done: {ended:?}");
+        ended.stderr.contains(REMARK)
+    };
+    assert!(!told("node add 10.0.0.2 192.0.2.2") && !told("node add 10.0.0.2 192.0.2.3"));
+    let left_out = || host.json("stats").get("left_out").cloned();
+    assert_eq!(left_out(), None);
+    // Three of its own and three of the node's are nine pairs.
+    assert!(told("node add 10.0.0.2 192.0.2.4"));
+    assert_eq!(left_out(), Some(serde_json::json!([{"application": 7, "node": "10.0.0.2", "pairs": 1}])));
+    assert!(host.overlay("stats").contains(&format!("To 10.0.0.2 of application 7 {REMARK}")));
+    let gauge = "plait_overlay_locator_pairs_without_packets{application=\"7\",node=\"10.0.0.2\"} 1\n";
+    assert!(host.overlay("stats --metrics").contains(gauge), "{}", host.overlay("stats --metrics"));
+    // What was so before is nobody's doing.
+    assert!(!told("node add 10.0.0.3 192.0.2.5"));
+    assert!(!told("locator del 192.0.2.12"));
+    assert_eq!(left_out(), None);
+    let ended = host.kill_agent();
+    assert!(ended.stderr.contains("some get no packets"), "{ended:?}");
+}

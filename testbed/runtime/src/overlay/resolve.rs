@@ -311,6 +311,7 @@ impl Resolver<'_> {
         let own = [
             overlay.vni.map(|vni| vni.span),
             overlay.mtu.map(|mtu| mtu.span),
+            overlay.in_place.map(|in_place| in_place.span),
             overlay.network.0.first().map(|network| network.span),
             overlay.stations.keys().next().map(|station| station.span),
         ];
@@ -351,8 +352,12 @@ impl Resolver<'_> {
         members: &[Member],
     ) -> Device {
         let bytes = mtu.map(|mtu| u32::try_from(mtu.value.bytes()).unwrap_or(u32::MAX));
-        let mut device =
-            DeviceConfig { mtu: bytes, ..DeviceConfig::new(&name.value, application, vni.value) };
+        let in_place = told.map_or(overlay.in_place, |told| told.in_place);
+        let mut device = DeviceConfig {
+            mtu: bytes,
+            in_place: in_place.is_some_and(|in_place| in_place.value),
+            ..DeviceConfig::new(&name.value, application, vni.value)
+        };
         if let Some(ageing) = overlay.ageing {
             match seconds(ageing.value) {
                 Some(whole) => device.ageing = whole,

@@ -59,6 +59,9 @@ pub struct Overlay {
     pub stations: Stations,
     /// The largest packet of its devices; what fits everywhere when not given.
     pub mtu: Option<Spanned<ByteCount>>,
+    /// Whether packets come in by the device below, on which they arrived, rather than by its own.
+    #[serde(rename = "in-place")]
+    pub in_place: Option<Spanned<bool>>,
     /// Overlay hops of a packet; 60 when not given.
     pub ttl: Option<Spanned<u8>>,
     /// After how long a silent station is forgotten; 5min when not given.
@@ -82,6 +85,9 @@ pub struct OverlayDevice {
     pub stations: Stations,
     /// The largest packet.
     pub mtu: Option<Spanned<ByteCount>>,
+    /// Whether packets come in by the device below, on which they arrived, rather than by this one.
+    #[serde(rename = "in-place")]
+    pub in_place: Option<Spanned<bool>>,
 }
 
 /// Members by the identifiers that are at them.
