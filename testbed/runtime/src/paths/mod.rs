@@ -10,6 +10,7 @@
 //! takes them off. Like overlays' agents it runs in its node, and what it keeps ends with the testbed.
 
 mod agents;
+mod border;
 mod desired;
 mod lists;
 mod resolve;

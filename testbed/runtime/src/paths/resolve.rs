@@ -1,6 +1,6 @@
 //! What `paths:` means in a network, with every default applied and every name resolved.
 
-use super::spread;
+use super::{border, spread};
 use crate::section::{LearnWord, MethodWord, NodeName, Paths, PrefixWays, RelayListForm, WrittenWays};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use plait_control_paths::{Method, Settings};
@@ -169,7 +169,7 @@ impl Resolver<'_> {
         let k = written.k.map_or(Settings::default().k, |k| k.value.into());
         Resolved {
             by_hand: self.by_hand(written, &hosts, &relays, learn),
-            borders: self.borders(written),
+            borders: self.borders(written, &hosts),
             hosts,
             relays,
             learn,
@@ -363,9 +363,10 @@ impl Resolver<'_> {
         }
     }
 
-    fn borders(&mut self, written: &Paths) -> BTreeMap<NodeIndex, Vec<String>> {
+    fn borders(&mut self, written: &Paths, hosts: &[NodeIndex]) -> BTreeMap<NodeIndex, Vec<String>> {
+        let Some(borders) = &written.borders else { return border::usual(self.network, hosts) };
         let mut all: BTreeMap<NodeIndex, Vec<String>> = BTreeMap::new();
-        for border in written.borders.iter().flatten() {
+        for border in borders {
             let Some((name, interface)) = border.value.split_once(':') else {
                 self.fault(
                     border.span,

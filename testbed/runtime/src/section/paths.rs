@@ -54,7 +54,8 @@ pub struct Paths {
         with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, PrefixWays>>>"
     )]
     pub lists: Option<IndexMap<Spanned<String>, ListsByPrefix>>,
-    /// Interfaces that lead outside, as `router:eth0`: nothing may come in by them with the headers' source.
+    /// Interfaces that lead outside, as `router:eth0`: nothing may come in by them with the headers' source. When not given, those
+    /// that lead to hosts alone which are not among `hosts`.
     #[schemars(with = "Option<Vec<String>>")]
     pub borders: Option<Vec<Spanned<String>>>,
 }
