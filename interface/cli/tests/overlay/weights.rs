@@ -111,8 +111,7 @@ fn weights_of_locators_change_under_traffic_and_no_packet_is_lost_or_overtaken_o
 #[test]
 fn who_leaves_a_pair_of_locators_without_packets_is_told_and_so_are_stats_metrics_and_log() {
     let Some(person) = Person::root() else { return };
-    let mut host = Host::new(&person, 1);
-    host.sh("ip link add eth0 type dummy && ip link set eth0 up && ip addr add 192.0.2.1/24 dev eth0");
+    let [mut host, _other] = Host::two(&person);
     host.sh("ip addr add 192.0.2.11/24 dev eth0 && ip addr add 192.0.2.12/24 dev eth0");
     host.start_agent();
     host.overlay("config application ethernet");
