@@ -262,7 +262,7 @@ fn faults_of_traffic_name_their_lines() {
         ("{pattern: random, rate: 1Mbit, start: 2s}", "after the run's end"),
         ("{pattern: random, rate: 1Mbit, stop: 0s}", "before it begins"),
         ("{pattern: random, rate: 1Mbit, flows: 2000000}", "ask for fewer"),
-        ("{pattern: random, rate: 1Mbit, source_ports: any}", "in_order"),
+        ("{pattern: random, rate: 1Mbit, source_ports: any}", "unknown value `any`"),
         ("{pattern: random}", "rate"),
     ] {
         let text = faults(&format!("duration: 1s\ntraffic:\n  - {written}\n"));
