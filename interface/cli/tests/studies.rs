@@ -241,7 +241,7 @@ fn a_file_of_members_that_an_example_writes_runs_in_virtual_time_and_what_they_s
     for plane in ["0", "1"] {
         let written = Command::new(&example).args(["file", "40", plane]).output().unwrap();
         assert!(written.status.success());
-        person.file("members.yaml", &String::from_utf8(written.stdout).unwrap());
+        person.file("members.yaml", String::from_utf8(written.stdout).unwrap());
         let said = person.plait(&["run", "members.yaml", "--world", "simulated", "--output", plane]).fine();
         let flows = std::fs::read_to_string(person.work().join(plane).join("samples/flows.csv")).unwrap();
         let rows: Vec<Vec<&str>> = flows.lines().skip(1).map(|row| row.split(',').collect()).collect();
