@@ -192,7 +192,7 @@ def sizes(lab, app, maps):
     return rows
 
 
-# What workers count of each other, in the order of `counted`.
+# What workers count of their rounds and of each other, in the order of `counted`.
 MET = ("rounds", "skips", "skips_of_readers", "revisits", "missed", "output_skips", "lock_waits")
 
 
