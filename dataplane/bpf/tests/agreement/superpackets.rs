@@ -81,7 +81,7 @@ fn both_cut_the_same_superpackets_by_any_tables() {
         let to = select(vec![OWN, FAR, PEER]);
         let packets = vec((select(kinds.clone()), to, frames_of()), 30);
         let fates = RefCell::new([0; 2]);
-        runner(60)
+        runner(200)
             .run(&(drawn(way.driver, 1), any::<bool>(), packets), |(tables, is_there, packets)| {
                 tables.write(&node);
                 let front = if is_there { 5 } else { 0 };
