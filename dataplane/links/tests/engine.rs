@@ -7,6 +7,8 @@ use lab::{A, B, End, LINK, Lab, conditions};
 use plait_dataplane_links::AccuracyClass;
 use plait_model_quantity::{Bandwidth, Probability, TimeSpan};
 use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const MS: TimeSpan = TimeSpan::from_millis(1);
@@ -27,17 +29,21 @@ fn assert_accounted(lab: &Lab) {
 
 /// Sends numbered datagrams and returns the numbers that arrive, in order of arrival.
 fn numbers(from: &UdpSocket, to: &UdpSocket, count: u32, gap: Duration) -> Vec<u32> {
+    let is_sent = Arc::new(AtomicBool::new(false));
     let receiving = std::thread::spawn({
-        let to = to.try_clone().unwrap();
+        let (to, is_sent) = (to.try_clone().unwrap(), Arc::clone(&is_sent));
         move || {
             let mut seen = Vec::new();
             let mut buffer = [0; 64];
-            while let Ok(len) = to.recv(&mut buffer) {
-                if let Ok(bytes) = buffer[..len].try_into() {
-                    seen.push(u32::from_be_bytes(bytes));
+            loop {
+                // Silence is the end if it began once all was sent.
+                let is_last = is_sent.load(Ordering::Acquire);
+                match to.recv(&mut buffer) {
+                    Ok(len) => seen.extend(buffer[..len].try_into().map(u32::from_be_bytes).ok()),
+                    Err(_) if is_last => return seen,
+                    Err(_) => {}
                 }
             }
-            seen
         }
     });
     let start = Instant::now();
@@ -47,6 +53,7 @@ fn numbers(from: &UdpSocket, to: &UdpSocket, count: u32, gap: Duration) -> Vec<u
         }
         from.send(&number.to_be_bytes()).unwrap();
     }
+    is_sent.store(true, Ordering::Release);
     receiving.join().unwrap()
 }
 

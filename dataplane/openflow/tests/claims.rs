@@ -6,7 +6,7 @@ use plait_control_openflow::{Port, Version};
 use plait_dataplane_openflow::{Config, Controller};
 use plait_model_wire::openflow::{BufferId, Message, v10, v13};
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{Client, frame, port13, start, until};
 
 /// Whether a connection has been ended: all that it was told was read.
@@ -48,14 +48,14 @@ fn is_connected(controller: &Controller, datapath: u64) -> bool {
 
 #[test]
 fn a_datapath_stays_with_the_switch_that_is_there_and_answers() {
-    // So little patience that one which did not answer would be gone by the end.
-    let connection =
-        plait_control_openflow::connection::Config { patience: Duration::from_secs(1), ..Default::default() };
+    // So little that one which did not answer would be gone by the end.
+    let patience = Duration::from_secs(3);
+    let connection = plait_control_openflow::connection::Config { patience, ..Default::default() };
     for version in Version::ALL {
         let controller = start(Config { connection: connection.clone(), ..Config::default() });
         let mut owner = Client::connect(&controller, version, 5);
         until("it is known", || is_connected(&controller, 5));
-        let before = controller.switches()[&5].clone();
+        let (before, began) = (controller.switches()[&5].clone(), Instant::now());
         for claims in 1..=20 {
             let mut other = Client::connect(&controller, version, 5);
             // What it says goes for nothing, and so do its ports. It may be refused before it has said so.
@@ -67,6 +67,10 @@ fn a_datapath_stays_with_the_switch_that_is_there_and_answers() {
             until("it is refused", || controller.claims() == claims);
             assert!(is_ended(other));
             is_served(&mut owner, claims as u32);
+        }
+        while began.elapsed() < patience + Duration::from_secs(1) {
+            is_served(&mut owner, 0);
+            std::thread::sleep(Duration::from_millis(10));
         }
         until("nobody else is there", || controller.connections().0 == 1);
         let after = controller.switches()[&5].clone();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Person, as_root_and_as_user, eventually, installed};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::process::{Command, Stdio};
 
 const PAIR: &str = "plait: 1\nnodes: [a, b]\nlinks: [{endpoints: [a, b], delay: 2ms}]\n";
@@ -47,19 +47,22 @@ fn a_capture_into_a_pipe_shows_packets_as_they_come_and_ends_when_told() {
     let Some(person) = Person::user() else { return };
     let testbed = person.up(PAIR);
     let _pings = testbed.background("a", "exec ping -i 0.02 b");
-    let capture = person.start(&["tcpdump", "--testbed", &testbed.name, "b:eth0", "--snaplen", "64B"]);
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    capture.signal(Signal::INT);
-    let mut command = person.prepare(&["capture", "--testbed", &testbed.name, "b:eth0"]);
-    let ended = capture.wait();
-    assert_eq!(ended.code(), Some(0), "{ended:?}");
-    assert!(ended.stderr.contains(" packets, "), "{ended:?}");
+    let begin = |words: &[&str]| {
+        let mut command = person.prepare(words);
+        let mut reading = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut head = [0; 4];
+        std::io::Read::read_exact(reading.stdout.as_mut().unwrap(), &mut head).unwrap();
+        assert_eq!(head, 0x0A0D_0D0A_u32.to_le_bytes(), "a section begins");
+        reading
+    };
+    let capture = begin(&["tcpdump", "--testbed", &testbed.name, "b:eth0", "--snaplen", "64B"]);
+    rustix::process::kill_process(Pid::from_child(&capture), Signal::INT).unwrap();
+    let ended = capture.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(String::from_utf8_lossy(&ended.stderr).contains(" packets, "), "{ended:?}");
 
     // A reader that has seen enough ends it, without an error.
-    let mut reading = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut head = [0; 4];
-    std::io::Read::read_exact(reading.stdout.as_mut().unwrap(), &mut head).unwrap();
-    assert_eq!(head, 0x0A0D_0D0A_u32.to_le_bytes(), "a section begins");
+    let mut reading = begin(&["capture", "--testbed", &testbed.name, "b:eth0"]);
     drop(reading.stdout.take());
     assert!(eventually(|| reading.try_wait().unwrap().is_some()), "it ends with its reader");
     assert!(reading.wait().unwrap().success());

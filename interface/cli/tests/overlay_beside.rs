@@ -182,7 +182,7 @@ fn mesh_and_delay_run_side_by_side_and_carry_tcp_both_ways_at_once() {
     c.overlay("config control none --app 7");
     assert!(eventually(|| way(a, 7, c).is_null()), "{}", shown(7));
     assert!(is_relayed(), "{}", shown(8));
-    assert_eq!(a.exec(&["ping", "-c", "3", "-i", "0.1", "-W", "1", "10.8.0.3"]).code(), Some(0));
+    assert_eq!(a.exec(&["ping", "-c", "3", "-i", "0.1", "-W", "20", "10.8.0.3"]).code(), Some(0));
 }
 
 /// A program of somebody else's on a device: it drops and counts what comes to one UDP port of an address, and leaves the rest to

@@ -240,8 +240,8 @@ fn a_direction_that_fails_and_recovers_loses_what_it_lost_before() {
         - {at: 200ms, on: a, name: during, exec: ping -c 5 -i 0.02 -W 1 b, expect: 1}\n\
         - {at: 500ms, link: a-b, direction: forward, set: {loss: 40%}}\n\
         - {at: 600ms, on: a, name: still, exec: ping -c 5 -i 0.02 -W 1 b, expect: 1}\n\
-        - {at: 2s, link: a-b, direction: forward, recover: true}\n\
-        - {at: 2500ms, on: a, name: after, exec: ping -c 10 -i 0.02 -W 1 b, expect: any}\n";
+        - {at: 5s, link: a-b, direction: forward, recover: true}\n\
+        - {at: 5500ms, on: a, name: after, exec: ping -c 10 -i 0.02 -W 1 b, expect: any}\n";
     person.file("half.yaml", text);
     person.plait(&["run", "half.yaml"]).fine();
     let results = std::fs::read(person.work().join("results/half-1/results.json")).unwrap();

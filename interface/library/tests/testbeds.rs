@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the tests were built into.
 fn built() -> PathBuf {
@@ -64,9 +64,13 @@ fn programs_run_in_nodes_and_say_how_they_ended() {
     assert_eq!(late.exited, Exited::TimedOut);
     // What stays in the background keeps nobody waiting.
     assert!(testbed.on("a").exec("sleep 600 & echo done").unwrap().success());
-    let spawned =
-        testbed.on("b").spawn("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done").unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    let line = "trap 'echo bye; exit 0' TERM; echo up; touch /run/up; while :; do sleep 0.05; done";
+    let spawned = testbed.on("b").spawn(line).unwrap();
+    let began = Instant::now();
+    while !testbed.on("b").exec("test -e /run/up").unwrap().success() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(50));
+    }
     assert_eq!(spawned.stop().unwrap().stdout, "up\nbye\n");
     assert!(testbed.on("c").exec("true").unwrap_err().to_string().contains("`c`"));
 }
@@ -79,11 +83,13 @@ fn a_link_changes_is_cut_and_a_network_grows() {
     let reach = |node: &str| testbed.on("a").exec(["ping", "-c", "1", "-W", "1", node]).unwrap().success();
     assert!(reach("b"));
     testbed.link("a-b").set(|link| link.delay("40ms")).unwrap();
-    let delays = testbed.link("a-b").check().unwrap();
-    assert!(
-        delays.iter().all(|found| found.property != "delay" || (found.got - 40.0).abs() < 2.0),
-        "{delays:?}"
-    );
+    // A machine at work may be late now and then, and not each time.
+    let is_close = |_| {
+        let delays = testbed.link("a-b").check().unwrap();
+        println!("{delays:?}");
+        delays.iter().all(|found| found.property != "delay" || (found.got - 40.0).abs() < 2.0)
+    };
+    assert!((0..8).any(is_close));
     let Err(Error::Faulty(faults)) = testbed.link("a-b").set(|link| link.delay("40")) else { panic!() };
     assert!(faults.to_string().contains("tests/testbeds.rs"), "{faults}");
     testbed.link("a-b").fail().unwrap();

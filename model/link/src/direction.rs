@@ -55,25 +55,37 @@ pub struct Direction<P> {
     common: Common,
 }
 
-/// What is the same whichever way packets go.
+/// What is the same whichever way packets go: what a packet that leaves needs, what one that arrives needs, the rest.
 #[derive(Debug)]
 #[repr(C)]
 struct Common {
     conditions: Arc<Conditions>,
+    limit: Limit,
+    traffic: Traffic,
     next_number: u64,
     last_arrival: u64,
-    down: bool,
-    /// Whether a packet's departure is known when it arrives, by the conditions.
-    is_foreseeable: bool,
     /// The conditions' delay in nanoseconds, without jitter.
     delay: u64,
     /// What is drawn of a packet, by the conditions.
     chance: Chance,
-    limit: Limit,
+    down: bool,
+    /// Whether a packet's departure is known when it arrives, by the conditions.
+    is_foreseeable: bool,
     journal: Journal,
+    /// All but [`Traffic`].
     counters: Counters,
     next_housekeeping: u64,
     fates: Fates,
+}
+
+/// What every packet counts for: of [`Counters`] those of the same names.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Traffic {
+    departed: u64,
+    departed_bytes: u64,
+    arrived: u64,
+    arrived_bytes: u64,
 }
 
 /// What is drawn of a packet. Choice: loss alone stands apart, since it is what most links of large networks have, and the
@@ -128,6 +140,7 @@ impl<P: Clone> Direction<P> {
             next_housekeeping: HOUSEKEEPING,
             last_arrival: 0,
             down: false,
+            traffic: Traffic::default(),
             counters: Counters::default(),
             journal: Journal::default(),
             conditions,
@@ -209,7 +222,7 @@ impl<P: Clone> Direction<P> {
     /// calling [`arrive`](Self::arrive).
     pub fn passes(&mut self, info: PacketInfo) -> bool {
         let common = &mut self.common;
-        if common.down || !common.conditions.is_unimpaired() || common.counters.under_way() > 0 {
+        if common.down || !common.conditions.is_unimpaired() || common.counters().under_way() > 0 {
             return false;
         }
         common.count_arrival(info);
@@ -330,7 +343,7 @@ impl<P: Clone> Direction<P> {
 
     /// What became of the packets so far.
     pub fn counters(&self) -> Counters {
-        self.common.counters
+        self.common.counters()
     }
 
     /// What was decided about the first packets, where chance decides.
@@ -348,11 +361,16 @@ impl<P: Clone> Direction<P> {
 }
 
 impl Common {
+    fn counters(&self) -> Counters {
+        let Traffic { departed, departed_bytes, arrived, arrived_bytes } = self.traffic;
+        Counters { departed, departed_bytes, arrived, arrived_bytes, ..self.counters }
+    }
+
     #[inline]
     fn count_arrival(&mut self, info: PacketInfo) -> u64 {
         let segments = u64::from(info.segments);
-        self.counters.arrived += segments;
-        self.counters.arrived_bytes += info.charge();
+        self.traffic.arrived += segments;
+        self.traffic.arrived_bytes += info.charge();
         let next = if info.housekeeping { &mut self.next_housekeeping } else { &mut self.next_number };
         let number = *next;
         *next += segments;
@@ -361,8 +379,8 @@ impl Common {
 
     #[inline]
     fn count_departure(&mut self, segments: u16, charge: u64) {
-        self.counters.departed += u64::from(segments);
-        self.counters.departed_bytes += charge;
+        self.traffic.departed += u64::from(segments);
+        self.traffic.departed_bytes += charge;
     }
 
     #[inline]

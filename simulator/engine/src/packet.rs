@@ -6,18 +6,25 @@ use crate::encapsulation::StackIndex;
 use plait_model_wire::number::protocol;
 use std::sync::Arc;
 
-/// A packet under way, 56 bytes: with what a link keeps of it less than a hundred.
+/// A packet under way, 56 bytes: with what a link keeps of it less than a hundred and twenty. What only its ends ask for comes
+/// first, what every node does last, beside what every link does: see [`Parcel`](plait_model_link::Parcel).
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Packet {
     /// What a datagram of a [`Host`](crate::Host) says.
     pub body: Option<Arc<Vec<u8>>>,
     /// When it was sent.
     pub sent: u64,
-    /// The inner header's addresses.
+    /// The inner header's source.
     pub source: AddressIndex,
-    pub destination: AddressIndex,
     /// Those of UDP; of another payload of IP nought and its protocol.
     pub ports: [u16; 2],
+    /// Whose packet it is; [`NO_FLOW`] belongs to a host's protocol.
+    pub flow: u32,
+    /// How many packets of its flow went before it.
+    pub number: u32,
+    /// The inner header's destination.
+    pub destination: AddressIndex,
     /// Bytes of the whole frame as it is now, Ethernet header included, checksum not.
     pub frame: u32,
     /// What switches hash of the outermost header, folded: see [`crate::hash`].
@@ -26,10 +33,6 @@ pub(crate) struct Packet {
     pub station: u32,
     /// The relays whose headers it wears; [`StackIndex::NONE`] wears none.
     pub stack: StackIndex,
-    /// Whose packet it is; [`NO_FLOW`] belongs to a host's protocol.
-    pub flow: u32,
-    /// How many packets of its flow went before it.
-    pub number: u32,
     /// Hops left to the outermost header.
     pub ttl: u8,
     /// Hops left to the innermost one, while others are outside it.

@@ -159,13 +159,18 @@ fn an_interrupted_run_stops_its_commands_and_keeps_what_it_has() {
     let world = Machine::new();
     let stop = Stop::default();
     let asker = stop.clone();
+    let flag = home.path().join("begun");
+    let file = file(&format!(
+        "run: [{{at: 0s, on: a, exec: 'echo begun; touch {}; sleep 600'}}, {{at: 100s, link: a-b, fail: true}}]\n",
+        flag.display()
+    ));
+    let began = Instant::now();
     let thread = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(150));
+        while !flag.exists() && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         asker.ask();
     });
-    let file =
-        file("run: [{at: 0s, on: a, exec: 'echo begun; sleep 600'}, {at: 100s, link: a-b, fail: true}]\n");
-    let began = Instant::now();
     let run = run_in(&world, &file, &home.path().join("r"), &stop).unwrap();
     thread.join().unwrap();
     assert!(began.elapsed() < Duration::from_secs(60));

@@ -90,7 +90,7 @@ fn both_relay_by_any_tables_alike() {
         let relayed = RefCell::new(0);
         let tables = drawn(way.driver, size::CHOICES as usize);
         let tables = (tables.prop_map(move |tables| tables.of_ovstack(is_ipv6)), vec(broken(whole), 30));
-        runner(60)
+        runner(120)
             .run(&tables, |(tables, packets)| {
                 tables.write(&node);
                 let mut walk = node.walk();

@@ -340,7 +340,7 @@ fn both_receive_alike() {
     let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false };
     let Some(node) = way.node() else { return };
     let walk = RefCell::new(node.walk());
-    runner(3000).run(&received(), |packet| way.compare(&node, &walk, &packet, Program::Receive)).unwrap();
+    runner(6000).run(&received(), |packet| way.compare(&node, &walk, &packet, Program::Receive)).unwrap();
     let drops = node.programs.drops().unwrap();
     assert!(drops.len() >= 6, "most reasons are met: {drops:?}");
     wrote_alike(&node, &walk.borrow());

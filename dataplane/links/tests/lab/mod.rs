@@ -73,6 +73,10 @@ impl Lab {
     pub fn datagrams(&self) -> (UdpSocket, UdpSocket) {
         let a = self.a.run(|| UdpSocket::bind((A, 4000)).unwrap()).unwrap();
         let b = self.b.run(|| UdpSocket::bind((B, 4000)).unwrap()).unwrap();
+        // A reader that is kept waiting finds what came meanwhile.
+        for socket in [&a, &b] {
+            rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, 8 << 20).unwrap();
+        }
         a.connect((B, 4000)).unwrap();
         b.connect((A, 4000)).unwrap();
         // A device that has just come up drops packets until its carrier is noticed, and a lost address request is

@@ -15,7 +15,13 @@ fn an_agent_that_dies_stops_no_packet() {
     }
     // The other asks, since a ping that is refused a packet of its own sends it again.
     let ping = hosts[1].start(&["ping", "-i", "0.001", "-W", "5", &hosts[0].inner()]);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let sent = |stats: &Value| stats["devices"]["ov0"]["sent"].as_u64().unwrap();
+    let to_the_other = |stats: &Value| -> u64 {
+        let rows = stats["nodes"].as_array().unwrap().iter().filter(|row| row["node"] == "10.0.0.2");
+        rows.filter_map(|row| row["packets"].as_u64()).sum()
+    };
+    let is_busy = |stats: &Value| sent(stats) > 50 && to_the_other(stats) > 50;
+    assert!(eventually(|| is_busy(&hosts[0].json("stats"))));
     let before = hosts[0].json("stats");
     hosts[0].kill_agent();
     std::thread::sleep(std::time::Duration::from_millis(500));
@@ -23,17 +29,10 @@ fn an_agent_that_dies_stops_no_packet() {
     // What was told and what was learned is known again, and can be changed.
     assert_eq!(hosts[0].json("fib show")[0]["identifier"], learned);
     // And so is what was counted.
-    let sent = |stats: &Value| stats["devices"]["ov0"]["sent"].as_u64().unwrap();
-    let to_the_other = |stats: &Value| -> u64 {
-        let rows = stats["nodes"].as_array().unwrap().iter().filter(|row| row["node"] == "10.0.0.2");
-        rows.filter_map(|row| row["packets"].as_u64()).sum()
-    };
     let counted = hosts[0].json("stats");
-    assert!(sent(&before) > 50 && sent(&counted) > sent(&before) + 100, "{before} and then {counted}");
-    assert!(
-        to_the_other(&before) > 50 && to_the_other(&counted) > to_the_other(&before) + 100,
-        "{before} and then {counted}"
-    );
+    for of in [sent, to_the_other] {
+        assert!(of(&counted) > of(&before) + 100, "{before} and then {counted}");
+    }
     assert_eq!(hosts[0].overlay("id show"), "10.0.0.1\n");
     assert!(Pinged::unbroken(ping, 1000).sent > 100);
     assert!(hosts[0].reaches(&hosts[1]));

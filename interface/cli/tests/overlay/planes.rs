@@ -19,7 +19,7 @@ fn control_planes_find_all_and_change_under_traffic() {
     assert!(eventually(|| a.reaches(c)));
     let ping = a.start(&["ping", "-i", "0.02", "-c", "200", "-W", "5", &c.inner()]);
     for host in &hosts {
-        host.overlay("config control delay --key /run/key --seed 192.0.2.1 --interval 500");
+        host.overlay("config control delay --key /run/key --seed 192.0.2.1 --interval 1500");
     }
     let said = Pinged::read(&ping.wait().fine());
     assert_eq!(said.answered.len(), 200, "no packet was lost");

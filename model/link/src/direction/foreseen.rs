@@ -17,16 +17,16 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Foreseen<P> {
-    /// In the order of their arrival, which is that of their release and of their finish. Each with its finish.
-    entries: VecDeque<(u64, Box<Parcel<P>>)>,
+    /// In the order of their arrival, which is that of their release and of their finish.
+    entries: VecDeque<Box<Parcel<P>>>,
     /// What all entries take of the queue's limit, in its unit: at least what is in the queue at any time.
     held: u64,
     /// The release of the last packet.
     latest: u64,
-    /// Until when everything has happened.
-    clock: u64,
     /// The wire as it will be once all of them have left.
     wire: Serialiser,
+    /// Until when everything has happened.
+    clock: u64,
     /// The wire when the last packet left: until when it was busy, rounded up, and the fraction before that.
     left: (u64, u64),
     /// There once the limit was near.
@@ -67,7 +67,7 @@ impl<P> Foreseen<P> {
         let slot = self.wire.send(&conditions.rate, parcel.release, u64::from(parcel.charge) * 8);
         (parcel.finish, parcel.fraction) = (slot.finish, self.wire.state().1);
         self.held += size;
-        self.entries.push_back((slot.finish, parcel));
+        self.entries.push_back(parcel);
     }
 
     /// Whether so much will fit into the queue at an instant, which is none before one that was asked for.
@@ -75,7 +75,7 @@ impl<P> Foreseen<P> {
     fn will_have_room(&mut self, limit: Limit, size: u64, release: u64) -> bool {
         let crowd = self.crowd.get_or_insert_with(|| Box::new(Crowd::new()));
         // A packet that leaves makes room for one that comes at the same instant.
-        while let Some((_, entry)) = self.entries.get(crowd.passed).filter(|(finish, _)| *finish <= release) {
+        while let Some(entry) = self.entries.get(crowd.passed).filter(|entry| entry.finish <= release) {
             crowd.passed_held += limit.counts(entry);
             crowd.passed += 1;
         }
@@ -93,7 +93,7 @@ impl<P> Foreseen<P> {
     /// The next packet to leave.
     #[inline]
     pub fn front(&self) -> Option<&P> {
-        self.entries.front().map(|(_, parcel)| &***parcel)
+        self.entries.front().map(|parcel| &***parcel)
     }
 
     /// When something happens next.
@@ -107,7 +107,7 @@ impl<P> Foreseen<P> {
     /// When the next packet leaves.
     #[inline]
     pub fn next_departure(&self) -> Option<u64> {
-        self.entries.front().map(|(finish, _)| *finish)
+        self.entries.front().map(|parcel| parcel.finish)
     }
 
     /// The next packet whose last bit has left by `now`.
@@ -117,8 +117,8 @@ impl<P> Foreseen<P> {
         if let Some(crowd) = &mut self.crowd {
             crowd.drop_until(common, now);
         }
-        self.entries.front().filter(|(finish, _)| *finish <= now)?;
-        let (_, entry) = self.entries.pop_front()?;
+        self.entries.front().filter(|entry| entry.finish <= now)?;
+        let entry = self.entries.pop_front()?;
         let size = common.limit.counts(&entry);
         self.held -= size;
         if let Some(crowd) = &mut self.crowd {
@@ -131,8 +131,8 @@ impl<P> Foreseen<P> {
 
     /// Bytes in the queue, the packet being sent included.
     pub fn backlog_bytes(&self) -> u64 {
-        let there = self.entries.iter().take_while(|(_, entry)| entry.release <= self.clock);
-        there.map(|(_, entry)| u64::from(entry.charge)).sum()
+        let there = self.entries.iter().take_while(|entry| entry.release <= self.clock);
+        there.map(|entry| u64::from(entry.charge)).sum()
     }
 
     /// The same packets with nothing foreseen.
@@ -142,7 +142,7 @@ impl<P> Foreseen<P> {
         let mut steps = Stepwise::new(self.wire, finish);
         let Crowd { doomed, departed, .. } = self.crowd.map_or_else(Crowd::new, |crowd| *crowd);
         let mut doomed = doomed.into_iter().peekable();
-        for (number, (_, entry)) in (departed..).zip(self.entries) {
+        for (number, entry) in (departed..).zip(self.entries) {
             while let Some((_, parcel)) = doomed.next_if(|(before, _)| *before <= number) {
                 steps.start(parcel, false);
             }

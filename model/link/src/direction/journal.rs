@@ -8,16 +8,19 @@ use serde::{Deserialize, Serialize};
 ///
 /// It ends where the conditions are changed, because the change meets another packet in each run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
 pub struct Journal {
-    /// Digest of the first 2^i packets at place i.
-    pub digests: Vec<u64>,
+    /// How many were noted, which is the next one's number; [`ENDED`] once no more are.
     #[serde(skip)]
     packets: u64,
     #[serde(skip)]
     sum: u64,
-    #[serde(skip)]
-    ended: bool,
+    /// Digest of the first 2^i packets at place i.
+    pub digests: Vec<u64>,
 }
+
+/// No packet's number.
+const ENDED: u64 = u64::MAX;
 
 /// What the link decided of a packet before it met the queue.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,7 +52,7 @@ impl Journal {
     #[inline]
     pub(super) fn note_digest(&mut self, number: u64, digest: u64) {
         // Trains are not decided about, and housekeeping counts apart.
-        if self.ended || number != self.packets {
+        if number != self.packets {
             return;
         }
         self.sum = mix(self.sum ^ digest);
@@ -60,7 +63,7 @@ impl Journal {
     }
 
     pub(super) fn end(&mut self) {
-        self.ended = true;
+        self.packets = ENDED;
     }
 
     /// How many packets two runs have in common, rounded down to a power of two, and whether all of them fared alike.

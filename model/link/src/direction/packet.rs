@@ -56,21 +56,24 @@ pub type Handover<P> = Departure<Box<Parcel<P>>>;
 /// A packet with what a link notes of it: whoever passes packets from link to link gives
 /// [`carry`](crate::Direction::carry) what [`take`](crate::Direction::take) gave, and nothing is copied. It is used
 /// as what stands for the packet.
+///
+/// What is read on every link stands behind the payload's end, what is only written in most cases behind that.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Parcel<P> {
     pub(super) payload: P,
-    pub(super) arrived: u64,
-    /// When it enters the queue.
-    pub(super) release: u64,
     /// When its last bit leaves, rounded up, once that is known.
     pub(super) finish: u64,
     /// How long before that, in nanoseconds over the rate.
     pub(super) fraction: u64,
-    pub(super) number: u64,
+    /// When it enters the queue.
+    pub(super) release: u64,
     /// Bytes on the wire.
     pub(super) charge: u32,
     pub(super) segments: u16,
     flags: u8,
+    pub(super) arrived: u64,
+    pub(super) number: u64,
 }
 
 const DAMAGED: u8 = 1;
