@@ -160,7 +160,7 @@ fn both_send_groups_the_same_copies() {
         };
         // One of which three copies leave and its host is told, whatever else is drawn.
         both(frame(STATION_A, STATION_C, ether_type::IPV4, &inner_ipv4(620, 0))).unwrap();
-        runner(100).run(&frames(), &both).unwrap();
+        runner(100).run(&frames(), both).unwrap();
         assert_eq!(most.into_inner(), 3 + usize::from(way.is_ipv6), "{way:?}");
         wrote_alike(&node, &walk.borrow());
     });
