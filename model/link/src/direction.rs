@@ -72,7 +72,7 @@ struct Common {
     /// Whether a packet's departure is known when it arrives, by the conditions.
     is_foreseeable: bool,
     journal: Journal,
-    /// All but [`Traffic`].
+    /// Those of [`Traffic`] are nought here.
     counters: Counters,
     next_housekeeping: u64,
     fates: Fates,

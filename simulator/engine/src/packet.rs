@@ -6,8 +6,8 @@ use crate::encapsulation::StackIndex;
 use plait_model_wire::number::protocol;
 use std::sync::Arc;
 
-/// A packet under way, 56 bytes: with what a link keeps of it less than a hundred and twenty. What only its ends ask for comes
-/// first, what every node does last, beside what every link does: see [`Parcel`](plait_model_link::Parcel).
+/// A packet under way, 56 bytes: with what a link keeps of it 104. What only its ends ask for comes first, what every node does
+/// last, beside what every link does: see [`Parcel`](plait_model_link::Parcel).
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Packet {

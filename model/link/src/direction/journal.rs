@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 /// runs of one file agree in every digest that both have, however many packets each had.
 ///
 /// It ends where the conditions are changed, because the change meets another packet in each run.
+///
+/// What each packet needs stands first, as in all of a direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Journal {
