@@ -29,7 +29,7 @@ test: ## Run every test, then rustfmt and clippy
 fuzz: ## Ask every parser again with hostile input, CASES times each (20000), and hold the programs against the walk (root)
 	@setup/install build
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --release --locked --workspace --lib --tests -- \
-		no_text no_bytes no_answer no_content whatever_is_read both_transmit both_receive both_relay both_guard both_send both_pass both_cut a_driver_relays
+		no_text no_bytes no_answer no_content whatever_is_read both_transmit both_receive both_relay both_guard both_send both_pass both_cut a_driver_relays no_frame
 
 docs: ## Make the book: docs/book/index.html
 	@command -v mdbook >/dev/null || { echo "mdbook is missing; get it by: cargo install mdbook" >&2; exit 1; }

@@ -65,6 +65,17 @@ impl Survey {
         Self { fabric: Fabric::new(switches, links), access }
     }
 
+    /// The same with what OSPF version 2 tells of prefixes: those of IPv4.
+    pub fn of_ospf(self) -> Self {
+        let is_told = |prefix: &&IpNet| matches!(prefix, IpNet::V4(_));
+        let told = |switch: &Switch| Switch {
+            prefixes: switch.prefixes.iter().filter(is_told).copied().collect(),
+            ..switch.clone()
+        };
+        let switches = self.fabric.switches().iter().map(told).collect();
+        Self { fabric: Fabric::new(switches, self.fabric.links().to_vec()), ..self }
+    }
+
     /// The switch that a host is behind: the first router on its links.
     pub fn access(&self, host: NodeIndex) -> Option<Ipv4Addr> {
         self.access.get(&host).copied()

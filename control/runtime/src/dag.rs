@@ -50,14 +50,46 @@ pub struct Policy {
     /// How many runs of it there may be at once. More than one needs applications that are parallel and no state to
     /// write.
     pub instances: usize,
-    /// How many batches of a stream may wait for it. More are refused, so that their source is slowed down.
+    /// How many batches of a stream may wait for it.
     pub queue: usize,
+    /// What becomes of those that are more.
+    pub overflow: Overflow,
+    /// After a run that failed, the next one begins no sooner than so many times as much later as that one took.
+    pub penalty: u32,
+}
+
+/// What becomes of a stream's batch where as many wait for a DAG as may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// It is refused for all DAGs, so that its source is slowed down.
+    #[default]
+    Refuse,
+    /// This DAG loses it, which is counted, and the others get it.
+    Drop,
 }
 
 impl Default for Policy {
     fn default() -> Self {
         // Choice: 1024 batches are a second of a controller's work at a thousand of them, and few enough to keep.
-        Self { preemptible: false, min_interval: Duration::ZERO, priority: 0, instances: 1, queue: 1024 }
+        Self {
+            preemptible: false,
+            min_interval: Duration::ZERO,
+            priority: 0,
+            instances: 1,
+            queue: 1024,
+            overflow: Overflow::Refuse,
+            penalty: 0,
+        }
+    }
+}
+
+impl Policy {
+    /// How applications are run that nobody vouches for: what they cannot keep up with they lose alone, and as long as they fail
+    /// they take a tenth of a processor at most.
+    pub fn contained() -> Self {
+        // Choice: batches that come while one run takes some milliseconds wait, and hold some megabytes at most.
+        Self { queue: 16, overflow: Overflow::Drop, penalty: 9, ..Self::default() }
     }
 }
 

@@ -57,7 +57,7 @@ mod wit;
 
 pub use admission::{Admission, Claim};
 pub use application::{Application, Failure, Inputs, Outputs};
-pub use dag::{Dag, Policy, Trigger};
+pub use dag::{Dag, Overflow, Policy, Trigger};
 pub use driver::{Driver, changed};
 pub use dry::{DryRun, NotRun};
 pub use environment::{Environment, Memory, Snapshot};

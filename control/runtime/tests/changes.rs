@@ -295,8 +295,15 @@ fn a_driver_turns_events_into_views_and_views_into_messages() {
 #[test]
 fn a_dag_is_written_as_a_file_has_it() {
     let text = r#"{"name":"routing","nodes":["count"],"edges":[],"triggers":[{"view":"links@1"},{"every":"20ms"}],
-        "policy":{"preemptible":false,"min-interval":"1s","priority":2,"instances":1,"queue":1024}}"#;
-    let policy = Policy { min_interval: ms(1000), priority: 2, ..Policy::default() };
+        "policy":{"preemptible":false,"min-interval":"1s","priority":2,"instances":1,"queue":1024,
+        "overflow":"drop","penalty":3}}"#;
+    let policy = Policy {
+        min_interval: ms(1000),
+        priority: 2,
+        overflow: Overflow::Drop,
+        penalty: 3,
+        ..Policy::default()
+    };
     let dag = Dag::chain("routing", &["count"]).on("links@1").every(ms(20)).policy(policy);
     assert_eq!(serde_json::from_str::<Dag>(text).unwrap(), dag);
     assert_eq!(serde_json::to_string(&dag).unwrap(), text.replace("\n        ", ""));

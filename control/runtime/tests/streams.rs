@@ -141,6 +141,68 @@ fn a_source_that_asks_more_than_is_answered_is_told_to_wait() {
     request(&mut runtime, &[(3, 9)]).unwrap();
 }
 
+/// An application that nobody vouches for holds up nobody else: it loses what it cannot keep up with, alone.
+#[test]
+fn a_dag_that_drops_slows_no_source_and_takes_nothing_from_others() {
+    let mut runtime = learning(1, 100);
+    let slow = native(|(requests,): (Arc<Requests>,)| Ok((Notes { count: requests.flows[0].0 },)));
+    add(&mut runtime, Manifest::new("slow").reads("~requests@1").writes("~notes@1"), slow);
+    let policy = Policy { queue: 2, ..Policy::contained() };
+    runtime.add_dag(ms(0), Dag::chain("watching", &["slow"]).on("requests@1").policy(policy)).unwrap();
+    let told = Signature { inputs: vec![Port::of::<Notes>()], outputs: vec![] };
+    runtime.add_driver(&name("notebook"), told).unwrap();
+    for station in 0..6 {
+        request(&mut runtime, &[(station, 9)]).unwrap();
+    }
+    let actions = settle(&mut runtime);
+    let all: Vec<_> = answers(&actions).into_iter().map(|(to, _)| to).collect();
+    assert_eq!(all, [9; 6], "others get all");
+    let noted = |action: &Action| match action {
+        Action::Push(push) if push.view == Notes::id() => Some(push.now.read::<Notes>().unwrap().count),
+        _ => None,
+    };
+    assert_eq!(actions.iter().filter_map(noted).collect::<Vec<_>>(), [0, 1, 2], "one ran and two waited");
+    let lost = Report::Dropped { dag: name("watching"), view: Requests::id() };
+    assert_eq!(reports(actions).into_iter().filter(|report| *report == lost).count(), 3);
+}
+
+/// One that fails rests for so many times as long as that took, whatever waits for it.
+#[test]
+fn who_fails_rests_for_as_long_as_its_policy_says() {
+    let mut runtime = learning(1, 100);
+    let fails = native(|(_,): (Arc<Requests>,)| -> Result<(Notes,), Failure> {
+        Err(Failure::Failed("as always".to_owned()))
+    });
+    add(&mut runtime, Manifest::new("fails").reads("~requests@1").writes("~notes@1"), fails);
+    let dag = Dag::chain("failing", &["fails"]).on("requests@1").policy(Policy::contained());
+    runtime.add_dag(ms(0), dag).unwrap();
+    let begun = |runtime: &mut Runtime, now: u64| -> usize {
+        let mut tasks: Vec<Task> = Vec::new();
+        while let Some(action) = runtime.poll_action() {
+            if let Action::Start(task) = action {
+                tasks.push(task);
+            }
+        }
+        let (own, others): (Vec<_>, Vec<_>) =
+            tasks.into_iter().partition(|task| task.application().as_str() == "fails");
+        others.into_iter().for_each(|task| runtime.handle_finished(ms(now), task.run()));
+        let count = own.len();
+        own.into_iter().for_each(|task| runtime.handle_finished(ms(now), task.run()));
+        count
+    };
+    for station in 0..3 {
+        request(&mut runtime, &[(station, 9)]).unwrap();
+    }
+    // It takes 20 ms, and rests for nine times as long.
+    assert_eq!(begun(&mut runtime, 20), 1);
+    assert_eq!(runtime.poll_timeout(), Some(ms(200)));
+    runtime.handle_timeout(ms(199));
+    assert_eq!(begun(&mut runtime, 199), 0);
+    runtime.handle_timeout(ms(200));
+    assert_eq!(begun(&mut runtime, 230), 1);
+    assert_eq!(runtime.poll_timeout(), Some(ms(500)));
+}
+
 #[test]
 fn several_instances_write_no_state_and_are_allowed_by_their_manifests() {
     let mut runtime = learning(1, 100);

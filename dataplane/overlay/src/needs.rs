@@ -64,11 +64,28 @@ pub fn programs() -> io::Result<()> {
 /// # Errors
 /// It is older.
 pub fn families() -> io::Result<()> {
+    since((6, 3))
+}
+
+/// Whether the kernel says of a device that it takes packets from XDP programs of others. Its version says so, for the same reason:
+/// without one's answer no device is known to.
+///
+/// # Errors
+/// It is older.
+pub fn exits() -> io::Result<()> {
+    since((6, 3))
+}
+
+/// Whether the kernel is of this version or newer.
+///
+/// # Errors
+/// It is older.
+pub fn since(wanted: (u32, u32)) -> io::Result<()> {
     let (version, release) = kernel();
-    if version >= (6, 3) {
+    if version >= wanted {
         Ok(())
     } else {
-        Err(io::Error::other(format!("Linux {release} is older than 6.3")))
+        Err(io::Error::other(format!("Linux {release} is older than {}.{}", wanted.0, wanted.1)))
     }
 }
 

@@ -153,8 +153,10 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         ("yes", "clsact"),
         ("no", "BPF file system"),
         ("yes", "VXLAN devices"),
+        ("no", "XDP exits"),
         ("no", "other families"),
         ("yes", "tracepoints"),
+        ("no", "firewall programs"),
     ];
     for (sign, line) in needs {
         let is_it = |said: &str| said.starts_with(sign) && said.contains(line);

@@ -211,6 +211,20 @@ fn a_component_reads_what_switches_ask_and_is_added_replaced_and_removed_while_t
     assert!(eventually(|| answered() == [true, false]));
     assert!(guarded(&testbed).unwrap() > (seen, refused));
 
+    // One that never ends where a connection begins fails, again and again, and the others answer switches all the while.
+    let endless =
+        component::example_with("port-guard", &["-DPORT=({ for (;;) __asm__ volatile(\"\"); 0; })"]).0;
+    let endless = put(&person, &testbed, "endless.wasm", &endless);
+    control("remove port-guard").fine();
+    assert!(eventually(|| answered() == [true, true]));
+    control(&format!("{add} --allow commands --allow guarded").replace(&component, &endless)).fine();
+    let failed = || {
+        let graph = testbed.shell("c0", "plait --json control graph").json();
+        let dags = graph["dags"].as_array().unwrap().clone();
+        dags.iter().find(|dag| dag["name"] == "port-guard").and_then(|dag| dag["failed"].as_u64()).unwrap()
+    };
+    assert!(eventually(|| answered() == [true, true] && failed() > 2), "{} runs failed", failed());
+
     control("remove port-guard").fine();
     assert!(eventually(|| answered() == [true, true]));
     assert_eq!(guarded(&testbed), None, "its view is gone with it");

@@ -86,7 +86,12 @@ fn a_sweep_in_virtual_time_runs_every_cell_and_is_the_same_however_many_run_at_o
     let table = |jobs: &str| {
         let words = ["run", "net.yaml", "--world", "simulated", "--jobs", jobs, "--output", jobs];
         let ran = plait(folder, &words);
-        assert!(ran.status.success(), "{}", error(&ran));
+        let told = error(&ran);
+        assert!(ran.status.success(), "{told}");
+        // Those that begin before any is over.
+        let at_once = told.lines().filter(|line| line.trim_start().starts_with("0/8 ")).count();
+        let processors = std::thread::available_parallelism().unwrap().get();
+        assert_eq!(at_once, processors.min(jobs.parse().unwrap()), "{told}");
         fs::read_to_string(folder.join(jobs).join("runs.csv")).unwrap()
     };
     let one = table("1");
@@ -104,6 +109,33 @@ fn a_sweep_in_virtual_time_runs_every_cell_and_is_the_same_however_many_run_at_o
     }
     // Repeats draw anew.
     assert_ne!(told("c1-r1-a1"), told("c1-r2-a1"));
+}
+
+/// Whoever drops a packet, and why, stands in the results and on the page.
+#[test]
+fn packets_that_nodes_drop_are_told_by_node_and_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = "plait: 1
+name: drops
+nodes: {a: {}, r: {kind: router}, b: {}}
+links: [a-r, {endpoints: [r, b], mtu: 600B}]
+routing: static
+duration: 2s
+collect: {links: 100ms}
+traffic:
+  - {name: short, from: a, to: b, rate: 80kbit, size: 100B, stop: 1s}
+  - {name: long, from: a, to: b, rate: 800kbit, size: 1000B, stop: 1s}
+";
+    fs::write(folder.join("net.yaml"), text).unwrap();
+    let ran = plait(folder, &["run", "net.yaml", "--world", "simulated", "--output", "out"]);
+    assert!(ran.status.success(), "{}", error(&ran));
+    let links = &results(&folder.join("out"))["links"];
+    let dropped = links["drops"]["nodes"]["r"]["too_big"].as_u64().unwrap();
+    assert!(dropped > 50 && links["at_nodes"] == dropped, "{links:#}");
+    assert_eq!(links["drops"]["nodes"].as_object().unwrap().len(), 1, "{links:#}");
+    let page = fs::read_to_string(folder.join("out/report.html")).unwrap();
+    assert!(page.contains("What nodes dropped") && page.contains("<td>too big</td>"));
 }
 
 #[test]

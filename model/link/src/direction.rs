@@ -1,6 +1,7 @@
 //! One direction of a link at work.
 
 use crate::draw::{Stream, draw_from};
+use crate::prefetch::prefetch;
 use crate::{Conditions, Discipline, Loss, QueueLimit, Rate};
 use plait_model_quantity::Probability;
 use std::sync::Arc;
@@ -316,12 +317,19 @@ impl<P: Clone> Direction<P> {
         self.common.down = down;
     }
 
-    /// The next packet to leave; none where that is not known yet.
+    /// Has what [`take`](Self::take) reads of this come from memory, without waiting for it.
     #[inline]
-    pub fn front(&self) -> Option<&P> {
-        match &self.way {
-            Way::Foreseen(way) => way.front(),
-            Way::Stepwise(_) => None,
+    pub fn prefetch(&self) {
+        prefetch(&self.way);
+        prefetch(&self.common);
+        prefetch(&self.common.traffic);
+    }
+
+    /// The same of the packet that it takes, and of the one behind, once this itself has come.
+    #[inline]
+    pub fn prefetch_front(&self) {
+        if let Way::Foreseen(way) = &self.way {
+            way.prefetch_front();
         }
     }
 

@@ -18,6 +18,7 @@ mod conditions;
 mod delays;
 mod direction;
 mod draw;
+mod prefetch;
 mod preset;
 mod spec;
 mod trace;

@@ -97,17 +97,23 @@ impl Partition {
         }
     }
 
-    /// Reads the packet that an event to come is about, so that it has come from memory by then: a network has more packets
-    /// under way than fit into a processor's near memory. Choice: three events ahead, and the packet alone; to read its next
-    /// hop's direction as well costs more than it saves.
+    /// Has the link of an event to come read, and of one that is nearer its packets, so that they have come from memory by then: a
+    /// network has more under way than fits into a processor's near memory. Choice: four and two events ahead, and neither the
+    /// packet's next hop nor that one's link, which costs as much as it saves.
     #[inline]
     fn read_ahead(&self) {
-        if let Some(number) = self.queue.ahead(3)
-            && let Some(DirectionState::Busy(state)) = self.directions.get(number as usize)
-            && let Some(packet) = state.direction.front()
-        {
-            std::hint::black_box(packet.destination);
+        if let Some(state) = self.ahead(4) {
+            state.direction.prefetch();
         }
+        if let Some(state) = self.ahead(2) {
+            state.direction.prefetch_front();
+        }
+    }
+
+    /// The link that the event after so many others is of.
+    #[inline]
+    fn ahead(&self, others: usize) -> Option<&state::Busy> {
+        self.directions.get(self.queue.ahead(others)? as usize)?.busy()
     }
 
     /// The place of an event among all partitions' of its instant: that of a direction is the direction's.

@@ -196,5 +196,5 @@ fn hear(steering: &mut Steering, network: &Network, assignment: &Assignment, mul
     if let Some(encapsulation) = learning.knows_routes() {
         learning.be_told(KnownRoutes::of(network, assignment, spec, encapsulation, multipath));
     }
-    learning.hear(&Survey::of(network, assignment, &spec.relays), now);
+    learning.hear(&Survey::of(network, assignment, &spec.relays).of_ospf(), now);
 }

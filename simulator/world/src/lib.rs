@@ -18,7 +18,7 @@
 //!    `control/paths` which flow moves, as they do in a testbed; [`KnownRoutes`] – what switches do, for who plans by it;
 //! 5. [`World::decide_by`] – control applications that decide all routes, through `control/routing`; [`Detection`] – routes, and
 //!    lists that iplbd computes on hosts, which follow links as they would where daemons speak OSPF;
-//! 6. [`LinkRow`] – a sample of one direction of a link;
+//! 6. [`LinkRow`] – a sample of one direction of a link; [`Drops`] – where packets went no further, and why;
 //! 7. [`replay`] – what control planes of a testbed recorded, once more, and what was wrong between them.
 //!
 //! # How a run drives it
@@ -33,6 +33,7 @@
 mod build;
 mod change;
 mod control;
+mod drops;
 mod follow;
 mod overlay;
 mod paths;
@@ -43,6 +44,7 @@ mod sample;
 mod world;
 
 pub use control::ControlReport;
+pub use drops::{Drops, DropsByNode};
 pub use follow::{Detection, FollowReport};
 pub use overlay::{
     DataPlane, MemberSpec, OverlayCounters, OverlayFlowIndex, OverlayFlowSpec, OverlayIndex, OverlayMember,

@@ -47,6 +47,15 @@ pub(crate) struct Overlays {
     flows: Vec<(OverlayIndex, [usize; 2])>,
 }
 
+impl Overlays {
+    /// What the data plane of each member's node counted.
+    pub fn counts<'a>(&'a self, world: &'a World) -> impl Iterator<Item = (NodeIndex, &'a Counts)> {
+        self.nodes
+            .iter()
+            .filter_map(|(node, host)| Some((*node, world.simulation.host::<OverlayNode>(*host)?.counts())))
+    }
+}
+
 /// The members of an overlay.
 #[derive(Debug)]
 struct Members {

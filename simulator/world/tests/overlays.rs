@@ -181,6 +181,12 @@ fn a_station_that_was_silent_for_long_is_forgotten_and_nobody_unknown_is_sought_
     send(&mut world, overlay, 0, to_c());
     assert_eq!((missed(&world, overlay), received(&world, overlay)), (1, vec![0, 0, 0]));
     assert_eq!(dropped(&world, overlay, 0, Drop::UnknownIdentifier), 1);
+    let drops = world.drops();
+    assert_eq!(
+        (drops.overlays["a"][Drop::UnknownIdentifier.name()], drops.overlays.len()),
+        (1, 1),
+        "{drops:?}"
+    );
 }
 
 /// Of datagrams of 1000 bytes at 1 Mbit/s from a to c, two seconds long, once all members have met.

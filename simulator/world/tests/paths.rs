@@ -264,6 +264,8 @@ fn what_is_too_long_with_its_stack_is_dropped_where_it_begins() {
     let node = NodeIndex(0);
     assert_eq!(world.simulation().node_counters(node).dropped_for(Reason::TooBig), sent);
     assert_eq!(*world.steered("h1").unwrap()[0].drops(), [(PathDrop::TooBig, sent)].into());
+    let drops = world.drops();
+    assert_eq!((drops.nodes["h1"]["too_big"], drops.paths["h1"][PathDrop::TooBig.name()]), (sent, sent));
     assert_eq!(by_list(&world), [world.flow(fits).sent], "and is not counted");
     assert!(world.totals().is_conserved());
 }
@@ -319,6 +321,10 @@ fn a_relays_address_that_somebody_has_is_refused() {
 
 /// The first host learns which paths there are, by OSPF with a hello of a second and a dead interval of four.
 fn learning() -> World {
+    learning_in(&network())
+}
+
+fn learning_in(network: &Network) -> World {
     let learning = LearningSpec {
         hosts: [0].into(),
         settings: Settings { k: 2, ..Settings::default() },
@@ -333,7 +339,7 @@ fn learning() -> World {
     };
     let [hello, dead] = [1, 4].map(Duration::from_secs);
     let options = Options { detection: Some(Detection::of_ospf(hello, dead)), ..Options::default() };
-    World::build_with_paths(&network(), &spec, options).unwrap()
+    World::build_with_paths(network, &spec, options).unwrap()
 }
 
 /// Packets that arrive, and that leave the first router upwards and downwards, from now until an instant.
@@ -381,6 +387,15 @@ fn lists_that_hosts_learn_and_routes_follow_links_when_daemons_would_know_of_the
     assert_eq!(counters(&world, &flows).reordered + counters(&world, &late).reordered, 0);
     assert_eq!(world.follow_report().unwrap().failures, Vec::<String>::new());
     assert!(world.totals().is_conserved());
+}
+
+/// OSPF version 2 tells of no prefix of IPv6, on real nodes neither.
+#[test]
+fn hosts_learn_no_ways_to_prefixes_of_ipv6() {
+    let world = learning_in(&network_of(&format!("{FILE}defaults: {{ipv6: on}}\n")));
+    assert!(world.assignment().all(1).any(|net| net.addr().is_ipv6()), "the other host has one of each");
+    let lists = world.steered("h1").unwrap()[0].lists();
+    assert!(lists.len() == 2 && lists.iter().all(|list| list.prefix.addr().is_ipv4()), "{lists:?}");
 }
 
 #[test]

@@ -271,6 +271,7 @@ impl World for SimulatedNetwork {
             let mut add = |name: &str, of: Option<Value>| {
                 report.extend(of.map(|of| (name.to_owned(), of)));
             };
+            add("drops", serde_json::to_value(state.world.drops()).ok());
             add("control", state.world.control_report().and_then(|of| serde_json::to_value(of).ok()));
             add("routes", state.world.follow_report().and_then(|of| serde_json::to_value(of).ok()));
         }

@@ -2,7 +2,7 @@
 
 use super::{Action, Cause, Origin, Push, Queued, Report, Runtime};
 use crate::record::{Event, written};
-use crate::{Content, Driver, Finished, Kind, Mismatch, Name, ViewId};
+use crate::{Content, Driver, Finished, Kind, Mismatch, Name, Overflow, ViewId};
 use std::time::Duration;
 
 /// Why what a driver wrote was not taken. Nothing of it was.
@@ -90,7 +90,8 @@ impl Runtime {
             content.check(&port.schema).map_err(|fault| NotTaken::Mismatch { view: view.clone(), fault })?;
             let before = changes[..place].iter().filter(|(other, _)| other == view).count();
             for dag in self.dags.values().filter(|dag| dag.plan.stream.as_ref() == Some(view)) {
-                if dag.queue.len() + before >= dag.plan.dag.policy.queue {
+                let policy = &dag.plan.dag.policy;
+                if policy.overflow == Overflow::Refuse && dag.queue.len() + before >= policy.queue {
                     let dag = dag.plan.dag.name.clone();
                     return Err(NotTaken::Full { dag, view: view.clone() });
                 }

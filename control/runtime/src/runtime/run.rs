@@ -181,6 +181,8 @@ impl Runtime {
         let application = run.plan.nodes[node].loaded.manifest.name.clone();
         if let Some(dag) = self.dags.get_mut(&name) {
             dag.failed += 1;
+            let rest = (self.now - run.started).saturating_mul(dag.plan.dag.policy.penalty);
+            dag.not_before = dag.not_before.max(self.now.saturating_add(rest));
         }
         let why = failure.to_string();
         self.record(|| Event::Failed { run: id, dag: name.clone(), application: application.clone(), why });

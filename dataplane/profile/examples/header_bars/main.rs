@@ -117,6 +117,9 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
             // One header keeps superpackets whole: it is not as slow as segments are.
             bar(kind, "none, segments", 1.5, &format!("{kind}-over-segments"));
         }
+        // A list of relays within one header keeps them whole, too, which a header for each does not.
+        bar("ovstack, list of 2", "gre x 2, cut", 1.5, "list-over-2-cut");
+        bar("ovstack, list of 2", "none", 0.80, "list");
         // Two are fed segments, and it is these that cost, not the second header: where packets stay whole, or where the kernel
         // cuts all alike, two are as good as one.
         bar("gre x 2, cut", "none, segments", 0.84, "2-cut-over-segments");
@@ -150,6 +153,8 @@ fn lines(mtu: u32) -> Result<Vec<Line>, Box<dyn Error>> {
     for (name, kind) in KINDS {
         known.push((name.to_owned(), Headers::Stack(kind, 1, Superpackets::Cut)));
     }
+    // Two relays in one header.
+    known.push(("ovstack, list of 2".into(), Headers::Stack(Encapsulation::Ovstack, 2, Superpackets::Cut)));
     // The thesis's encapsulation.
     known.push(("gre x 2, cut".into(), Headers::Stack(Encapsulation::Gre, 2, Superpackets::Cut)));
     known.push(("gre x 2, whole".into(), Headers::Stack(Encapsulation::Gre, 2, Superpackets::Whole)));

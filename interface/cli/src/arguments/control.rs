@@ -118,4 +118,8 @@ pub struct AddArguments {
     /// Let it write this view
     #[arg(long, value_name = "VIEW")]
     pub allow: Vec<String>,
+    /// Instructions that a run of it may take, about, if its manifest does not say less: without this 200000000, a fraction
+    /// of a second, if it reads `packet-ins@1`, and 4000000000 else
+    #[arg(long, value_name = "N")]
+    pub fuel: Option<u64>,
 }

@@ -43,7 +43,8 @@ pub struct RunArguments {
     #[arg(long, conflicts_with = "dry")]
     pub twice: bool,
     /// How many runs of an experiment may go on side by side at most: as many as the machine has room for, as far as
-    /// the load of one that was alone tells. Shaped links keep a processor each run
+    /// the load of one that was alone tells. Shaped links keep a processor each run. In virtual time as many as there
+    /// are processors for their threads
     #[arg(long, value_name = "N", conflicts_with_all = ["dry", "cell"], value_parser = at_least_one)]
     pub jobs: Option<usize>,
     /// Write a JUnit file too, with a test case for each run and each assertion of it

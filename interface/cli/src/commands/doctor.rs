@@ -84,6 +84,13 @@ fn overlays() -> Vec<Finding> {
         "no `--xdp`, and the kernel relays: be root, on Linux 5.9 or newer, whose veths run XDP programs",
     ));
     found.push(finding(
+        "XDP exits",
+        needs::exits().map(|()| "ok".to_owned()).map_err(|why| why.to_string()),
+        false,
+        "overlays relay in drivers by one device to another",
+        "`--xdp` relays what leaves by the device that it came by, and the kernel all else: Linux 6.3 or newer",
+    ));
+    found.push(finding(
         "other families",
         needs::families().map(|()| "ok".to_owned()).map_err(|why| why.to_string()),
         false,
@@ -96,6 +103,13 @@ fn overlays() -> Vec<Finding> {
         false,
         "`plait overlay profile` says what sending costs",
         "no `plait overlay profile`: be root, on a kernel with BTF (`/sys/kernel/btf/vmlinux`) and tracepoints of system calls",
+    ));
+    found.push(finding(
+        "firewall programs",
+        needs::since((6, 4)).map(|()| "ok".to_owned()).map_err(|why| why.to_string()),
+        false,
+        "`plait overlay profile` tells the socket's stage from the inner stack's, and the tunnel's from the outer stack's",
+        "`plait overlay profile` has `socket` within `inner` and `tunnel` within `outer`: Linux 6.4 or newer",
     ));
     found
 }

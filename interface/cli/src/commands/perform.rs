@@ -33,7 +33,11 @@ pub fn perform(
     output: &Output,
 ) -> Result<(), Failure> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let mut lanes = Lanes::new(arguments.jobs.unwrap_or(1), processors);
+    let most = arguments.jobs.unwrap_or(1);
+    let mut lanes = match arguments.world {
+        WorldArgument::Testbed => Lanes::new(most, processors),
+        WorldArgument::Simulated => Lanes::in_virtual_time(most, processors, arguments.threads.unwrap_or(1)),
+    };
     let mut going_on: BTreeMap<usize, GoingOn> = BTreeMap::new();
     let mut failed = None;
     let (begun, mut runs) = (Instant::now(), 0);

@@ -5,6 +5,7 @@ use super::packet::{Handover, Parcel};
 use super::serialiser::Serialiser;
 use super::stepwise::Stepwise;
 use super::{Common, Limit};
+use crate::prefetch::prefetch;
 use crate::{Conditions, Rate};
 use std::collections::VecDeque;
 
@@ -90,10 +91,16 @@ impl<P> Foreseen<P> {
         }
     }
 
-    /// The next packet to leave.
+    /// Has the next packet to leave come from memory, and of the one behind when it leaves.
     #[inline]
-    pub fn front(&self) -> Option<&P> {
-        self.entries.front().map(|parcel| &***parcel)
+    pub fn prefetch_front(&self) {
+        if let Some(first) = self.entries.front() {
+            prefetch(&first.payload);
+            prefetch(&first.number);
+        }
+        if let Some(second) = self.entries.get(1) {
+            prefetch(&second.finish);
+        }
     }
 
     /// When something happens next.

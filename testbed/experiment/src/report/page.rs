@@ -1,5 +1,6 @@
 //! The page: words, tables and pictures in the order a reader asks for them.
 
+mod drops;
 mod flows;
 mod links;
 mod pings;
@@ -29,6 +30,7 @@ pub(super) fn page(folder: &Path, results: &Results, data: &Data) -> String {
     metrics(&mut html, results);
     happenings(&mut html, results, &marks);
     links::section(&mut html, results, data, &marks);
+    drops::section(&mut html, results);
     add(&mut html, "Commands", &tables::commands(folder, results, data));
     provenance(&mut html, results, data);
     html + FOOT

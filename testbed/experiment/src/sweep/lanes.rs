@@ -16,17 +16,28 @@ const LEAST: f64 = 0.1;
 /// not, because a packet that waits for the processor is late; on a machine that is too slow for one such run (class
 /// C) there is no second. And when a run that had company was tainted, all later ones go alone: its links tell more
 /// than any load.
+///
+/// Choice: runs in virtual time go on side by side from the first on, as many as there are processors for their threads: nothing of
+/// theirs depends on how late it is.
 #[derive(Debug, Clone)]
 pub struct Lanes {
     most: usize,
     processors: f64,
     open: usize,
+    /// Whether what runs need is known before the first.
+    is_known: bool,
 }
 
 impl Lanes {
     /// At most so many lanes, on a machine with so many processors. One is open.
     pub fn new(most: usize, processors: usize) -> Self {
-        Self { most: most.max(1), processors: processors as f64, open: 1 }
+        Self { most: most.max(1), processors: processors as f64, open: 1, is_known: false }
+    }
+
+    /// Lanes of runs in virtual time, on each of which so many threads work.
+    pub fn in_virtual_time(most: usize, processors: usize, threads: usize) -> Self {
+        let open = most.min(processors / threads.max(1)).max(1);
+        Self { open, is_known: true, ..Self::new(most, processors) }
     }
 
     /// How many runs may go on now.
@@ -37,6 +48,9 @@ impl Lanes {
     /// A run is over that was alone: so many processors were busy in its busiest second, by whatever, and so exact its
     /// links were (absent where none was shaped).
     pub fn measured(&mut self, busy: f64, class: Option<AccuracyClass>) {
+        if self.is_known {
+            return;
+        }
         let links = match class {
             None => 0.0,
             Some(AccuracyClass::A | AccuracyClass::B) => 1.0,
@@ -128,6 +142,19 @@ mod tests {
         lanes.tainted();
         lanes.measured(0.1, None);
         assert_eq!(lanes.open(), 1, "what tainted a run once will do so again");
+    }
+
+    #[test]
+    fn runs_in_virtual_time_have_a_processor_for_each_thread() {
+        let open = |most, processors, threads| {
+            let mut lanes = Lanes::in_virtual_time(most, processors, threads);
+            let open = lanes.open();
+            lanes.measured(2.0, None);
+            assert_eq!(lanes.open(), open, "whatever the machine does");
+            open
+        };
+        assert_eq!([open(8, 2, 1), open(8, 64, 1), open(8, 8, 2), open(1, 8, 1)], [2, 8, 4, 1]);
+        assert_eq!(open(8, 2, 4), 1, "never fewer than one");
     }
 
     #[test]
