@@ -39,21 +39,6 @@ impl Reason {
         Self::Damaged,
         Self::NoStation,
     ];
-
-    /// Its name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoRoute => "no_route",
-            Self::Expired => "expired",
-            Self::NotForUs => "not_for_us",
-            Self::NoListener => "no_listener",
-            Self::TooBig => "too_big",
-            Self::NotDecapsulated => "not_decapsulated",
-            Self::Forged => "forged",
-            Self::Damaged => "damaged",
-            Self::NoStation => "no_station",
-        }
-    }
 }
 
 /// What a node counted.

@@ -6,18 +6,18 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Packets by node and by why it dropped them. What is nought is not there.
-pub type DropsByNode = BTreeMap<String, BTreeMap<String, u64>>;
+pub type DropsByNode<R> = BTreeMap<String, BTreeMap<R, u64>>;
 
 /// Packets that went no further at nodes. What links dropped is in their [rows](crate::LinkRow).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Drops {
-    /// By any node, in the words of [`Reason`]: together what [`Totals`](plait_simulator_engine::Totals) have as `at_nodes`.
-    pub nodes: DropsByNode,
+    /// By any node, by [`Reason`]: together what [`Totals`](plait_simulator_engine::Totals) have as `at_nodes`.
+    pub nodes: DropsByNode<Reason>,
     /// Of these, by hosts that choose paths, in the words of their program's counters.
-    pub paths: DropsByNode,
+    pub paths: DropsByNode<&'static str>,
     /// By members of overlays, in the words of their data plane's counters. A packet that came there by the network below was
     /// received for [`nodes`](Self::nodes), and one that did not leave was never sent.
-    pub overlays: DropsByNode,
+    pub overlays: DropsByNode<&'static str>,
 }
 
 impl World {
@@ -28,7 +28,7 @@ impl World {
             let counters = self.simulation.node_counters(NodeIndex(node));
             let name = self.simulation.node_name(NodeIndex(node));
             for reason in Reason::ALL {
-                count(&mut drops.nodes, name, reason.name(), counters.dropped_for(reason));
+                count(&mut drops.nodes, name, reason, counters.dropped_for(reason));
             }
         }
         for node in &self.network.nodes {
@@ -42,7 +42,7 @@ impl World {
     }
 
     /// A node that is a member of several overlays has one data plane.
-    fn dropped_by_members(&self) -> DropsByNode {
+    fn dropped_by_members(&self) -> DropsByNode<&'static str> {
         let mut drops = DropsByNode::new();
         for (node, counts) in self.overlays.counts(self) {
             let name = self.simulation.node_name(node);
@@ -54,8 +54,8 @@ impl World {
     }
 }
 
-fn count(drops: &mut DropsByNode, node: &str, reason: &str, packets: u64) {
+fn count<R: Ord>(drops: &mut DropsByNode<R>, node: &str, reason: R, packets: u64) {
     if packets > 0 {
-        *drops.entry(node.to_owned()).or_default().entry(reason.to_owned()).or_default() += packets;
+        *drops.entry(node.to_owned()).or_default().entry(reason).or_default() += packets;
     }
 }

@@ -265,7 +265,10 @@ fn what_is_too_long_with_its_stack_is_dropped_where_it_begins() {
     assert_eq!(world.simulation().node_counters(node).dropped_for(Reason::TooBig), sent);
     assert_eq!(*world.steered("h1").unwrap()[0].drops(), [(PathDrop::TooBig, sent)].into());
     let drops = world.drops();
-    assert_eq!((drops.nodes["h1"]["too_big"], drops.paths["h1"][PathDrop::TooBig.name()]), (sent, sent));
+    assert_eq!(
+        (drops.nodes["h1"][&Reason::TooBig], drops.paths["h1"][PathDrop::TooBig.name()]),
+        (sent, sent)
+    );
     assert_eq!(by_list(&world), [world.flow(fits).sent], "and is not counted");
     assert!(world.totals().is_conserved());
 }
