@@ -54,7 +54,7 @@ pub struct Policy {
     pub queue: usize,
     /// What becomes of those that are more.
     pub overflow: Overflow,
-    /// After a run that failed, the next one begins no sooner than so many times as much later as that one took.
+    /// After a run that failed it rests for so many times as long as that one took.
     pub penalty: u32,
 }
 

@@ -177,14 +177,8 @@ fn who_fails_rests_for_as_long_as_its_policy_says() {
     let dag = Dag::chain("failing", &["fails"]).on("requests@1").policy(Policy::contained());
     runtime.add_dag(ms(0), dag).unwrap();
     let begun = |runtime: &mut Runtime, now: u64| -> usize {
-        let mut tasks: Vec<Task> = Vec::new();
-        while let Some(action) = runtime.poll_action() {
-            if let Action::Start(task) = action {
-                tasks.push(task);
-            }
-        }
         let (own, others): (Vec<_>, Vec<_>) =
-            tasks.into_iter().partition(|task| task.application().as_str() == "fails");
+            tasks(runtime).into_iter().partition(|task| task.application().as_str() == "fails");
         others.into_iter().for_each(|task| runtime.handle_finished(ms(now), task.run()));
         let count = own.len();
         own.into_iter().for_each(|task| runtime.handle_finished(ms(now), task.run()));

@@ -118,7 +118,8 @@ pub enum Report {
         /// State that changed.
         changed: Vec<ViewId>,
     },
-    /// One of its applications failed, and nothing has changed. The DAG runs again when something sets it off.
+    /// One of its applications failed, and nothing has changed. The DAG runs again when something sets it off, once it has rested
+    /// for as long as its policy says.
     Failed {
         /// Of which DAG.
         dag: Name,
