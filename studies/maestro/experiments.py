@@ -141,8 +141,9 @@ def few(lab, app, designs, switches):
     return rows
 
 
-# Who asks where something waits: one worker in each of its rounds, in one of eight, all of them, and nobody, without the map.
-POLLING = ("one", "one:8", "all", "none")
+# Who asks where something waits: one worker in each of its rounds, in one of eight, four times in each, all of them, and nobody,
+# without the map.
+POLLING = ("one", "one:8", "one:1/4", "all", "none")
 
 
 def idleness(lab, app, shapes, presets, switches):

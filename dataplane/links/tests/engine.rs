@@ -6,6 +6,7 @@ use lab::tries::in_tries;
 use lab::{A, B, End, LINK, Lab, conditions};
 use plait_dataplane_links::AccuracyClass;
 use plait_model_quantity::{Bandwidth, Probability, TimeSpan};
+use rustix::time::{ClockId, clock_gettime};
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +63,13 @@ fn any_two_ends_join() {
     for ends in PAIRS {
         let Some(lab) = Lab::new(ends, &[]) else { return };
         lab.transfer(3_000_000);
+        let clock = || {
+            let now = clock_gettime(ClockId::Monotonic);
+            now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        };
+        let asked = clock();
         let stats = lab.engine.stats(LINK).unwrap();
+        assert!((asked..=clock()).contains(&stats.at), "counters are of the instant that they say");
         assert!(stats.directions[0].counters.departed_bytes > 3_000_000, "{ends:?}");
         assert!(stats.directions[1].counters.departed > 0, "{ends:?}");
         assert_accounted(&lab);

@@ -91,6 +91,8 @@ pub enum Idleness {
     Unknown,
     /// One worker at a time, once in so many rounds of its own; 1 is the thesis's.
     OnePoller(u32),
+    /// One worker at a time, so many times in each round of its own, as far as it reads so many sockets in it.
+    EagerPoller(u32),
     /// Every worker, once in a round.
     AllPoll,
 }

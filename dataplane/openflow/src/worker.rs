@@ -176,7 +176,12 @@ impl<'a> Worker<'a> {
         if let Some(bound) = &mut self.bound {
             bound.begin(shared.now(), shared.config.read);
         }
+        let (reads_of_a_poll, mut reads) = (self.reads_of_a_poll(), 0);
         while let Some(place) = self.rounds.next(idle) {
+            if reads_of_a_poll.is_some_and(|each| reads > 0 && reads % each == 0) {
+                self.ask();
+            }
+            reads += 1;
             let began = shared.now();
             let tried = self.visit(members[place]);
             Counters::add(&self.counters.reading, shared.now().saturating_sub(began).as_nanos() as u64);

@@ -127,6 +127,14 @@ fn who_polls_and_how_often_is_as_it_was_said() {
             assert!((each - polls).abs() < 0.05, "{idleness:?}: {each} polls a round, not {polls}");
         }
     }
+    // What waits in few rounds of all is polled for more often in these alone.
+    let config = Config { workers: 2, idleness: Idleness::EagerPoller(4), scale: false, ..Config::default() };
+    let controller = start_with(config, slow_runtime(|| {}));
+    under_load(&controller, "some answers", |answers| answers > 100);
+    let all = controller.statistics();
+    let [first, second] = [&all[0], &all[1]].map(|worker| worker.polls as i64 - worker.rounds as i64);
+    assert!(first > 10, "{first} polls more than rounds");
+    assert_eq!((second < 0, all[1].polls), (true, 0));
 }
 
 #[test]

@@ -85,13 +85,51 @@ impl<'a> Madcap<'a> {
         self.agent.ask(Request::FibAdd { device, identifier: identifier.unwrap_or_else(no_bits), node })
     }
 
-    /// Forgets where packets with an identifier go, or those without any.
+    /// Forgets where packets with an identifier go, or those without any; and the node that they went to, its locator and way as
+    /// [`insert`](Self::insert) says them, where nothing else goes there: its packets are no longer expected then.
     ///
     /// # Errors
     /// As of [`insert`](Self::insert).
     pub fn delete(&mut self, device: &str, identifier: Option<Identifier>) -> io::Result<Reply> {
-        let device = device_of(&self.config()?, device)?.name.clone();
-        self.agent.ask(Request::FibDel { device, identifier: identifier.unwrap_or_else(no_bits) })
+        let config = self.config()?;
+        let DeviceConfig { name: device, application, .. } = device_of(&config, device)?.clone();
+        let identifier = identifier.unwrap_or_else(no_bits);
+        let leads = |row: &FibRow| row.device == device && row.identifier == identifier;
+        let before = self.fib(None)?;
+        let reply = self.agent.ask(Request::FibDel { device: device.clone(), identifier })?;
+        if let Some(node) = before.iter().find(|row| leads(row)).map(|row| row.node) {
+            let of_it = |row: &&FibRow| {
+                let is_of =
+                    |known: &DeviceConfig| known.name == row.device && known.application == application;
+                row.node == node && !leads(row) && config.devices.iter().any(is_of)
+            };
+            if !before.iter().any(|row| of_it(&row)) {
+                self.forget(application, node)?;
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Takes away what [`insert`](Self::insert) says of a node.
+    fn forget(&mut self, application: Application, node: NodeId) -> io::Result<()> {
+        let has = |answer| match answer {
+            Reply::Answer(Answer::Routes(routes)) => {
+                routes.get(&node).is_some_and(|hops: &BTreeSet<NodeId>| hops.contains(&node))
+            }
+            Reply::Answer(Answer::Nodes(nodes)) => {
+                nodes.get(&node).is_some_and(|locators| locators.contains_key(&Ipv4Addr::from(node.0).into()))
+            }
+            _ => false,
+        };
+        // Somebody may have taken either away before, by other words.
+        if has(self.agent.ask(Request::Operation(Operation::RouteGet { application }))?) {
+            self.operate(Operation::RouteDel { application, destination: node, next_hop: node })?;
+        }
+        if has(self.agent.ask(Request::Operation(Operation::NodeGet { application }))?) {
+            let locator = Ipv4Addr::from(node.0).into();
+            self.operate(Operation::NodeDel { application, node, locator })?;
+        }
+        Ok(())
     }
 
     /// How a device finds packets, and where it sends them from.
@@ -121,7 +159,12 @@ impl<'a> Madcap<'a> {
     /// A device that finds nothing by bits.
     pub fn entries(&mut self, device: &str) -> io::Result<Vec<FibRow>> {
         let device = device_of(&self.config()?, device)?.name.clone();
-        match self.agent.ask(Request::FibGet { device: Some(device) })? {
+        self.fib(Some(device))
+    }
+
+    /// Entries of a device, or of all.
+    fn fib(&mut self, device: Option<String>) -> io::Result<Vec<FibRow>> {
+        match self.agent.ask(Request::FibGet { device })? {
             Reply::Fib(rows) => Ok(rows),
             other => Err(io::Error::other(format!("no entries: {other:?}"))),
         }

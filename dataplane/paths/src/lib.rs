@@ -30,6 +30,7 @@ mod flow_name;
 mod holder;
 mod options;
 mod paths;
+mod policies;
 pub mod protocol;
 mod relay;
 mod report;

@@ -2,6 +2,7 @@
 
 pub use crate::flow_name::FlowName;
 use crate::options::{Encapsulation, Selector, Ways};
+pub use crate::policies::Policies;
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
 use plait_dataplane_agent::Conversation;
@@ -148,6 +149,13 @@ pub enum Request {
         /// By which ways.
         to: Static,
     },
+    /// Which of the lists a flow goes by that are learnt of a prefix, and of those within it of which nothing nearer is said.
+    Select {
+        /// The prefix.
+        prefix: IpNet,
+        /// Which of its lists.
+        policy: Policy,
+    },
     /// One list less for a prefix, or nothing more said of it.
     Del {
         /// Where packets go.
@@ -292,6 +300,9 @@ pub struct Status {
     pub relays: Option<usize>,
     /// Prefixes said by hand, and learnt.
     pub prefixes: (usize, usize),
+    /// By which policies flows go by what is learnt, where that was said by hand.
+    #[serde(default, skip_serializing_if = "Policies::is_empty")]
+    pub policies: Policies,
     /// Times that the table was changed by what was learnt.
     pub updates: u64,
     /// Flows moved by rearrangement.

@@ -240,6 +240,28 @@ fn an_open_connection_bears_higher_stacks_and_lower_ones() {
     assert_eq!(relays_drop, serde_json::json!({}), "lengths were right at every level");
 }
 
+/// A policy for what the first host learns is said by hand, outlives the agent, and is taken back.
+fn choose_by_hand(testbed: &Testbed<'_>, text: &str, policies: &impl Fn() -> [Value; 2]) {
+    let select = |policy: &str| {
+        testbed.exec("h1", &["plait", "paths", "add", "prefix", "10.0.0.0/8", "select", policy])
+    };
+    select("flow-based").fine();
+    assert_eq!(policies(), ["flow-based", "round-robin"]);
+    assert_eq!(asked(testbed, "h1", "show")[0]["origin"], "learnt");
+    assert_eq!(asked(testbed, "h1", "status")["policies"]["10.0.0.0/8"], "flow-based");
+    assert!(
+        testbed.exec("h1", &["plait", "paths", "status"]).fine().contains("flow-based in what is learnt of")
+    );
+    select("weighted").fails_saying(1, &["what is learnt of 10.0.0.0/8 has no weights", "select hash"]);
+    testbed.exec("h1", &["pkill", "-KILL", "-f", "paths --agent default agent"]);
+    testbed.apply(&text.replace("paths: {", "paths: {spread: 20ms, ")).fine();
+    assert_eq!(policies(), ["flow-based", "round-robin"]);
+    let del = || testbed.exec("h1", &["plait", "paths", "del", "prefix", "10.0.0.0/8"]);
+    del().fine();
+    assert_eq!(policies(), ["round-robin", "round-robin"]);
+    del().fails_saying(1, &["nobody added that"]);
+}
+
 #[test]
 fn hosts_learn_paths_from_routers_and_lose_those_that_failed() {
     let Some(person) = Person::root() else { return };
@@ -262,6 +284,14 @@ fn hosts_learn_paths_from_routers_and_lose_those_that_failed() {
     assert_eq!(lists(&testbed, "h1"), [["10.255.0.3"]]);
     testbed.exec("h1", &["plait", "paths", "del", "prefix", &prefix]).fine();
     assert_eq!(lists(&testbed, "h1"), both);
+    let policies = || ["h1", "h2"].map(|host| asked(&testbed, host, "show")[0]["policy"].clone());
+    choose_by_hand(&testbed, text, &policies);
+    assert_eq!(lists(&testbed, "h1"), both);
+    let chosen = "paths: {lists: {h1: {10.0.0.0/8: {select: hash}}}, ";
+    testbed.apply(&text.replace("paths: {", chosen)).fine();
+    assert_eq!(policies(), ["hash", "round-robin"]);
+    testbed.apply(text).fine();
+    assert_eq!(policies(), ["round-robin", "round-robin"]);
 
     testbed.link("fail", &["s1-up"]).fine();
     let only_lower = || lists(&testbed, "h1").iter().all(|list| !list.contains(&"10.255.0.2".to_owned()));

@@ -15,7 +15,7 @@ pub use steered::{SteeredInterface, SteeredPrefix, SteeredWays};
 
 use crate::world::{World, WorldError};
 use ipnet::IpNet;
-use plait_dataplane_paths::protocol::Static;
+use plait_dataplane_paths::protocol::{Policies, Static};
 use plait_dataplane_paths::{Encapsulation, Ways};
 use plait_model_topology::Network;
 use plait_model_topology::network::{NodeIndex as Place, Port};
@@ -24,6 +24,7 @@ use plait_simulator_engine::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
+use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,9 +61,9 @@ struct SteeredHost {
     selectors: Vec<SelectorIndex>,
 }
 
-/// What a host's ways follow from: those before, the switch that it is behind where it learns, and what is said to it. Hosts of which
-/// all of that is the same share their tables.
-type Reason = (Option<*const SteeredWays>, Option<Ipv4Addr>, Option<*const Said>);
+/// What a host's ways follow from: those before, the switch that it is behind where it learns, and what is said to it, of lists and
+/// of policies. Hosts of which all of that is the same share their tables.
+type Reason = (Option<*const SteeredWays>, Option<Ipv4Addr>, Option<*const Said>, Option<*const Policies>);
 
 /// What is said of prefixes to a host.
 type Said = BTreeMap<IpNet, Static>;
@@ -152,12 +153,14 @@ impl World {
             let access = learns.and_then(|learning| learning.access(node));
             let said = steering.spec.hosts.get(&node);
             let before = steering.hosts.get(&node).map(|host| &host.ways);
-            let reason = (before.map(Arc::as_ptr), access, said.map(Arc::as_ptr));
+            let policies = learns.and_then(|learning| learning.policies(node));
+            let reason =
+                (before.map(Arc::as_ptr), access, said.map(Arc::as_ptr), policies.map(ptr::from_ref));
             if let Some(ways) = known.get(&reason) {
                 all.push((node, Arc::clone(ways)));
                 continue;
             }
-            let learnt = learns.zip(access).map(|(learning, access)| learning.learnt(access));
+            let learnt = learns.zip(access).map(|(learning, access)| learning.learnt(access, policies));
             let mut prefixes = learnt.unwrap_or_default();
             prefixes.extend(said.iter().flat_map(|said| said.iter()).map(|(to, said)| (*to, said.clone())));
             let ways = self.ways(&prefixes, steering.spec.source)?;

@@ -164,6 +164,7 @@ fn lists_that_hosts_learn_by_the_hash_are_after_a_failure_those_of_a_network_wit
             knows_routes: true,
             encapsulation: Encapsulation::Gre,
             policy: Policy::RoundRobin,
+            policies: BTreeMap::new(),
         };
         let spec = PathsSpec { learning: Some(learning), ..spec() };
         let [hello, dead] = [1, 4].map(Duration::from_secs);

@@ -11,7 +11,7 @@
 
 use ipnet::IpNet;
 use plait_control_paths::Settings;
-use plait_dataplane_paths::protocol::{Policy, Static};
+use plait_dataplane_paths::protocol::{Policies, Policy, Static};
 use plait_dataplane_paths::{Encapsulation, FlowKey, PathDrop};
 use plait_dataplane_reference::paths::{hash_of, mapped};
 use plait_model_quantity::Bandwidth;
@@ -324,16 +324,18 @@ fn a_relays_address_that_somebody_has_is_refused() {
 
 /// The first host learns which paths there are, by OSPF with a hello of a second and a dead interval of four.
 fn learning() -> World {
-    learning_in(&network())
+    learning_in(&network(), Policy::RoundRobin, Policies::default())
 }
 
-fn learning_in(network: &Network) -> World {
+/// The same in a network whose links say more, by another policy than all others where one is said of a prefix.
+fn learning_in(network: &Network, policy: Policy, policies: Policies) -> World {
     let learning = LearningSpec {
         hosts: [0].into(),
         settings: Settings { k: 2, ..Settings::default() },
         knows_routes: false,
         encapsulation: Encapsulation::Gre,
-        policy: Policy::RoundRobin,
+        policy,
+        policies: [(0, policies)].into(),
     };
     let spec = PathsSpec {
         hosts: BTreeMap::new(),
@@ -392,10 +394,32 @@ fn lists_that_hosts_learn_and_routes_follow_links_when_daemons_would_know_of_the
     assert!(world.totals().is_conserved());
 }
 
+#[test]
+fn what_is_learnt_goes_by_the_policy_of_the_prefix_around() {
+    let lists = |policies: &[(&str, Policy)]| -> Vec<u32> {
+        let policies = policies.iter().map(|(prefix, policy)| (prefix.parse().unwrap(), *policy)).collect();
+        let mut world = learning_in(&network(), Policy::Hash, policies);
+        let flows: Vec<FlowIndex> =
+            (0..8).map(|port| flow(&mut world, 6000 + port, 833, 1000, 30_000)).collect();
+        until(&mut world, &flows, 2000);
+        world.steered("h1").unwrap()[0].flows().iter().map(|flow| flow.list).collect()
+    };
+    let by_hash = lists(&[]);
+    let (around, elsewhere) = (("10.0.0.0/8", Policy::RoundRobin), ("172.16.0.0/12", Policy::RoundRobin));
+    let turns = lists(&[around, elsewhere]);
+    assert!(turns == [0, 1, 0, 1, 0, 1, 0, 1] || turns == [1, 0, 1, 0, 1, 0, 1, 0], "{turns:?}");
+    assert_eq!(lists(&[elsewhere]), by_hash);
+    assert_ne!(turns, by_hash);
+}
+
 /// OSPF version 2 tells of no prefix of IPv6, on real nodes neither.
 #[test]
 fn hosts_learn_no_ways_to_prefixes_of_ipv6() {
-    let world = learning_in(&network_of(&format!("{FILE}defaults: {{ipv6: on}}\n")));
+    let world = learning_in(
+        &network_of(&format!("{FILE}defaults: {{ipv6: on}}\n")),
+        Policy::RoundRobin,
+        Policies::default(),
+    );
     assert!(world.assignment().all(1).any(|net| net.addr().is_ipv6()), "the other host has one of each");
     let lists = world.steered("h1").unwrap()[0].lists();
     assert!(lists.len() == 2 && lists.iter().all(|list| list.prefix.addr().is_ipv4()), "{lists:?}");

@@ -126,6 +126,7 @@ pub fn paths_of(network: &Network) -> Result<Option<PathsSpec>, Vec<Diagnostic>>
         knows_routes,
         encapsulation: paths.encapsulation,
         policy: paths.policy,
+        policies: paths::policies(&paths),
     });
     let mut spec = PathsSpec {
         source: paths.source,

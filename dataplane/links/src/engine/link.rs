@@ -5,6 +5,7 @@ use super::taint::Tally;
 use super::{DirectionStats, LinkReport, LinkStats, PortStats};
 use crate::lateness::Lateness;
 use crate::port::{OpenPort, PortKind};
+use crate::sys::monotonic;
 use plait_model_link::{Conditions, Direction, direction_seed};
 
 /// A packet that has to wait: its offload header and its frame.
@@ -101,6 +102,7 @@ impl Link {
         LinkStats {
             id: self.id,
             name: self.name.clone(),
+            at: monotonic(),
             down: [0, 1].map(|way: usize| self.directions[way].is_down()),
             directions: [direction(0), direction(1)],
             ends: [end(0), end(1)],

@@ -94,6 +94,8 @@ pub struct LinkStats {
     pub id: u64,
     /// The link's name.
     pub name: String,
+    /// Nanoseconds of CLOCK_MONOTONIC at which all of this was so. Who asks hears of it later.
+    pub at: u64,
     /// Which of its directions were taken down.
     pub down: [bool; 2],
     /// From the first end to the second, and back.

@@ -35,11 +35,22 @@ impl Worker<'_> {
                 self.number == 0 && self.round.is_multiple_of(u64::from(rounds.max(1)))
             }
             // New connections are found by polling alone.
-            Idleness::Unknown => self.number == 0,
+            Idleness::EagerPoller(_) | Idleness::Unknown => self.number == 0,
         };
-        if !polls {
-            return;
+        if polls {
+            self.ask();
         }
+    }
+
+    /// How many sockets are read in a round from one poll to the next; none where a round has one poll at most, before it.
+    pub(super) fn reads_of_a_poll(&self) -> Option<usize> {
+        let Idleness::EagerPoller(times) = self.shared.config.idleness else { return None };
+        let waiting = || self.members.iter().filter(|slot| self.shared.is_ready(**slot)).count();
+        (self.number == 0).then(|| waiting().div_ceil(times.max(1) as usize).max(1))
+    }
+
+    /// Asks where something waits.
+    pub(super) fn ask(&mut self) {
         let found = self.shared.poller.poll(self.shared, Duration::ZERO, &mut self.events);
         Counters::add(&self.counters.polls, 1);
         // More than one has work, and this one has too much.

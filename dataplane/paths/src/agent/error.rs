@@ -47,6 +47,11 @@ pub enum AgentError {
     /// Shares of a policy that has none.
     #[error("lists of {0} have no weights by policy {1}: say `select weighted` with it")]
     NoWeights(IpNet, crate::protocol::Policy),
+    /// Shares of lists that are learnt.
+    #[error(
+        "what is learnt of {0} has no weights: say `select hash`, `round-robin` or `flow-based`, or name lists with `relay`"
+    )]
+    LearntWeights(IpNet),
     /// A flow that nobody heard of.
     #[error("no flow `{0}` was heard of on a steered device: `plait paths flows` lists those that were")]
     NoFlow(crate::protocol::FlowName),

@@ -7,6 +7,7 @@
 
 mod error;
 mod learning;
+mod learnt;
 mod places;
 mod rearrange;
 mod report;
@@ -25,7 +26,6 @@ use crate::{Border, Holder, Paths, Relay, Ways};
 use ipnet::IpNet;
 use learning::Learning;
 use plait_control_paths::select::{Rearrangement, Rearranger};
-use plait_control_paths::{Operation, RelayList};
 use plait_dataplane_agent::now;
 use plait_dataplane_reference::paths::tables::FlowKey;
 use rearrange::rearrange;
@@ -86,15 +86,29 @@ impl Agent {
                 self.say(prefix.trunc(), Some(to))?
             }
             Request::Set { prefix, to } => self.say(prefix.trunc(), Some(to))?,
-            Request::Del { prefix, relays } => {
+            Request::Select { prefix, policy } => self.choose(prefix.trunc(), Some(policy))?,
+            Request::Del { prefix, relays: Some(gone) } => {
                 let known = self.state.statics.get(&prefix.trunc()).cloned();
                 let mut left = known.ok_or(AgentError::NotThere(prefix))?;
                 let before = left.lists.len();
-                left.lists.retain(|(list, _)| relays.as_ref().is_some_and(|gone| gone != list));
+                left.lists.retain(|(list, _)| *list != gone);
                 if left.lists.len() == before {
                     return Err(AgentError::NotThere(prefix));
                 }
                 self.say(prefix.trunc(), Some(left).filter(|left| !left.lists.is_empty()))?
+            }
+            Request::Del { prefix, relays: None } => {
+                let prefix = prefix.trunc();
+                let known = self.state.statics.get(&prefix).cloned();
+                let was_said = self.say(prefix, None)?;
+                let chosen = self.choose(prefix, None);
+                if chosen.is_err() && was_said {
+                    self.say(prefix, known)?;
+                }
+                if !chosen? && !was_said {
+                    return Err(AgentError::NotThere(prefix));
+                }
+                true
             }
             Request::Show => return Ok(Reply::Prefixes(self.prefixes()?)),
             Request::Flows => return Ok(Reply::Flows(self.flows()?)),
@@ -126,12 +140,6 @@ impl Agent {
         };
         self.is_changed = true;
         Ok(true)
-    }
-
-    /// What was learnt of a prefix.
-    fn learnt(&self, prefix: IpNet) -> Ways {
-        let lists = self.state.learnt.get(&prefix).cloned().unwrap_or_default();
-        self.options.ways(lists)
     }
 
     /// By which ways a prefix goes.
@@ -168,38 +176,6 @@ impl Agent {
         }
     }
 
-    /// Does what follows from what was learnt.
-    fn follow(&mut self, operations: Vec<Operation>) {
-        if operations.is_empty() {
-            return;
-        }
-        self.updates += 1;
-        self.is_changed = true;
-        for operation in operations {
-            let (prefix, lists) = match operation {
-                Operation::Set { prefix, lists } => (prefix, lists),
-                Operation::Remove { prefix } => (prefix, Vec::new()),
-            };
-            // Choice: what finds no room goes by plain routing, rather than by lists of a fabric that is no more.
-            if let Err(error) = self.follow_one(prefix, lists) {
-                tracing::error!(%prefix, %error, "the prefix goes by plain routing");
-                let _ = self.follow_one(prefix, Vec::new());
-            }
-        }
-    }
-
-    fn follow_one(&mut self, prefix: IpNet, lists: Vec<RelayList>) -> Result<(), AgentError> {
-        let before = self.learnt(prefix);
-        if !self.state.statics.contains_key(&prefix) {
-            self.steer(prefix, before, self.options.ways(lists.clone()))?;
-        }
-        match lists.is_empty() {
-            true => self.state.learnt.remove(&prefix),
-            false => self.state.learnt.insert(prefix, lists),
-        };
-        Ok(())
-    }
-
     /// Has a flow go by another list, and stay there.
     fn move_flow(&self, name: FlowName, list: u32) -> Result<bool, AgentError> {
         let key = FlowKey::from(name);
@@ -217,7 +193,7 @@ impl Agent {
     }
 
     fn policy(&self, prefix: IpNet) -> Policy {
-        self.state.statics.get(&prefix).map_or(self.options.policy, |known| known.policy)
+        self.state.statics.get(&prefix).map_or_else(|| self.policy_of_learnt(prefix), |known| known.policy)
     }
 
     /// Moves flows, where it is time.

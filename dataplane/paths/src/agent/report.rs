@@ -91,6 +91,7 @@ impl Agent {
             fabric: self.learning.fabric(),
             relays: self.learning.relays(),
             prefixes: (statics, self.state.learnt.len()),
+            policies: self.state.policies.clone(),
             updates: self.updates,
             moved: self.moved,
             drops,

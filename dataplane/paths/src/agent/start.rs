@@ -7,8 +7,7 @@ use super::state::State;
 use super::{Agent, Sender};
 use crate::address;
 use crate::protocol::Policy;
-use crate::{Border, Encapsulation, Options, Paths, Relay, RelayAddresses, Sources, Superpackets, Ways};
-use plait_control_paths::RelayList;
+use crate::{Border, Encapsulation, Options, Paths, Relay, RelayAddresses, Sources, Superpackets};
 use plait_control_paths::select::Rearranger;
 use plait_dataplane_agent::{home, now};
 use plait_dataplane_netlink::Netlink;
@@ -65,12 +64,6 @@ impl AgentOptions {
             borders: Vec::new(),
             learning: LearningOptions::default(),
         }
-    }
-
-    /// The ways of lists of which nothing else is said.
-    pub(super) fn ways(&self, lists: Vec<RelayList>) -> Ways {
-        let selector = self.policy.selector(Vec::new);
-        Ways { lists, encapsulation: self.encapsulation, selector }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an agent leaves to the next one.
 
 use super::error::{AgentError, at};
-use crate::protocol::Static;
+use crate::protocol::{Policies, Static};
 use crate::{Lengths, RelayAddresses};
 use ipnet::IpNet;
 use plait_control_paths::RelayList;
@@ -23,6 +23,9 @@ pub struct State {
     pub namespace: u64,
     /// What was said by hand.
     pub statics: BTreeMap<IpNet, Static>,
+    /// By which policies flows go by what is learnt, where that was said by hand.
+    #[serde(default, skip_serializing_if = "Policies::is_empty")]
+    pub policies: Policies,
     /// What was learnt last: the best guess until the fabric is known again.
     pub learnt: BTreeMap<IpNet, Vec<RelayList>>,
     /// The relay's address of IPv4, where the agent put it on the loopback.

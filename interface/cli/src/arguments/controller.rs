@@ -127,9 +127,9 @@ pub struct ControllerRunArguments {
     /// A switch's visits in a round, 1 without it: who is visited twice has twice the share. May be said several times
     #[arg(long, value_name = "DATAPATH=N", value_parser = weight)]
     pub weight: Vec<Weight>,
-    /// Who asks where something waits: one worker, in each of its rounds or in one of so many (`one:8`), all, or none, so that
-    /// every socket is read in every round
-    #[arg(long, value_name = "one[:ROUNDS]|all|none", default_value = "one", value_parser = poll)]
+    /// Who asks where something waits: one worker, in each of its rounds, in one of so many (`one:8`) or so many times in each
+    /// (`one:1/4`), all, or none, so that every socket is read in every round
+    #[arg(long, value_name = "one[:ROUNDS|:1/TIMES]|all|none", default_value = "one", value_parser = poll)]
     pub poll: Idleness,
     /// Keep all workers awake
     #[arg(long)]

@@ -27,15 +27,17 @@ pub fn weight(text: &str) -> Result<Weight, String> {
 
 /// Who asks where something waits: `one`, `one:ROUNDS`, `all`, `none`.
 pub fn poll(text: &str) -> Result<Idleness, String> {
-    let wanted = || "one, one:ROUNDS, all or none is wanted; ROUNDS is 1 or more".to_owned();
+    let wanted =
+        || "one, one:ROUNDS, one:1/TIMES, all or none is wanted; ROUNDS and TIMES are 1 or more".to_owned();
+    let number = |text: &str| text.parse().ok().filter(|number| *number > 0).ok_or_else(wanted);
     match (text, text.split_once(':')) {
         ("one", _) => Ok(Idleness::OnePoller(1)),
         ("all", _) => Ok(Idleness::AllPoll),
         ("none", _) => Ok(Idleness::Unknown),
-        (_, Some(("one", rounds))) => {
-            let rounds = rounds.parse().ok().filter(|rounds| *rounds > 0).ok_or_else(wanted)?;
-            Ok(Idleness::OnePoller(rounds))
-        }
+        (_, Some(("one", rate))) => match rate.strip_prefix("1/") {
+            Some(times) => number(times).map(Idleness::EagerPoller),
+            None => number(rate).map(Idleness::OnePoller),
+        },
         _ => Err(wanted()),
     }
 }

@@ -49,7 +49,7 @@ pub fn ask(agent: &str, request: Request, most: usize, output: &Output) -> Resul
 
 /// How it is written.
 const FORMS: &str = "write `add prefix P relay A,B [type gre|ipip|gue|srv6|ovstack] [select hash|weighted|round-robin|flow-based] \
-    [weight N]`, `del prefix P [relay A,B]`, or `show`";
+    [weight N]`, `add prefix P select hash|round-robin|flow-based` for what is learnt, `del prefix P [relay A,B]`, or `show`";
 
 /// What `ip lb` asks for.
 pub fn request(words: &[&str]) -> Result<Request, String> {
@@ -69,8 +69,14 @@ fn refer(words: &[String]) -> Vec<&str> {
 fn add(words: &[&str]) -> Result<Request, String> {
     let said = pairs(words, &["prefix", "relay", "type", "select", "weight"], FORMS)?;
     let get = |key: &str| said.get(key).copied().ok_or_else(|| format!("`{key}` is missing: {FORMS}"));
+    let prefix = read(get("prefix")?)?;
+    if let Some(policy) = said.get("select")
+        && ["relay", "type", "weight"].iter().all(|key| !said.contains_key(key))
+    {
+        return Ok(Request::Select { prefix, policy: read(policy)? });
+    }
     Ok(Request::Add {
-        prefix: read(get("prefix")?)?,
+        prefix,
         relays: relays(get("relay")?)?,
         encapsulation: said.get("type").map(|text| read(text)).transpose()?,
         policy: said.get("select").map(|text| read(text)).transpose()?,
@@ -254,6 +260,9 @@ fn fares(status: &Status) -> String {
         line("narrowest link", format!("{mtu} bytes"));
     }
     line("prefixes", format!("{} static, {} learnt", status.prefixes.0, status.prefixes.1));
+    for (prefix, policy) in status.policies.iter() {
+        line("selects", format!("{policy} in what is learnt of {prefix}"));
+    }
     line("updates", status.updates.to_string());
     line("flows moved", status.moved.to_string());
     for (reason, count) in &status.drops {
@@ -292,6 +301,10 @@ mod tests {
         );
         assert_eq!(of("delete prefix 172.16.0.0/24"), Ok(Request::Del { prefix, relays: None }));
         assert_eq!(of("show prefix"), Ok(Request::Show));
+        assert_eq!(
+            of("add prefix 172.16.0.0/24 select flow-based"),
+            Ok(Request::Select { prefix, policy: Policy::FlowBased })
+        );
         let (prefix, relays) = ("2001:db8:16::/64".parse().unwrap(), vec!["2001:db8::1".parse().unwrap()]);
         let (encapsulation, policy, weight) = (Some(Encapsulation::Gue), None, None);
         assert_eq!(
@@ -304,6 +317,7 @@ mod tests {
     fn what_makes_no_sense_is_told_with_what_does() {
         for (line, word) in [
             ("add prefix 172.16.0.0/24", "`relay` is missing"),
+            ("add prefix 172.16.0.0/24 select weighted weight 3", "`relay` is missing"),
             ("add prefix 172.16.0.0/33 relay 10.0.0.1", "`172.16.0.0/33`"),
             (
                 "add prefix 172.16.0.0/24 relay 10.0.0.1 type vxlan",

@@ -14,6 +14,7 @@ fn what_is_wrong_with_a_controllers_options_is_said() {
         (&["--weight", "1=2", "--weight", "0001=3"], "two weights"),
         (&["--poll", "some"], "one:ROUNDS"),
         (&["--poll", "one:0"], "1 or more"),
+        (&["--poll", "one:1/0"], "1 or more"),
         (&["--no-idleness-map", "--poll", "all"], "--poll"),
         (&["--read", "63B"], "64B to 16MiB"),
         (&["--read", "1GiB"], "64B to 16MiB"),

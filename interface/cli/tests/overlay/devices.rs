@@ -53,6 +53,14 @@ fn madcaps_words_make_a_device_that_finds_frames_by_their_bits() {
     madcap(a, "add id 0200 dst 192.0.2.2 dev mc0").fails_saying(1, &["48 bits", "12 hexadecimal digits"]);
     madcap(a, "add id 0200 dst 192.0.2.2 dev eth0").fails_saying(1, &["eth0", "ip madcap set"]);
     assert!(madcap(a, "show dev mc0").fine().contains("ffffffffffff"));
+    // The node goes with the last entry that leads to it, in all tables.
+    let nodes = || {
+        ["node", "route"].map(|of| a.json(&format!("{of} show --app 8")).to_string().contains("192.0.2.2"))
+    };
+    assert_eq!(nodes(), [true, true]);
+    madcap(a, &format!("del id ffffffffffff dst {} dev mc0", b.locator())).fine();
+    assert_eq!(nodes(), [false, false]);
+    madcap(a, &format!("add id ffffffffffff dst {} dev mc0", b.locator())).fine();
     // A second one is the same node's, and a network of its own.
     let before = a.json("config show")["applications"].clone();
     for (words, of) in [

@@ -4,7 +4,7 @@ use super::KnownRoutes;
 use ipnet::IpNet;
 use plait_control_paths::{DaemonConfig, Iplbd, Method, Settings, Survey};
 use plait_dataplane_paths::Encapsulation;
-use plait_dataplane_paths::protocol::{Policy, Static};
+use plait_dataplane_paths::protocol::{Policies, Policy, Static};
 use plait_model_topology::network::NodeIndex as Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -24,6 +24,8 @@ pub struct LearningSpec {
     pub encapsulation: Encapsulation,
     /// Which list a flow goes by.
     pub policy: Policy,
+    /// Which it is instead, said of hosts by prefix.
+    pub policies: BTreeMap<Place, Policies>,
 }
 
 pub(crate) struct Learning {
@@ -104,13 +106,19 @@ impl Learning {
         self.behind.get(&host).copied()
     }
 
-    /// What hosts behind a switch know.
-    pub fn learnt(&self, access: Ipv4Addr) -> BTreeMap<IpNet, Static> {
+    /// By which policies a host's flows go, where that is said by prefix.
+    pub fn policies(&self, host: Place) -> Option<&Policies> {
+        self.spec.policies.get(&host)
+    }
+
+    /// What hosts behind a switch know, by these policies where they say another one.
+    pub fn learnt(&self, access: Ipv4Addr, policies: Option<&Policies>) -> BTreeMap<IpNet, Static> {
         let LearningSpec { encapsulation, policy, .. } = self.spec;
         let Some(daemon) = self.daemons.get(&access) else { return BTreeMap::new() };
         let said = |(prefix, lists): (&IpNet, &[plait_control_paths::RelayList])| {
             let lists = lists.iter().map(|list| (list.clone(), 1)).collect();
-            (*prefix, Static { lists, encapsulation, policy })
+            let said = policies.and_then(|policies| policies.of(*prefix));
+            (*prefix, Static { lists, encapsulation, policy: said.unwrap_or(policy) })
         };
         daemon.table().sets().map(said).collect()
     }

@@ -4,10 +4,13 @@ use crate::agent::PAUSE;
 use crate::build::Builder;
 use crate::kernel::files::Doing;
 use crate::plan::PathsState;
+use ipnet::IpNet;
 use plait_dataplane_paths::Client;
 use plait_dataplane_paths::agent::{Places, remove};
 use plait_dataplane_paths::protocol::{Reply, Request};
+use std::collections::BTreeMap;
 use std::io;
+use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
 /// The name of a node's agent: the one that commands in the node speak to.
@@ -61,17 +64,17 @@ impl Builder {
 
     /// Tells a node's agent its lists, where they are others than before.
     fn tell(&mut self, node: &str, before: Option<&PathsState>, wanted: &PathsState) -> io::Result<()> {
-        let mut requests = Vec::new();
-        for prefix in before.iter().flat_map(|before| before.statics.keys()) {
-            if !wanted.statics.contains_key(prefix) {
-                requests.push(Request::Del { prefix: *prefix, relays: None });
-            }
-        }
-        for (prefix, to) in &wanted.statics {
-            if before.and_then(|before| before.statics.get(prefix)) != Some(to) {
-                requests.push(Request::Set { prefix: *prefix, to: to.clone() });
-            }
-        }
+        let before = before.map(said).unwrap_or_default();
+        let wanted = said(wanted);
+        // Whoever says lists of a prefix, or a policy alone, says it in the place of the other.
+        let is_gone = |(prefix, was): &(&IpNet, &Request)| {
+            !wanted.get(*prefix).is_some_and(|now| discriminant(now) == discriminant(*was))
+        };
+        let gone = before.iter().filter(is_gone);
+        let mut requests: Vec<_> =
+            gone.map(|(prefix, _)| Request::Del { prefix: *prefix, relays: None }).collect();
+        let is_new = |(prefix, request): &(&IpNet, &Request)| before.get(*prefix) != Some(*request);
+        requests.extend(wanted.iter().filter(is_new).map(|(_, request)| request.clone()));
         if requests.is_empty() {
             return Ok(());
         }
@@ -116,6 +119,14 @@ impl Builder {
         self.end_agent(pid);
         self.inside(node, || remove(&Places::of(AGENT)).map_err(io::Error::other))
     }
+}
+
+/// What a node's agent is told, by prefix.
+fn said(of: &PathsState) -> BTreeMap<IpNet, Request> {
+    let lists =
+        of.statics.iter().map(|(prefix, to)| (*prefix, Request::Set { prefix: *prefix, to: to.clone() }));
+    let policies = of.policies.iter().map(|(prefix, policy)| (prefix, Request::Select { prefix, policy }));
+    policies.chain(lists).collect()
 }
 
 fn connect() -> io::Result<Client> {

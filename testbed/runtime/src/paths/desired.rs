@@ -1,6 +1,6 @@
 //! From paths to what each node does about them.
 
-use super::lists::{size, statics};
+use super::lists::{policies, size, statics};
 use super::resolve::{Learn, Resolved, resolve};
 use crate::plan::{PathLearning, PathsState, RouteState, State};
 use crate::section::{MethodWord, Paths};
@@ -31,6 +31,7 @@ pub(crate) fn put_in(
     }
     overlapping(&written, &paths, network, assignment).map_or(Ok(()), |fault| Err(vec![fault]))?;
     let mut all = statics(&paths, network, assignment)?;
+    let mut chosen = policies(&paths);
     let fabric = size(&paths, network, assignment);
     for (index, node) in network.nodes.iter().enumerate() {
         let is_host = paths.hosts.contains(&index);
@@ -50,6 +51,7 @@ pub(crate) fn put_in(
             borders,
             learning: learning(&paths, network, assignment, index, fabric).filter(|_| is_host),
             statics: all.remove(&index).map(Arc::unwrap_or_clone).unwrap_or_default(),
+            policies: chosen.remove(&index).unwrap_or_default(),
         };
         if let Some(known) = state.nodes.get_mut(&node.name) {
             known.paths = Some(made);

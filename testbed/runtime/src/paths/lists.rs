@@ -3,7 +3,7 @@
 use super::resolve::{ByHand, Learn, Resolved};
 use ipnet::IpNet;
 use plait_control_paths::{Plan, RelayList, Survey, Table};
-use plait_dataplane_paths::protocol::Static;
+use plait_dataplane_paths::protocol::{Policies, Static};
 use plait_model_topology::Network;
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
@@ -55,9 +55,11 @@ pub fn statics(
         let own = Arc::make_mut(all.entry(*host).or_default());
         for (prefix, ByHand { span, policy, lists }) in prefixes {
             let Some(lists) = lists else {
-                match own.get_mut(prefix) {
-                    Some(known) => known.policy = *policy,
-                    None => faults.push(unknown(*span, prefix, own)),
+                // The shorter prefixes come first, so that what is said of the longest one counts.
+                let within = own.iter_mut().filter(|(known, _)| prefix.contains(*known));
+                let count = within.map(|(_, known)| known.policy = *policy).count();
+                if count == 0 && paths.learn == Learn::File {
+                    faults.push(unknown(*span, prefix, own));
                 }
                 continue;
             };
@@ -67,6 +69,21 @@ pub fn statics(
         }
     }
     if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// Of each host that learns from daemons: by which policies its flows go, where the file says so by prefix.
+pub fn policies(paths: &Resolved) -> BTreeMap<NodeIndex, Policies> {
+    if paths.learn != Learn::Ospf {
+        return BTreeMap::new();
+    }
+    let said = |of: &BTreeMap<IpNet, ByHand>| -> Policies {
+        of.iter()
+            .filter(|(_, said)| said.lists.is_none())
+            .map(|(prefix, said)| (*prefix, said.policy))
+            .collect()
+    };
+    let all = paths.by_hand.iter().map(|(host, of)| (*host, said(of)));
+    all.filter(|(_, policies)| !policies.is_empty()).collect()
 }
 
 /// A prefix of which nothing is known that could be chosen from.

@@ -17,7 +17,7 @@ mod resolve;
 mod spread;
 
 pub(crate) use desired::{is_point_to_point, put_in};
-pub use lists::statics;
+pub use lists::{policies, statics};
 pub use resolve::{ByHand, Learn, Resolved, resolve};
 
 use crate::section::Paths;

@@ -65,7 +65,8 @@ pub struct ByHand {
     pub span: Span,
     /// Which of its lists a flow goes by.
     pub policy: Policy,
-    /// Its lists and their weights; none where they are those of the file's links.
+    /// Its lists and their weights; none where they are those that the file's links or daemons tell of, of the prefix and of those
+    /// within it.
     pub lists: Option<Vec<(Vec<NodeIndex>, u32)>>,
 }
 
@@ -343,10 +344,10 @@ impl Resolver<'_> {
                     "paths that are learnt have no weights",
                     "write `lists` beside it, as `lists: [{relays: [r1], weight: 3}, []]`",
                 ),
-                _ if learn != Learn::File => self.fault(
+                _ if learn == Learn::None => self.fault(
                     span,
                     format!("the file knows no lists of {}", prefix.value),
-                    "write `lists` beside it; what hosts learn goes by `select` of all paths",
+                    "write `lists` beside it",
                 ),
                 _ => {}
             }

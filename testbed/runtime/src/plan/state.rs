@@ -5,7 +5,7 @@ use crate::section::OPENFLOW_SWITCH;
 use indexmap::IndexMap;
 use ipnet::IpNet;
 use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Evpn, Identifier};
-use plait_dataplane_paths::protocol::{Policy, Static};
+use plait_dataplane_paths::protocol::{Policies, Policy, Static};
 use plait_model_link::{Conditions, ConditionsSpec};
 use plait_model_overlay::{Application, Locators, NodeId};
 use plait_model_topology::vocabulary::Role;
@@ -196,6 +196,9 @@ pub struct PathsState {
     pub learning: Option<PathLearning>,
     /// Lists that it is told.
     pub statics: BTreeMap<IpNet, Static>,
+    /// By which policies flows go by what it learns, where the file says so by prefix.
+    #[serde(default, skip_serializing_if = "Policies::is_empty")]
+    pub policies: Policies,
 }
 
 /// How a node learns the fabric.

@@ -4,7 +4,7 @@
 //! attribute that any kernel adds, and would spend most of its time on those nobody asks for.
 
 use super::dump::{NodeSocket, open};
-use super::tcp::now;
+use super::tcp::{halfway, now};
 use super::{InterfaceRow, SampleError};
 use netlink_packet_core::NlasIterator;
 use rustix::fd::BorrowedFd;
@@ -43,10 +43,12 @@ impl InterfaceSampler {
     pub fn sample(&mut self) -> Vec<InterfaceRow> {
         let mut rows = Vec::new();
         for socket in &self.sockets {
-            let at = now();
+            let (known, asks) = (rows.len(), now());
             self.sequence = self.sequence.wrapping_add(1);
-            let take = |payload: &[u8]| rows.extend(row(payload, &socket.node, at));
+            let take = |payload: &[u8]| rows.extend(row(payload, &socket.node, asks));
             let asked = socket.dump(RTM_GETLINK, &[0; IFINFOMSG], self.sequence, &mut self.buffer, take);
+            let at = halfway(asks);
+            rows[known..].iter_mut().for_each(|row| row.at = at);
             if let Err(error) = asked {
                 self.missed += 1;
                 tracing::debug!(node = %socket.node, %error, "interfaces not sampled");

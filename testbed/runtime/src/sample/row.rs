@@ -9,7 +9,7 @@ use std::time::Duration;
 /// is too old to tell is absent.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct TcpRow {
-    /// When it was asked, on the system's monotonic clock.
+    /// When it was so, on the system's monotonic clock: halfway between question and answer.
     pub at: Duration,
     /// The node that holds this end.
     pub node: String,
@@ -135,7 +135,7 @@ pub enum TcpState {
 /// The counters of one interface at one instant: the kernel's `rtnl_link_stats64`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceRow {
-    /// When they were asked, on the system's monotonic clock.
+    /// When they were so, on the system's monotonic clock: halfway between question and answer.
     pub at: Duration,
     /// The node.
     pub node: String,

@@ -58,13 +58,15 @@ impl TcpSampler {
         let mut rows = Vec::new();
         for socket in &self.sockets {
             // Each node has an instant of its own: with many nodes a round takes milliseconds.
-            let at = now();
+            let (known, asks) = (rows.len(), now());
             self.sequence = self.sequence.wrapping_add(1);
-            let take = |payload: &[u8]| rows.extend(row(payload, &socket.node, at));
+            let take = |payload: &[u8]| rows.extend(row(payload, &socket.node, asks));
             if let Err(error) = socket.dump(GET_TCP, &self.request, self.sequence, &mut self.buffer, take) {
                 self.missed += 1;
                 tracing::debug!(node = %socket.node, %error, "TCP connections not sampled");
             }
+            let at = halfway(asks);
+            rows[known..].iter_mut().for_each(|row| row.at = at);
         }
         rows
     }
@@ -79,6 +81,11 @@ impl TcpSampler {
 pub(super) fn now() -> Duration {
     let time = clock_gettime(ClockId::Monotonic);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// When a kernel was asked, where it answered just now. Choice: between question and answer, since it does not say.
+pub(super) fn halfway(asked: Duration) -> Duration {
+    asked + now().saturating_sub(asked) / 2
 }
 
 /// Asks for connections of both address families at once, in the older form (`struct inet_diag_req`): the newer one

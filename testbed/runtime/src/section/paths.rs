@@ -71,9 +71,10 @@ pub struct PrefixWays(pub WrittenWays);
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "PathsOfPrefix")]
 pub struct WrittenWays {
-    /// Which of the lists a flow goes by; what `select` of all paths says when not given.
+    /// Which of the lists a flow goes by; what `select` of all paths says when not given. Without `lists` it is said of those within
+    /// the prefix, too.
     pub select: Option<Spanned<SelectWord>>,
-    /// The lists; when not given, those of the file's links.
+    /// The lists; when not given, those that are learnt.
     pub lists: Option<Vec<RelayListForm>>,
 }
 

@@ -89,7 +89,7 @@ impl Supervisor {
                 line.send(&Sent::Row(Rows::Tcp(&sampler.sample())), &[])?;
             }
             if links {
-                line.send(&Sent::Row(Rows::Links(&self.link_rows(now))), &[])?;
+                line.send(&Sent::Row(Rows::Links(&self.link_rows())), &[])?;
             }
             if let (true, Some(sampler)) = (interfaces, &mut interface_sampler) {
                 line.send(&Sent::Row(Rows::Interfaces(&sampler.sample())), &[])?;
@@ -143,8 +143,8 @@ impl Supervisor {
         Pinger::open(&ping.from, network.as_fd(), &ping.to, address).map_err(io::Error::other)
     }
 
-    /// Counters of every link in the engine.
-    fn link_rows(&self, at: u64) -> Vec<Value> {
+    /// Counters of every link in the engine, each as of its own instant.
+    fn link_rows(&self) -> Vec<Value> {
         let (engine, links): (_, Vec<_>) = {
             let builder = self.builder();
             let Some(engine) = builder.engine().cloned() else { return Vec::new() };
@@ -153,7 +153,9 @@ impl Supervisor {
         };
         let row = |(name, id): (String, u64)| {
             let stats = engine.stats(id).ok()?;
-            Some(json!({ "at_ns": at, "link": name, "down": stats.down, "directions": stats.directions }))
+            Some(
+                json!({ "at_ns": stats.at, "link": name, "down": stats.down, "directions": stats.directions }),
+            )
         };
         links.into_iter().filter_map(row).collect()
     }
