@@ -24,6 +24,19 @@ pub fn of(message: &Message) -> Option<String> {
     Some(text)
 }
 
+/// An error's first line; nothing of what is none, or of a reason without a name.
+pub fn reason_of(message: &Message) -> Option<String> {
+    match message {
+        Message::V10(v10::Message { xid, body: v10::Body::Error(said) }) => {
+            Some(format!("OFPT_ERROR (xid={xid:#x}): {}", said.reason.name()?))
+        }
+        Message::V13(v13::Message { xid, body: v13::Body::Error(said) }) => {
+            Some(format!("OFPT_ERROR (OF1.3) (xid={xid:#x}): {}", said.reason.name()?))
+        }
+        _ => None,
+    }
+}
+
 /// The same on one line, with one space wherever there are some.
 pub fn on_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
