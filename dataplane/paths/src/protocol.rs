@@ -194,7 +194,7 @@ pub enum Reply {
     /// Flows, those with most bytes first.
     Flows(Vec<FlowRow>),
     /// How the agent fares.
-    Status(Status),
+    Status(Box<Status>),
     /// Counters as text.
     Metrics(String),
     /// It was not done, and why.

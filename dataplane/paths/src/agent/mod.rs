@@ -113,7 +113,7 @@ impl Agent {
             Request::Show => return Ok(Reply::Prefixes(self.prefixes()?)),
             Request::Flows => return Ok(Reply::Flows(self.flows()?)),
             Request::Move { flow, list } => self.move_flow(flow, list)?,
-            Request::Status => return Ok(Reply::Status(self.status()?)),
+            Request::Status => return Ok(Reply::Status(self.status()?.into())),
             Request::Metrics => return Ok(Reply::Metrics(self.metrics()?)),
         };
         self.save()?;
