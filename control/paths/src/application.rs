@@ -15,7 +15,8 @@ use crate::daemon::{Daemon, DaemonConfig};
 use crate::fabric::{Fabric, Link, Switch};
 use crate::fat_tree::{FatTree, Layer};
 use crate::ospf::Lsdb;
-use crate::plan::{Method, Settings};
+use crate::passage::{Passage, is_nearer, lasting};
+use crate::plan::{Method, Plan, Settings};
 use crate::table::{Operation, Table};
 use ipnet::IpNet;
 use plait_control_runtime::{
@@ -173,6 +174,14 @@ impl Planned {
     /// That of a daemon; none while it has no plan.
     fn of(daemon: Daemon) -> Option<Self> {
         daemon.plan().is_some().then(|| Self(Known::Daemon(Box::new(daemon))))
+    }
+
+    /// None of what was read from a value.
+    fn plan(&self) -> Option<&Plan> {
+        match &self.0 {
+            Known::Daemon(daemon) => daemon.plan(),
+            Known::Told(_) => None,
+        }
     }
 
     fn form(&self) -> PlannedForm {
@@ -334,9 +343,19 @@ pub struct Iplbd {
     version: Option<u64>,
     operations: VecDeque<Operation>,
     failures: VecDeque<Failure>,
+    passage: Passage,
+    /// What was planned last.
+    last: Option<Arc<Planned>>,
+    /// The plan of which lists are in force, or were before switches had changes to follow.
+    settled: Option<Arc<Planned>>,
 }
 
 impl Iplbd {
+    /// For how long lists stay that a failure left alone, where switches are as they usually are. Choice: a second. FRR computes 10 to
+    /// 500 ms after it heard of one, as Plait has it do, and writes its routes after that; meanwhile a longer list costs a few bytes
+    /// of each packet.
+    pub const SETTLING: Duration = Duration::from_secs(1);
+
     /// One that knows no fabric yet, with so much between two plans at least; `record` lets
     /// [`poll_entry`](Self::poll_entry) tell everything.
     ///
@@ -359,7 +378,17 @@ impl Iplbd {
             version: None,
             operations: VecDeque::new(),
             failures: VecDeque::new(),
+            passage: Passage::default(),
+            last: None,
+            settled: None,
         }
+    }
+
+    /// The same, where switches take so long to follow a failure: until then lists stay along whose paths nothing changed, for each
+    /// prefix that has any, and others are none.
+    pub fn settling(mut self, time: Duration) -> Self {
+        self.passage.time = time;
+        self
     }
 
     /// Advertisements changed, or might have: see [`Daemon::handle_lsdb`].
@@ -386,6 +415,7 @@ impl Iplbd {
     pub fn handle_timeout(&mut self, now: Duration) {
         self.runtime.handle_timeout(now);
         self.settle(now);
+        self.operations.extend(self.passage.handle_timeout(now));
     }
 
     /// The next operation.
@@ -405,12 +435,17 @@ impl Iplbd {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing waits.
     pub fn poll_timeout(&self) -> Option<Duration> {
-        self.runtime.poll_timeout()
+        self.runtime.poll_timeout().into_iter().chain(self.passage.poll_timeout()).min()
     }
 
-    /// The table as it is when all operations are done.
+    /// The table as it is in the end, when all operations are done.
     pub fn table(&self) -> Arc<Table> {
         self.view().unwrap_or_default()
+    }
+
+    /// The table as it is now, when the operations so far are done.
+    pub fn in_force(&self) -> &Table {
+        &self.passage.in_force
     }
 
     /// The fabric that was planned for last.
@@ -429,8 +464,9 @@ impl Iplbd {
     }
 
     fn of_planned<T>(&self, ask: impl Fn(&Fabric) -> T) -> Option<T> {
-        match &self.view::<Planned>()?.0 {
-            Known::Daemon(daemon) => daemon.plan().map(|plan| ask(plan.fabric())),
+        let planned = self.view::<Planned>()?;
+        match &planned.0 {
+            Known::Daemon(_) => planned.plan().map(|plan| ask(plan.fabric())),
             Known::Told(form) => Some(ask(&form.fabric)),
         }
     }
@@ -468,13 +504,28 @@ impl Iplbd {
 
     fn settle(&mut self, now: Duration) {
         for action in self.runtime.settle(&mut InPlace::default(), || now) {
-            match action {
-                Action::Push(push) => {
-                    self.operations.extend(self.driver.push(&push.view, push.before.as_ref(), &push.now));
-                }
-                Action::Report(Report::Failed { failure, .. }) => self.failures.push_back(failure),
-                _ => {}
+            if let Action::Report(Report::Failed { failure, .. }) = action {
+                self.failures.push_back(failure);
             }
         }
+        let Some(planned) = self.view::<Planned>() else { return };
+        if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &planned)) {
+            return;
+        }
+        let last = self.last.replace(Arc::clone(&planned));
+        if self.passage.poll_timeout().is_none() {
+            self.settled.clone_from(&last);
+        }
+        fn plan(of: &Option<Arc<Planned>>) -> Option<&Plan> {
+            of.as_deref().and_then(Planned::plan)
+        }
+        let lasting = match (plan(&self.settled), plan(&last), planned.plan()) {
+            (Some(settled), Some(last), Some(next)) if !is_nearer(last.fabric(), next.fabric()) => {
+                lasting(settled, next)
+            }
+            _ => Table::default(),
+        };
+        let target = Table::clone(&self.table());
+        self.operations.extend(self.passage.lead_to(target, &lasting, now));
     }
 }

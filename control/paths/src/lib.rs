@@ -21,7 +21,7 @@
 //! 3. [`Table`] – of each prefix its relay lists, as a sender looks them up;
 //! 4. [`Daemon`] – iplbd without its sockets: keeps a table true to a fabric that changes;
 //! 5. [`iplbd()`], [`Iplbd`] – the same as an application of the control runtime, which can be recorded, replayed and
-//!    asked what would be;
+//!    asked what would be, and which lets switches follow a failure before it takes relays away;
 //! 6. [`ospf`] – how a fabric is learnt; [`Survey`] – the one that a network file describes;
 //! 7. [`select`] – which of a prefix's flows is to go by another of its lists.
 //!
@@ -38,6 +38,7 @@ mod daemon;
 mod fabric;
 mod fat_tree;
 pub mod ospf;
+mod passage;
 mod plan;
 mod relays;
 pub mod select;

@@ -1,6 +1,6 @@
 //! What senders look up: of each prefix the relay lists that lead there.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPath};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -36,13 +36,18 @@ impl Table {
     /// addresses there is none; what is for a switch itself may go any way. Nor is there a set that would only say what
     /// plain routing does.
     pub fn of(plan: &Plan) -> Self {
+        Self::of_those(plan, |_| true)
+    }
+
+    /// The table of some of a plan's paths.
+    pub(crate) fn of_those(plan: &Plan, such: impl Fn(&PlannedPath) -> bool) -> Self {
         let switches = plan.fabric().switches();
         let mut sets = BTreeMap::new();
         for (to, switch) in switches.iter().enumerate().filter(|(to, _)| *to != plan.source()) {
             let address = |&relay: &u32| switches[relay as usize].relay;
             let list = |relays: &crate::Relays| relays.iter().map(address).collect::<Option<RelayList>>();
-            let lists: Vec<_> =
-                plan.paths(to).iter().filter_map(|path| list(path.relays.as_ref()?)).collect();
+            let paths = plan.paths(to).iter().filter(|path| such(path));
+            let lists: Vec<_> = paths.filter_map(|path| list(path.relays.as_ref()?)).collect();
             if lists.iter().all(RelayList::is_empty) {
                 continue;
             }

@@ -1,9 +1,10 @@
 //! iplbd as an application of the control runtime decides what its core decides, and can be replayed and asked.
 
+use ipnet::IpNet;
 use plait_control_paths::*;
 use plait_control_runtime::{Content, Divergence, Entry, Event, Set, Value, View, Wit, replay};
 use proptest::prelude::*;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 fn id(switch: usize) -> Ipv4Addr {
@@ -69,6 +70,92 @@ fn the_first_change_counts_at_once_and_those_that_follow_are_gathered() {
     assert!(follow(&mut iplbd, &mut table) > 0);
     assert_eq!(*iplbd.planned().unwrap(), ring().without_links(&[(1, 2)]));
     assert_eq!(iplbd.poll_timeout(), None);
+}
+
+/// Does what is said so far.
+fn drain(iplbd: &mut Iplbd, table: &mut Table) -> usize {
+    let operations = std::iter::from_fn(|| iplbd.poll_operation()).map(|operation| table.apply(operation));
+    let count = operations.count();
+    assert_eq!(table, iplbd.in_force());
+    count
+}
+
+#[test]
+fn lists_that_a_failure_left_alone_stay_until_switches_know_of_it() {
+    let ms = Duration::from_millis;
+    let mut iplbd = Iplbd::new(Settings::default(), ms(0), false).settling(ms(1000));
+    let mut table = Table::default();
+    iplbd.handle_access(id(0), ms(0));
+    iplbd.handle_fabric(ring(), ms(0));
+    drain(&mut iplbd, &mut table);
+    let (whole, prefix) = (table.clone(), "172.16.3.0/24".parse().unwrap());
+    let relay = |switch| -> RelayList { vec![id(switch).into()] };
+    assert_eq!((table.lists(&prefix), iplbd.poll_timeout()), (Some(&[relay(2), relay(4)][..]), None));
+
+    // One way is left, which plain routing will take: the list along it stays until then.
+    iplbd.handle_fabric(ring().without_links(&[(2, 3)]), ms(5000));
+    drain(&mut iplbd, &mut table);
+    assert_eq!(table.lists(&prefix), Some(&[relay(4)][..]));
+    assert_eq!((*iplbd.table()).clone(), Table::default());
+    assert_eq!(iplbd.poll_timeout(), Some(ms(6000)));
+    iplbd.handle_timeout(ms(5999));
+    assert_eq!(drain(&mut iplbd, &mut table), 0);
+    iplbd.handle_timeout(ms(6000));
+    drain(&mut iplbd, &mut table);
+    assert_eq!((&table, iplbd.poll_timeout()), (&Table::default(), None));
+
+    // What comes nearer counts at once: shortest ways may be others everywhere.
+    iplbd.handle_fabric(ring(), ms(7000));
+    drain(&mut iplbd, &mut table);
+    assert_eq!((&table, iplbd.poll_timeout()), (&whole, None));
+
+    // A second failure elsewhere has them stay for longer, one on their path takes them.
+    iplbd.handle_fabric(ring().without_links(&[(2, 3)]), ms(8000));
+    iplbd.handle_fabric(ring().without_links(&[(1, 2), (2, 3)]), ms(8050));
+    drain(&mut iplbd, &mut table);
+    assert_eq!(table.lists(&prefix), Some(&[relay(4)][..]));
+    assert_eq!(iplbd.poll_timeout(), Some(ms(9050)));
+    iplbd.handle_fabric(ring().without_links(&[(1, 2), (2, 3), (4, 5)]), ms(8100));
+    drain(&mut iplbd, &mut table);
+    assert_eq!(table.lists(&prefix), None);
+    // A host that comes behind another switch has nothing of what led from the former one.
+    iplbd.handle_access(id(5), ms(8150));
+    drain(&mut iplbd, &mut table);
+    assert_eq!((&table, iplbd.poll_timeout()), (&*iplbd.table(), None));
+    iplbd.handle_access(id(0), ms(8160));
+    // And what is taken back before it was over is as before.
+    iplbd.handle_fabric(ring().without_links(&[(2, 3)]), ms(8200));
+    iplbd.handle_fabric(ring(), ms(8300));
+    drain(&mut iplbd, &mut table);
+    assert_eq!((&table, iplbd.poll_timeout()), (&whole, None));
+}
+
+/// The switches by which packets with a list come to another switch, if that is one way whatever switches do with ways that are
+/// equally short.
+fn way(fabric: &Fabric, from: usize, list: &RelayList, to: usize) -> Option<Vec<usize>> {
+    let relays = list.iter().filter_map(|relay| match relay {
+        IpAddr::V4(address) => fabric.index(*address),
+        IpAddr::V6(_) => None,
+    });
+    let mut all = vec![from];
+    for end in relays.chain([to]) {
+        // Links cost the same both ways.
+        let distances = fabric.graph().shortest_paths(end);
+        let distance = |at: usize| distances.distance(at);
+        while let Some(&at) = all.last().filter(|at| **at != end) {
+            let left = distance(at)?;
+            let nearer = |link: &&Link| {
+                let rest = distance(link.to as usize);
+                link.from as usize == at && rest.is_some_and(|rest| rest + u64::from(link.cost) == left)
+            };
+            let mut next = fabric.links().iter().filter(nearer);
+            match (next.next(), next.next()) {
+                (Some(link), None) => all.push(link.to as usize),
+                _ => return None,
+            }
+        }
+    }
+    Some(all)
 }
 
 #[test]
@@ -210,6 +297,35 @@ proptest! {
         }
         let entries: Vec<Entry> = std::iter::from_fn(|| iplbd.poll_entry()).collect();
         prop_assert_eq!(again(&entries, settings).unwrap(), table);
+    }
+
+    #[test]
+    fn lists_that_stay_lead_the_same_way_whether_switches_know_of_the_failure_or_not(
+        fabric in fabrics(),
+        failed in prop::collection::vec(any::<prop::sample::Index>(), 1..3),
+    ) {
+        let mut iplbd =
+            Iplbd::new(settings(Method::Sure), Duration::ZERO, false).settling(Duration::from_secs(1));
+        let mut table = Table::default();
+        iplbd.handle_access(id(0), Duration::ZERO);
+        iplbd.handle_fabric(fabric.clone(), Duration::ZERO);
+        drain(&mut iplbd, &mut table);
+        let links: Vec<_> = fabric.links().iter().map(|link| (link.from as usize, link.to as usize)).collect();
+        let gone: Vec<_> = failed.iter().map(|index| links[index.index(links.len())]).collect();
+        let less = fabric.without_links(&gone);
+        iplbd.handle_fabric(less.clone(), Duration::from_secs(5));
+        drain(&mut iplbd, &mut table);
+        let target = iplbd.table();
+        for (to, switch) in fabric.switches().iter().enumerate() {
+            let stays = |prefix: &&IpNet| table.lists(prefix) != target.lists(prefix);
+            for list in switch.prefixes.iter().filter(stays).flat_map(|prefix| table.lists(prefix).unwrap()) {
+                let before = way(&fabric, 0, list, to);
+                prop_assert!(before.is_some() && before == way(&less, 0, list, to), "{to}: {list:?}");
+            }
+        }
+        iplbd.handle_timeout(Duration::from_secs(6));
+        drain(&mut iplbd, &mut table);
+        prop_assert_eq!(&table, &*iplbd.table());
     }
 
     #[test]

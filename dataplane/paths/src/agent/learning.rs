@@ -44,7 +44,7 @@ impl Learning {
         };
         Self {
             feeds: options.sources.into_iter().map(|source| (name(&source), Feed::new(source))).collect(),
-            iplbd: Iplbd::new(options.settings, DaemonConfig::PAUSE, false),
+            iplbd: Iplbd::new(options.settings, DaemonConfig::PAUSE, false).settling(Iplbd::SETTLING),
             is_given: options.access.is_some(),
             access: options.access,
             from: None,

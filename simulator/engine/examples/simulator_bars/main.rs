@@ -165,14 +165,35 @@ fn queued_packet() -> f64 {
 
 /// How often each loop runs, in turn. Of rates the fastest counts. Choice: as often as it takes for each to have some seconds in which
 /// nobody else is at work on a shared machine.
-const ROUNDS: usize = 11;
+const ROUNDS: usize = 7;
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
 
 /// What a loop does by what another one does, in the middle of all rounds. Choice: of each round by itself, since loops that run one
 /// behind the other are left alike by the machine's neighbours; the fastest round of one may be of a minute that the other had not.
 fn share(of: &[f64], by: &[f64]) -> f64 {
-    let mut shares: Vec<f64> = of.iter().zip(by).map(|(of, by)| of / by).collect();
-    shares.sort_by(f64::total_cmp);
-    shares[shares.len() / 2]
+    middle(of.iter().zip(by).map(|(of, by)| of / by).collect())
+}
+
+/// Microseconds that a hop takes under a load, in the middle of rounds.
+#[derive(Default)]
+struct HopTimes {
+    ours: f64,
+    bare: f64,
+}
+
+impl HopTimes {
+    fn of(ours: &[f64], bares: &[f64]) -> Self {
+        let time = |rates: &[f64]| middle(rates.iter().map(|rate| 1e6 / rate).collect());
+        Self { ours: time(ours), bare: time(bares) }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { ours: self.ours + other.ours, bare: self.bare + other.bare }
+    }
 }
 
 fn main() {
@@ -180,7 +201,7 @@ fn main() {
     let best = |runs: &[f64]| runs.iter().copied().fold(0.0, f64::max) / 1e6;
     let idle = idle_node();
     let packet = queued_packet();
-    let mut rates = Vec::new();
+    let (mut all, mut of_the_first) = (HopTimes::default(), None);
     for load in LOADS {
         let plain = Plain::of(load);
         let (mut bares, mut hands, mut ours, mut under_way) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -202,12 +223,15 @@ fn main() {
             best(&hands),
             share(&hands, &bares)
         );
-        rates.push((best(&ours), of_bare));
+        all = all.and(HopTimes::of(&ours, &bares));
+        of_the_first.get_or_insert(of_bare);
     }
-    // Bars are of the first load. Under the others, what the machine's neighbours leave of its cache decides.
-    let (ours, of_bare) = rates[0];
-    bar("simulator.hops_per_second", ours, "M/s", true, 5.0);
-    bar("simulator.share_of_bare_loop", of_bare, "of bare", true, 0.5);
+    // Choice: bars are of as many hops under each load. Few events that wait are the bare loop's best case, many are its worst, and
+    // what the machine's neighbours leave of its cache decides how much; no one load stands for all.
+    bar("simulator.hops_per_second", LOADS.len() as f64 / all.ours, "M/s", true, 5.0);
+    bar("simulator.share_of_bare_loop", all.bare / all.ours, "of bare", true, 0.5);
+    let least = of_the_first.unwrap_or_default();
+    println!("goal simulator.share_of_bare_loop_first_load {least:.3} of bare >= 0.5 {}", held(least >= 0.5));
     in_parallel(simulated);
     bar("simulator.idle_node", idle, "B", false, 1024.0);
     bar("simulator.queued_packet", packet, "B", false, 200.0);
@@ -233,5 +257,9 @@ fn beside_ns3(program: &str) {
 
 fn bar(name: &str, value: f64, unit: &str, at_least: bool, bound: f64) {
     let (sign, holds) = if at_least { (">=", value >= bound) } else { ("<=", value <= bound) };
-    println!("bar {name} {value:.3} {unit} {sign} {bound} {}", if holds { "ok" } else { "short" });
+    println!("bar {name} {value:.3} {unit} {sign} {bound} {}", held(holds));
+}
+
+fn held(holds: bool) -> &'static str {
+    if holds { "ok" } else { "short" }
 }

@@ -62,7 +62,8 @@ impl Learning {
         }
         for access in behind.values() {
             daemons.entry(*access).or_insert_with(|| {
-                let mut daemon = Iplbd::new(spec.settings.clone(), DaemonConfig::PAUSE, false);
+                let mut daemon =
+                    Iplbd::new(spec.settings.clone(), DaemonConfig::PAUSE, false).settling(Iplbd::SETTLING);
                 daemon.handle_access(*access, now);
                 daemon
             });
@@ -120,6 +121,6 @@ impl Learning {
             let said = policies.and_then(|policies| policies.of(*prefix));
             (*prefix, Static { lists, encapsulation, policy: said.unwrap_or(policy) })
         };
-        daemon.table().sets().map(said).collect()
+        daemon.in_force().sets().map(said).collect()
     }
 }
