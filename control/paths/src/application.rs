@@ -334,7 +334,7 @@ fn named(name: &str) -> Name {
 }
 
 /// iplbd on a control runtime of its own, with the same methods in the same order as a [`Daemon`] has. What it takes more
-/// than that one is a copy of the last plan with each change.
+/// than that one is a copy of the last plan with each change; and it waits for switches, where it is [said so](Self::settling).
 pub struct Iplbd {
     runtime: Runtime,
     driver: FabricDriver,
@@ -520,7 +520,9 @@ impl Iplbd {
             of.as_deref().and_then(Planned::plan)
         }
         let lasting = match (plan(&self.settled), plan(&last), planned.plan()) {
-            (Some(settled), Some(last), Some(next)) if !is_nearer(last.fabric(), next.fabric()) => {
+            (Some(settled), Some(last), Some(next))
+                if self.passage.is_awaited() && !is_nearer(last.fabric(), next.fabric()) =>
+            {
                 lasting(settled, next)
             }
             _ => Table::default(),

@@ -2,7 +2,8 @@
 //!
 //! A host may hear of a failure before a switch has new routes. Relays that are no longer needed, since one way is left, are needed
 //! until then: what has none goes where that switch still leads it, to where the failure is. Lists along whose paths nothing changed
-//! lead on, whatever switches know, and stay until all of them do.
+//! lead on, whatever switches know, and stay until all of them do. That is so of [sure](crate::Method::Sure) ones; others lead on as
+//! well as they did.
 
 use crate::fabric::Fabric;
 use crate::plan::{Plan, PlannedPath};
@@ -22,10 +23,15 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
+    /// Whether anybody waits for switches.
+    pub fn is_awaited(&self) -> bool {
+        !self.time.is_zero()
+    }
+
     /// The table is to be this one, after a change of the fabric that left these lists alone.
     pub fn lead_to(&mut self, target: Table, lasting: &Table, now: Duration) -> Vec<Operation> {
         let mut next = target.clone();
-        for (prefix, lasting) in lasting.sets().filter(|_| !self.time.is_zero()) {
+        for (prefix, lasting) in lasting.sets() {
             let known = self.in_force.lists(prefix).unwrap_or_default();
             if target.lists(prefix) == Some(known) {
                 continue;
