@@ -5,6 +5,7 @@ import statistics
 
 import stacks
 from blocks import table
+from order import Order
 from two_paths import METHODS
 
 PATTERNS = ("random", "permutation", "stride(1)", "stride(2)", "stride(4)")
@@ -32,8 +33,7 @@ metrics:
 
 
 def measure(plait, folder, small):
-    """Shares of what was sent that arrived, by pattern and method: a share a run. And of each method the datagrams that arrived, and
-    those of them that a later one of their flow had overtaken."""
+    """Shares of what was sent that arrived, by pattern and method: a share a run. And in which order it arrived."""
     patterns, repeats, seconds = (PATTERNS[-1:], 1, 6) if small else (PATTERNS, 3, 16)
     network = stacks.printed(plait, "generate", "fat-tree", "--k", "4")
     load = LOAD.format(patterns=", ".join(patterns), repeats=repeats, seconds=seconds, warmup=seconds // 2, rate=1000 * OFFERED, link=RATE)
@@ -41,23 +41,15 @@ def measure(plait, folder, small):
     names = {link: link.replace("-", "_") for link in access}
     text = network + load + "".join(f"  {name}: {{link: {link}, column: bytes, take: rate}}\n" for link, name in names.items())
     plain = re.sub(r"(?m)^(paths|    select): .*\n", "", text)
-    shares, order = {}, {method: [0, 0] for method in METHODS}
+    shares, order = {}, Order(METHODS)
     for name, of in (("fat-tree", text), ("fat-tree-plain", plain)):
         output = stacks.run(plait, name, of, folder)
         for row in stacks.runs(output):
             received = sum(float(row[name]) for name in names.values()) * 8 / 1e6
             method = row.get("select", METHODS[0])
             shares.setdefault((row["pattern"], method), []).append(received / OFFERED)
-            for flow in stacks.samples(stacks.attempt(output, row), "flows"):
-                order[method][0] += int(flow["received"])
-                order[method][1] += int(flow["reordered"])
+            order.add(method, stacks.attempt(output, row))
     return shares, order
-
-
-def overtaken(order):
-    """How many datagrams were overtaken by later ones of their flows."""
-    rows = [[method, f"{arrived:,}", f"{late:,}"] for method, (arrived, late) in order.items()]
-    return table(["on real stacks", "datagrams that arrived", "of them overtaken"], rows)
 
 
 # What the simulated study calls the same.

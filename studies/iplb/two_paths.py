@@ -6,6 +6,7 @@ import statistics
 
 import stacks
 from blocks import table
+from order import Order
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 METHODS = ("one path", "hash", "flow-based")
@@ -32,12 +33,15 @@ def measure(plait, folder, small):
     if small:
         text = text.replace("repeats: 20", "repeats: 1").replace("duration: 11s", "duration: 6s").replace("warmup: 7s", "warmup: 3s")
     plain = re.sub(r"(?m)^(paths|    select): .*\n", "", text)
-    received = Received()
+    received, order = Received(), Order(METHODS)
     for name, of in (("two-paths", text), ("two-paths-plain", plain)):
-        for row in stacks.runs(stacks.run(plait, name, of, folder, jobs=2)):
+        output = stacks.run(plait, name, of, folder, jobs=2)
+        for row in stacks.runs(output):
             bytes_a_second = float(row["first"]) + float(row["second"])
-            received.add(row.get("select", METHODS[0]), row["rates"], bytes_a_second * 8 / 1e6)
-    return received
+            method = row.get("select", METHODS[0])
+            received.add(method, row["rates"], bytes_a_second * 8 / 1e6)
+            order.add(method, stacks.attempt(output, row))
+    return received, order
 
 
 def beside(received):

@@ -1,10 +1,10 @@
 //! Holds the planner against its bars: `paths_bars`. Eight paths and their relay lists from one switch of a random graph to all
 //! others, the sizes of the thesis's E12, with links that cost the same and with costs drawn by lot; the same after a link failed; and
-//! what petgraph and networkx take for the paths alone, of which the costs must be the same.
+//! what petgraph and networkx take for the paths alone, whose costs must be the same.
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use plait_control_paths::ospf::Lsdb;
-use plait_control_paths::{Daemon, DaemonConfig, Fabric, Plan, Settings};
+use plait_control_paths::{Daemon, DaemonConfig, Fabric, Iplbd, Plan, Settings};
 use plait_model_topology::generate::random_regular_links;
 use plait_model_topology::random::SplitMix64;
 use plait_model_wire::ospf::{Contents, Lsa, LsaKey, RouterLink, RouterLinks};
@@ -60,14 +60,13 @@ fn main() {
         let links = random_regular_links(switches, degree, 1).expect("such graphs there are");
         let alike = Fabric::of_links(switches, links.iter().map(|&(a, b)| (a, b, 1)));
         let plan = held(&alike, &links, &switches.to_string(), whole);
-        println!(
-            "# from advertisements to operations, after one link failed: {:.3} ms",
-            by_lsdb(switches, &links)
-        );
+        learnt(switches, &links, whole);
+        rivals(&plan, &format!("{ports} ports"), &links, &vec![1; links.len()]);
         let mut lot = SplitMix64::new(2);
-        let costs = links.iter().map(|&(a, b)| (a, b, 1 + lot.below(MOST_COST) as u32));
-        held(&Fabric::of_links(switches, costs), &links, &format!("{switches}-costs"), whole);
-        rivals(&plan, ports, &links);
+        let costs: Vec<u32> = links.iter().map(|_| 1 + lot.below(MOST_COST) as u32).collect();
+        let dear = links.iter().zip(&costs).map(|(&(a, b), &cost)| (a, b, cost));
+        let plan = held(&Fabric::of_links(switches, dear), &links, &format!("{switches}-costs"), whole);
+        rivals(&plan, &format!("{ports} ports, costs"), &links, &costs);
     }
 }
 
@@ -106,9 +105,10 @@ fn held(fabric: &Fabric, links: &[(usize, usize)], name: &str, whole: f64) -> Pl
     plan
 }
 
-/// Two advertisements tell that a link is gone: until all operations are there.
-fn by_lsdb(switches: usize, links: &[(usize, usize)]) -> f64 {
-    let id = |switch: usize| Ipv4Addr::from(0x0a00_0001 + switch as u32);
+/// Two advertisements tell that a link is gone: until all operations are there, as the median over links; milliseconds. `learn` takes
+/// what advertisements say at an instant, does what is due before that, and counts its operations.
+fn by_lsdb(switches: usize, links: &[(usize, usize)], mut learn: impl FnMut(&Lsdb, Duration) -> usize) -> f64 {
+    let id = |switch: usize| Ipv4Addr::from(FIRST_SWITCH + switch as u32);
     let advertise = |switch: usize, sequence: i32, without: (usize, usize)| {
         let mut of = vec![
             RouterLink::Stub { network: id(switch), mask: [255; 4].into(), metric: 0 },
@@ -130,26 +130,55 @@ fn by_lsdb(switches: usize, links: &[(usize, usize)]) -> f64 {
     let nothing = (usize::MAX, usize::MAX);
     let mut lsdb = Lsdb::default();
     (0..switches).for_each(|switch| drop(lsdb.offer(advertise(switch, 1, nothing), Duration::ZERO)));
-    let mut daemon = Daemon::new(DaemonConfig::new(id(0)));
-    daemon.handle_lsdb(&lsdb, Duration::ZERO);
-    while daemon.poll_operation().is_some() {}
-    let gone = links[links.len() / 2];
-    let news = [advertise(gone.0, 2, gone), advertise(gone.1, 2, gone)];
-    let started = Instant::now();
-    for lsa in news {
-        lsdb.offer(lsa, Duration::from_secs(1));
+    learn(&lsdb, Duration::ZERO);
+    let (mut sequence, mut now, mut operations) = (1, Duration::ZERO, 0);
+    let mut offer = |lsdb: &mut Lsdb, gone: (usize, usize), without: (usize, usize)| {
+        sequence += 1;
+        now += Duration::from_secs(10);
+        let news = [gone.0, gone.1].map(|switch| advertise(switch, sequence, without));
+        let started = Instant::now();
+        for lsa in news {
+            lsdb.offer(lsa, now);
+        }
+        let count = learn(lsdb, now);
+        (milliseconds(started), count)
+    };
+    let mut times = Vec::new();
+    for &gone in links.iter().step_by(links.len() / 40) {
+        let (taken, count) = offer(&mut lsdb, gone, gone);
+        operations += count;
+        times.push(taken);
+        offer(&mut lsdb, gone, nothing);
     }
-    daemon.handle_lsdb(&lsdb, Duration::from_secs(1));
-    let mut operations = 0;
-    while daemon.poll_operation().is_some() {
-        operations += 1;
-    }
-    let taken = milliseconds(started);
-    println!("# {operations} operations on a table of {} prefixes", daemon.table().sets().count());
-    taken
+    println!("# {} failures told by advertisements, {operations} operations", times.len());
+    median(&mut times)
 }
 
-fn rivals(plan: &Plan, ports: usize, links: &[(usize, usize)]) {
+/// The first of all switches; the host is behind it.
+const FIRST_SWITCH: u32 = 0x0a00_0001;
+
+/// What the planner alone takes from advertisements to operations, and what a host's agent does: on a control runtime, with lists
+/// that stay until switches have followed.
+fn learnt(switches: usize, links: &[(usize, usize)], whole: f64) {
+    let access = Ipv4Addr::from(FIRST_SWITCH);
+    let mut daemon = Daemon::new(DaemonConfig::new(access));
+    let planner = by_lsdb(switches, links, |lsdb, now| {
+        daemon.handle_lsdb(lsdb, now);
+        std::iter::from_fn(|| daemon.poll_operation()).count()
+    });
+    println!("# the planner alone: {planner:.3} ms");
+    let mut iplbd =
+        Iplbd::new(Settings::default(), DaemonConfig::PAUSE, false).settling(Iplbd::SETTLING);
+    let agent = by_lsdb(switches, links, |lsdb, now| {
+        iplbd.handle_timeout(now);
+        iplbd.handle_access(access, now);
+        iplbd.handle_lsdb(lsdb, now);
+        std::iter::from_fn(|| iplbd.poll_operation()).count()
+    });
+    bar(&format!("iplbd-failure-{switches}"), agent, whole / 10.0);
+}
+
+fn rivals(plan: &Plan, name: &str, links: &[(usize, usize)], link_costs: &[u32]) {
     let switches = plan.fabric().switches().len();
     let sample: Vec<usize> = (1..switches).step_by(switches / SAMPLE).collect();
     let costs = |to: usize| plan.paths(to).iter().map(|path| path.cost).collect::<Vec<_>>();
@@ -157,8 +186,8 @@ fn rivals(plan: &Plan, ports: usize, links: &[(usize, usize)]) {
     for _ in 0..switches {
         graph.add_node(());
     }
-    for &(a, b) in links {
-        graph.add_edge(NodeIndex::new(a), NodeIndex::new(b), 1);
+    for (&(a, b), &cost) in links.iter().zip(link_costs) {
+        graph.add_edge(NodeIndex::new(a), NodeIndex::new(b), u64::from(cost));
     }
     // petgraph's gives the cost of the k-th walk only, to all vertices, and walks may have loops: its first is the only one
     // that must be the same, and none can be dearer than the path of its number.
@@ -166,7 +195,7 @@ fn rivals(plan: &Plan, ports: usize, links: &[(usize, usize)]) {
     let walks: Vec<_> = (1..=8)
         .map(|k| petgraph::algo::k_shortest_path(&graph, NodeIndex::new(0), None, k, |edge| *edge.weight()))
         .collect();
-    println!("# {ports} ports: petgraph, costs alone, of walks, to all: {:.1} ms", milliseconds(started));
+    println!("# {name}: petgraph, costs alone, of walks, to all: {:.1} ms", milliseconds(started));
     for &to in &sample {
         for (walks, (cost, at)) in walks.iter().zip(costs(to).into_iter().zip(0..)) {
             let walk = walks[&NodeIndex::new(to)];
@@ -189,7 +218,9 @@ fn rivals(plan: &Plan, ports: usize, links: &[(usize, usize)]) {
     };
     let mut question =
         format!("8 0\n{}\n", sample.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
-    links.iter().for_each(|(a, b)| question += &format!("{a} {b}\n"));
+    for ((a, b), cost) in links.iter().zip(link_costs) {
+        question += &format!("{a} {b} {cost}\n");
+    }
     // Without networkx it ends before it has read.
     let asked = python.stdin.take().is_some_and(|mut input| input.write_all(question.as_bytes()).is_ok());
     let answer = python.wait_with_output().ok().filter(|answer| asked && answer.status.success());
@@ -205,7 +236,7 @@ fn rivals(plan: &Plan, ports: usize, links: &[(usize, usize)]) {
     }
     let each = seconds * 1e3 / sample.len() as f64;
     println!(
-        "# {ports} ports: networkx, paths alone: {each:.1} ms a destination, {:.0} ms for all",
+        "# {name}: networkx, paths alone: {each:.1} ms a destination, {:.0} ms for all",
         each * (switches - 1) as f64
     );
 }

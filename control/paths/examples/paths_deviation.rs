@@ -7,7 +7,7 @@
 
 use plait_control_paths::{AnyHash, Forwarding, PathTree, fewest_relays};
 use plait_model_topology::generate::random_regular_links;
-use plait_model_topology::graph::{Graph, PathFinder, ShortestPaths};
+use plait_model_topology::graph::{Arc, Graph, PathFinder, ShortestPaths};
 use plait_model_topology::random::SplitMix64;
 use std::collections::HashMap;
 
@@ -24,25 +24,28 @@ fn main() {
         None => default,
     };
     let (pairs, seed) = (number("--pairs", 150) as usize, number("--seed", 1));
-    println!("k = 8, {pairs} pairs of switches a graph, seed {seed}; relays are mean / most\n");
-    println!(
-        "| ports | switches | lists | faithful: deviate | may deviate | relays | sure: deviate | relays | none |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|");
-    for ports in [4, 6, 8, 10, 12, 16, 24] {
-        let (graph, switches) = graph(ports, seed);
-        let counts = count(&graph, 8, pairs, seed);
-        let Counts { lists, deviate, may_deviate, faithful, sure_deviate, sure, none } = counts;
-        let share = |count: usize| format!("{:.1} %", 100.0 * count as f64 / lists as f64);
+    println!("k = 8, {pairs} pairs of switches a graph, seed {seed}; relays are mean / most");
+    for (costs, most) in [("all links cost the same", 1), ("links cost 1 to 10, drawn by lot", MOST_COST)] {
+        println!("\n{costs}:\n");
         println!(
-            "| {ports} | {switches} | {lists} | {} | {} | {faithful} | {} | {sure} | {none} |",
-            share(deviate),
-            share(may_deviate),
-            share(sure_deviate)
+            "| ports | switches | lists | faithful: deviate | may deviate | relays | sure: deviate | relays | none |"
         );
+        println!("|---|---|---|---|---|---|---|---|---|");
+        for ports in [4, 6, 8, 10, 12, 16, 24] {
+            let (graph, switches) = graph(ports, seed, most);
+            let counts = count(&graph, 8, pairs, seed);
+            let Counts { lists, deviate, may_deviate, faithful, sure_deviate, sure, none } = counts;
+            let share = |count: usize| format!("{:.1} %", 100.0 * count as f64 / lists as f64);
+            println!(
+                "| {ports} | {switches} | {lists} | {} | {} | {faithful} | {} | {sure} | {none} |",
+                share(deviate),
+                share(may_deviate),
+                share(sure_deviate)
+            );
+        }
     }
     println!("\n16 ports, by k:\n\n| k | faithful: relays | sure: relays |\n|---|---|---|");
-    let (graph, _) = graph(16, seed);
+    let (graph, _) = graph(16, seed, 1);
     let by_k = [1, 2, 4, 8, 12, 16, 20].map(|k| (k, count(&graph, k, pairs, seed)));
     for (k, Counts { faithful, sure, .. }) in &by_k {
         println!("| {k} | {faithful} | {sure} |");
@@ -67,12 +70,17 @@ fn main() {
     }
 }
 
-fn graph(ports: usize, seed: u64) -> (Graph, usize) {
+/// Where links cost differently, each costs up to so much.
+const MOST_COST: usize = 10;
+
+fn graph(ports: usize, seed: u64, most_cost: usize) -> (Graph, usize) {
     let switches = 5 * ports * ports / 4;
     let degree = 4 * ports / 5;
     let degree = if switches * degree % 2 == 1 { degree - 1 } else { degree };
     let links = random_regular_links(switches, degree, seed).expect("such graphs there are");
-    (Graph::undirected(switches, links.into_iter().map(|(a, b)| (a, b, 1))), switches)
+    let mut lot = SplitMix64::new(seed);
+    let links = links.into_iter().map(|(a, b)| (a, b, 1 + lot.below(most_cost) as u32));
+    (Graph::undirected(switches, links), switches)
 }
 
 #[derive(Default)]
@@ -164,9 +172,12 @@ impl Routes<'_> {
             let distances = self.to.entry(stop).or_insert_with(|| self.graph.shortest_paths(stop));
             let mut at = way[way.len() - 1];
             while at != stop {
-                let nearer = |next: &usize| distances.distance(*next) < distances.distance(at);
-                let hops: Vec<_> =
-                    self.graph.arcs(at).iter().map(|arc| arc.to as usize).filter(nearer).collect();
+                let leads = |arc: &&Arc| {
+                    let rest = distances.distance(arc.to as usize);
+                    rest.is_some_and(|rest| Some(rest + u64::from(arc.cost)) == distances.distance(at))
+                };
+                let arcs = self.graph.arcs(at).iter().filter(leads);
+                let hops: Vec<_> = arcs.map(|arc| arc.to as usize).collect();
                 let salt = self.seed ^ (at as u64) << 32 ^ (stop as u64) << 8;
                 at = hops[SplitMix64::new(salt).below(hops.len())];
                 way.push(at);

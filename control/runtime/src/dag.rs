@@ -105,6 +105,12 @@ impl Dag {
         Self { name: parsed(name), nodes, edges, triggers: Vec::new(), policy: Policy::default() }
     }
 
+    /// A DAG that runs one application that nobody vouches for, and has its name: whatever that does, the others go on.
+    pub fn contained(application: &Name, triggers: Vec<Trigger>) -> Self {
+        let (name, nodes) = (application.clone(), vec![application.clone()]);
+        Self { name, nodes, edges: Vec::new(), triggers, policy: Policy::contained() }
+    }
+
     /// An application after another, either of which may be new.
     ///
     /// # Panics

@@ -51,8 +51,15 @@ fn the_same_flows_meet_the_same_loss_in_both_worlds() {
         let most = 5.0 * (0.095 * all as f64).sqrt();
         assert!(((got - expected) as f64).abs() < most, "{got} and {expected} of {all} came");
         assert!(got < all && expected < all);
-        let compared = person.plait(&["compare", "testbed", "simulated"]);
-        compared.fine();
+        let compared = person.plait(&["compare", "testbed", "simulated"]).fine();
+        let worlds = compared.lines().find(|line| line.starts_with("world")).unwrap_or_default();
+        assert!(worlds.contains("testbed") && worlds.contains("simulator"), "{compared}");
+        let compared = person.plait(&["--json", "compare", "testbed", "simulated"]).json();
+        let rows = compared["compared"].as_array().unwrap();
+        assert!(!rows.is_empty(), "{compared}");
+        for row in rows {
+            assert!(row["first"].is_array() && row["second"].is_array(), "{row}");
+        }
     });
 }
 

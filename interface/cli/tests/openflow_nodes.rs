@@ -5,7 +5,7 @@ mod common;
 #[path = "common/component.rs"]
 mod component;
 
-use common::{Person, Testbed, eventually, skip};
+use common::{Person, Running, Testbed, eventually, skip};
 use serde_json::Value;
 use std::path::Path;
 
@@ -108,6 +108,32 @@ fn a_component_is_added_obeyed_and_removed(person: &Person, testbed: &Testbed) {
     assert!(eventually(|| all_reach_all(testbed, &["h1", "h2", "h3"])));
 }
 
+/// What the file gives a controller is there from its start; what is wrong with it is said before anything changes.
+fn a_file_gives_a_controller_applications(testbed: &Testbed) {
+    let given = |more: &str| {
+        let files = "application: quarantine.wasm, manifest: quarantine.json, on: [banned@1]";
+        RING.replace("app: routing", &format!("app: routing, applications: [{{{files}, {more}}}]"))
+    };
+    for (more, said) in [
+        ("allow: [Access]", "`Access` is no name"),
+        ("allow: [access-list], dags: [quarantine.json]", "quarantine.json is no DAG"),
+        ("allow: [access-list], every: [soon]", "soon"),
+        ("allow: [access-list], manifset: x", "manifset"),
+    ] {
+        let refused = testbed.apply(&given(more));
+        assert!(refused.code() == Some(3) && refused.stdout.contains(said), "{refused:?}");
+    }
+    let listed = || testbed.shell("c0", "plait control applications").stdout.contains("quarantine");
+    assert!(!listed());
+    testbed.apply(&given("allow: [access-list]")).fine();
+    assert!(listed() && testbed.shell("c0", "plait control graph").stdout.contains("set off by banned@1"));
+    // A controller that starts with it leaves the network as it is.
+    assert!(eventually(|| all_reach_all(testbed, &["h1", "h2", "h3"])));
+    testbed.apply(RING).fine();
+    assert!(!listed());
+    assert!(eventually(|| all_reach_all(testbed, &["h1", "h2", "h3"])));
+}
+
 /// A megabyte by TCP, which arrives whole or not at all.
 fn transfers(testbed: &Testbed, from: &str, to: &str) {
     let server = testbed.background(to, "timeout 20 iperf3 -s -1 -p 5300");
@@ -128,6 +154,7 @@ fn a_ring_of_open_vswitch_and_its_controller_are_a_file_and_heal() {
     transfers(&testbed, "h1", "h2");
     access_lists_are_obeyed(&testbed);
     a_component_is_added_obeyed_and_removed(&person, &testbed);
+    a_file_gives_a_controller_applications(&testbed);
 
     let report = testbed.inspect();
     let of = |name: &str| {
@@ -266,5 +293,59 @@ fn a_tree_of_both_versions_learns_with_a_controller_and_without() {
     assert_eq!(testbed.shell("s1", "ovs-vsctl get-fail-mode br0").fine().trim(), "standalone");
     assert!(eventually(|| all_reach_all(&testbed, &["a", "b"])));
     testbed.down();
+    person.assert_nothing_runs();
+}
+
+/// A controller with a list of applications, which is heard.
+fn with_applications(person: &Person, list: &str, more: &[&str]) -> Running {
+    let words = ["controller", "--name", "listed", "run", "--listen", "127.0.0.1:0", "--applications", list];
+    let controller = person.start(&[&words, more].concat());
+    assert!(eventually(|| person.plait(&["controller", "--name", "listed", "stats"]).code() == Some(0)));
+    controller
+}
+
+#[test]
+fn a_controller_has_the_applications_of_its_list_whenever_it_starts() {
+    let Some(person) = Person::root() else { return skip("the test looks at the sockets of another user's") };
+    let (component, manifest) = component::example("port-guard");
+    person.file("port-guard.wasm", component);
+    person.file("port-guard.json", &manifest);
+    // Under the name of an application that is there: it takes that one's place, in a recording too.
+    person.file("in-place.json", manifest.replace("\"port-guard\"", "\"switch-packets\""));
+    let list = |item: &str| {
+        let files = "application: port-guard.wasm, manifest: port-guard.json";
+        person.file("applications.yaml", format!("- {{{files}, {item}}}\n")).display().to_string()
+    };
+    let file = list("on: [packet-ins@1], allow: [commands]");
+    let words = ["controller", "--name", "listed", "run", "--listen", "127.0.0.1:0", "--applications", &file];
+    person.plait(&words).fails_saying(3, &["applications.yaml", "allow: [guarded]"]);
+    list("on: [packet-ins], allow: [commands, guarded]");
+    person.plait(&words).fails_saying(3, &["applications.yaml:1", "`packet-ins` is no view"]);
+    person.file("applications.yaml", "- {application: gone.wasm, manifest: port-guard.json}\n");
+    person.plait(&words).fails_saying(3, &["applications.yaml:1", "gone.wasm"]);
+    person.file("applications.yaml", "- {application: port-guard.json, manifest: port-guard.json}\n");
+    person.plait(&words).fails_saying(3, &["applications.yaml", "port-guard"]);
+
+    list("on: [packet-ins@1], allow: [commands, guarded]");
+    let graph = || person.plait(&["control", "--name", "listed", "graph"]).fine();
+    for _ in 0..2 {
+        let controller = with_applications(&person, &file, &[]);
+        assert!(graph().contains("port-guard"), "{}", graph());
+        controller.signal(rustix::process::Signal::KILL);
+        controller.wait();
+    }
+
+    let recording = person.work().join("listed.jsonl").display().to_string();
+    let item = "allow: [commands, guarded]";
+    let files = "application: port-guard.wasm, manifest: in-place.json";
+    person.file("applications.yaml", format!("- {{{files}, {item}}}\n"));
+    let controller = with_applications(&person, &file, &["--record", &recording]);
+    let applications = person.plait(&["--json", "control", "--name", "listed", "applications"]).json();
+    let taken = applications.as_array().unwrap().iter().find(|one| one["name"] == "switch-packets").unwrap();
+    assert!(taken["writes"].to_string().contains("guarded"), "{applications}");
+    controller.signal(rustix::process::Signal::INT);
+    assert_eq!(controller.wait().code(), Some(0));
+    let replayed = person.plait(&["--json", "control", "replay", &recording]);
+    assert_eq!(replayed.code(), Some(0), "{replayed:?}");
     person.assert_nothing_runs();
 }

@@ -166,6 +166,35 @@ fn what_cannot_run_in_virtual_time_is_named_refused_and_listed() {
     }
 }
 
+/// A kernel cuts a datagram that is longer than a packet; in virtual time nobody does.
+#[test]
+fn datagrams_that_a_kernel_would_cut_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let file = |size: &str, link: &str| {
+        let text = format!(
+            "plait: 1\nnodes: {{a: host, b: host}}\nlinks: [{{endpoints: [a, b]{link}}}]\nduration: 100ms\n\
+             traffic:\n  - {{name: load, from: a, to: b, rate: 10Mbit, size: {size}}}\n"
+        );
+        fs::write(folder.join("net.yaml"), text).unwrap();
+        plait(folder, &["validate", "net.yaml", "--world", "simulated"])
+    };
+    for (size, link) in [("1473B", ""), ("1500B", ", mtu: 1501B"), ("9000B", ", mtu: 9000B")] {
+        let refused = file(size, link);
+        assert_eq!(refused.status.code(), Some(3), "{}", error(&refused));
+        assert!(error(&refused).contains("net.yaml:6") && error(&refused).contains("write `size: "));
+    }
+    for (size, link) in [("1472B", ""), ("1473B", ", mtu: 1501B"), ("8972B", ", mtu: 9000B")] {
+        let fine = file(size, link);
+        assert!(fine.status.success(), "{}", error(&fine));
+    }
+    let ran = plait(folder, &["run", "net.yaml", "--world", "simulated", "--output", "ran"]);
+    assert!(ran.status.success(), "{}", error(&ran));
+    let flows = fs::read_to_string(folder.join("ran/samples/flows.csv")).unwrap();
+    let row: Vec<&str> = flows.lines().nth(1).unwrap().split(',').collect();
+    assert!(row[5] != "0" && row[5] == row[6], "the longest that is taken arrives: {flows}");
+}
+
 #[test]
 fn what_cannot_run_in_virtual_time_is_named_in_whatever_cell_it_is() {
     let folder = tempfile::tempdir().unwrap();

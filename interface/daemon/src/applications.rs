@@ -11,6 +11,7 @@ use plait_control_runtime::{Application, Change, Dag, Manifest, Name, Refused, R
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where applications come from that are added while a controller runs.
 pub trait Source: Send + Sync + 'static {
@@ -111,12 +112,7 @@ fn make(api: &Api, wanted: Wanted) -> Result<(), String> {
         change.dags.extend(added.dags);
         api.applications.adding(&name);
     }
-    for Component { manifest, component, allow } in components {
-        let application = api.applications.component(&manifest, &component)?;
-        change.grants.extend(allow.into_iter().map(|view| (manifest.name.clone(), view)));
-        change.applications.push((manifest, application));
-    }
-    change.dags.extend(dags);
+    join(&mut change, &*api.applications, components, dags)?;
     let applied = api.controller.change(|runtime, now| {
         runtime.apply(now, change)?;
         prune(runtime);
@@ -132,6 +128,39 @@ fn make(api: &Api, wanted: Wanted) -> Result<(), String> {
     if greet {
         api.controller.greet();
     }
+    Ok(())
+}
+
+/// Has components join what a controller is to begin with. All of them do, or none.
+///
+/// # Errors
+/// Why one of them cannot be loaded, or does not fit, for people.
+pub fn begin_with(
+    runtime: &mut Runtime,
+    source: &dyn Source,
+    components: Vec<Component>,
+    dags: Vec<Dag>,
+) -> Result<(), String> {
+    let mut change = Change::default();
+    join(&mut change, source, components, dags)?;
+    runtime.apply(Duration::ZERO, change).map_err(|why| match &why {
+        Refused::NotGranted { view, .. } => format!("{why} (allow: [{}])", view.name),
+        _ => why.to_string(),
+    })
+}
+
+fn join(
+    change: &mut Change,
+    source: &dyn Source,
+    components: Vec<Component>,
+    dags: Vec<Dag>,
+) -> Result<(), String> {
+    for Component { manifest, component, allow } in components {
+        let application = source.component(&manifest, &component)?;
+        change.grants.extend(allow.into_iter().map(|view| (manifest.name.clone(), view)));
+        change.applications.push((manifest, application));
+    }
+    change.dags.extend(dags);
     Ok(())
 }
 

@@ -43,7 +43,7 @@ mod role;
 mod router;
 mod serve;
 
-pub use applications::{Component, Source, Wanted};
+pub use applications::{Component, Source, Wanted, begin_with};
 pub use client::{Method, NotAsked, ask, tell};
 pub use operator::set_view;
 pub use recording::Recording;

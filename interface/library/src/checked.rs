@@ -15,6 +15,7 @@ use plait_testbed_experiment::runner::Input;
 use plait_testbed_experiment::section::{Action, Experiment, Script};
 use plait_testbed_runtime::control::Traces;
 use plait_testbed_runtime::obstacle::{obstacles, prohibitions};
+use plait_testbed_runtime::openflow::controller_applications;
 use plait_testbed_runtime::plan::{Deciding, State, Wishes, desired};
 use plait_testbed_runtime::routing::decided;
 use std::path::PathBuf;
@@ -135,6 +136,8 @@ impl Checked {
         let mut wishes = wishes.clone();
         wishes.dynamic.extend(self.changing()?);
         wishes.control = self.deciding()?;
+        let added = controller_applications(&self.network, &|name| self.named.bytes(name));
+        wishes.applications = added.map_err(|faults| self.faulty(faults))?;
         desired(&self.network, &assignment, &wishes, &|name| self.named.read(name))
             .map_err(|faults| self.faulty(faults))
     }

@@ -2,11 +2,15 @@
 
 mod overlays;
 
+use crate::build::MTU;
+use plait_model_quantity::ByteCount;
 use plait_model_topology::Network;
 use plait_model_topology::address::assign;
 use plait_model_topology::diagnostic::Diagnostic;
 use plait_model_topology::document::{Entry, Map, Scalar, Span, Value};
 use plait_model_topology::network::{Port, Routing};
+use plait_model_topology::section as decode_section;
+use plait_model_wire::{ipv4, udp};
 
 /// What a network file asks for that has no meaning in a simulation, each with its place, in the order of the file.
 /// `document` is the whole file as it was parsed.
@@ -81,6 +85,7 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
             }
         }
     }
+    let longest = longest_datagram(network);
     let mut gone: Vec<&str> = Vec::new();
     for section in &network.sections.entries {
         match (section.key.as_str(), &section.value) {
@@ -145,7 +150,19 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
                 };
                 for traffic in written {
                     let Value::Map(map) = traffic else { continue };
-                    let Some(over) = entry(map, "over") else { continue };
+                    let Some(over) = entry(map, "over") else {
+                        let size = decode_section::<ByteCount>(map, "size").ok().flatten();
+                        if let (Some(size), Some(written)) = (size, entry(map, "size"))
+                            && size.bytes() > longest
+                        {
+                            let what = format!("a datagram of {size}, longer than a packet of any link,");
+                            let instead = format!(
+                                "nobody cuts it there: write `size: {longest}B` or less; when this is left out, all are dropped as too big"
+                            );
+                            name(written.key_span, &what, &instead);
+                        }
+                        continue;
+                    };
                     if let Value::Scalar(Scalar::Text(device), _) = &over.value
                         && !devices.contains(device.as_str())
                     {
@@ -183,6 +200,13 @@ pub fn unportable(network: &Network, document: &Value) -> Vec<Diagnostic> {
     }
     found.sort_by_key(|diagnostic| diagnostic.span);
     found
+}
+
+/// What a datagram may carry and still be one packet on some link, by IPv4 without options.
+fn longest_datagram(network: &Network) -> u64 {
+    let mtus = network.links.iter().map(|link| link.mtu).chain(network.lans.iter().map(|lan| lan.mtu));
+    let widest = mtus.map(|mtu| mtu.unwrap_or(MTU)).max().unwrap_or(MTU);
+    u64::from(widest).saturating_sub((ipv4::Header::LENGTH + udp::Header::LENGTH) as u64)
 }
 
 /// Keys of nodes that change nothing in a simulation, where every node has a processor of its own.

@@ -32,7 +32,7 @@ mod frr;
 pub mod kernel;
 pub mod limits;
 pub mod obstacle;
-mod openflow;
+pub mod openflow;
 pub mod overlay;
 pub mod paths;
 mod patience;

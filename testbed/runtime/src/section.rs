@@ -1,10 +1,12 @@
 //! The keys of a network file that this room gives meaning to.
 
+mod applications;
 mod control;
 mod openflow;
 mod overlay;
 mod paths;
 
+pub use applications::{ControllerApplication, ControllerApplications};
 pub use control::{ComponentFiles, Control, ControlApplication};
 pub use openflow::{
     CONTROLLER, ControllerApp, ControllerChoice, FailMode, OpenFlowVersion, SWITCH as OPENFLOW_SWITCH,
@@ -34,6 +36,7 @@ pub fn register(vocabulary: &mut Vocabulary) {
         )
         .kind(CONTROLLER, Role::Host, "an OpenFlow controller: `plait controller run`")
         .key::<ControllerApp>(Place::Node, "app")
+        .key::<ControllerApplications>(Place::Node, "applications")
         .key::<ControllerChoice>(Place::Node, "controller")
         .key::<OpenFlowVersion>(Place::Node, "openflow")
         .key::<FailMode>(Place::Node, "fail")

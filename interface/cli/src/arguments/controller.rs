@@ -29,7 +29,7 @@ pub struct ControllerArguments {
 pub enum ControllerCommand {
     /// Run an OpenFlow controller, for switches of 1.0 and 1.3
     #[command(
-        after_help = "Examples:\n  plait controller run --app routing\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab\n  plait controller run --role master --weight 0000000000000001=4"
+        after_help = "Examples:\n  plait controller run --app routing\n  plait controller run --listen 127.0.0.1:6653 --workers 4 --name lab\n  plait controller run --role master --weight 0000000000000001=4\n  plait controller run --app routing --applications applications.yaml"
     )]
     Run(Box<ControllerRunArguments>),
     /// Load a controller, this one or any other, with emulated switches, and time every answer
@@ -175,6 +175,10 @@ pub struct ControllerRunArguments {
     /// much time; without it, it goes at once
     #[arg(long, value_name = "TIME")]
     pub path_barriers: Option<TimeSpan>,
+    /// Components that run beside that from the beginning: a list in YAML of what `plait control add` is told, with the keys
+    /// `application`, `manifest`, `on`, `every`, `dags`, `allow` and `fuel`
+    #[arg(long, value_name = "FILE")]
+    pub applications: Option<PathBuf>,
     /// Access lists that are obeyed from the beginning: see `plait controller access --help`
     #[arg(long, value_name = "FILE")]
     pub access: Option<PathBuf>,

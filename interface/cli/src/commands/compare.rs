@@ -25,6 +25,17 @@ pub fn compare(arguments: CompareArguments, output: &Output) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the two sides do not have in common: `world  testbed  simulator`.
+fn differing(comparison: &Comparison) -> String {
+    let [first, second] = &comparison.sides;
+    let rows = first.facts.iter().filter_map(|(name, value)| {
+        let other = second.facts.get(name).filter(|other| *other != value)?;
+        Some(vec![(*name).to_owned(), value.clone(), other.clone()])
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() { String::new() } else { format!("{}\n", table(&rows)) }
+}
+
 fn text(comparison: &Comparison) -> String {
     let head = ["CELL", "METRIC", "FIRST", "N", "SECOND", "N", "DIFFERENCE", "95 % INTERVAL", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -48,5 +59,5 @@ fn text(comparison: &Comparison) -> String {
         0 => String::new(),
         count => format!("{} in one of them only\n", counted(count, "cell")),
     };
-    format!("{}{alone}", table(&rows))
+    format!("{}{}{alone}", differing(comparison), table(&rows))
 }

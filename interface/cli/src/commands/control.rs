@@ -1,16 +1,17 @@
 //! `plait control`: a controller's applications, seen and changed while it runs.
 
+use super::additions::bounded;
 use super::controller::{asked, named, rows, segment, text};
 use crate::arguments::{AddArguments, ControlArguments, ControlCommand};
 use crate::compiled::Compiled;
 use crate::component;
 use crate::output::{Failure, Output, counted};
-use plait_control_openflow::PacketIns;
 use plait_control_runtime::{
-    Application, Dag, Divergence, Event, Manifest, Name, Policy, Trigger, View, ViewId, replay,
+    Application, Dag, Divergence, Event, Manifest, Name, Trigger, ViewId, replay,
 };
 use plait_interface_daemon::recording::{self, Code};
-use plait_interface_daemon::{Component, Method, Wanted, ask, socket, tell};
+use plait_interface_daemon::{Method, Wanted, ask, socket, tell};
+use plait_testbed_runtime::plan::AddedComponent;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -107,32 +108,24 @@ fn change(socket: &Path, wanted: &Wanted) -> Result<(), Failure> {
 }
 
 fn added(arguments: &AddArguments) -> Result<Wanted, Failure> {
-    let mut manifest: Manifest = parsed(&arguments.manifest)?;
+    let manifest: Manifest = parsed(&arguments.manifest)?;
     let component = read(&arguments.component)?;
     let named = |text: &String| text.parse().map_err(|why| Failure::usage(format!("--allow {text}: {why}")));
     let allow = arguments.allow.iter().map(named).collect::<Result<Vec<Name>, _>>()?;
     let mut dags = arguments.dag.iter().map(|file| parsed(file)).collect::<Result<Vec<Dag>, _>>()?;
     if !arguments.on.is_empty() || !arguments.every.is_empty() {
-        // Whatever it does, switches are answered by the others.
-        let name = manifest.name.as_str();
-        let mut dag = Dag::chain(name, &[name]).policy(Policy::contained());
+        let mut triggers = Vec::new();
         for view in &arguments.on {
             let view: ViewId = view.parse().map_err(|why| Failure::usage(format!("--on {view}: {why}")))?;
-            dag.triggers.push(Trigger::View(view));
+            triggers.push(Trigger::View(view));
         }
-        dag.triggers.extend(arguments.every.iter().map(|time| Trigger::Every(Duration::from(*time))));
-        dags.push(dag);
+        triggers.extend(arguments.every.iter().map(|time| Trigger::Every(Duration::from(*time))));
+        dags.push(Dag::contained(&manifest.name, triggers));
     }
-    let packets_wait = manifest.inputs.iter().any(|input| input.view == PacketIns::id());
-    let fuel = arguments.fuel.or_else(|| packets_wait.then_some(FUEL_OF_PACKETS));
-    manifest.fuel = [manifest.fuel, fuel].into_iter().flatten().min();
-    let components = vec![Component { manifest, component, allow }];
-    Ok(Wanted { components, dags, ..Wanted::default() })
+    let (component, dags) =
+        bounded(AddedComponent { manifest, component, dags, allow, fuel: arguments.fuel });
+    Ok(Wanted { components: vec![component], dags, ..Wanted::default() })
 }
-
-/// What a run may take that packets wait for, where nobody says. Choice: a fraction of a second, for which a worker answers no
-/// switch.
-const FUEL_OF_PACKETS: u64 = 200_000_000;
 
 /// An application goes with the DAG that runs nothing else; another DAG that needs it has the change refused.
 fn removed(socket: &Path, application: Option<&str>, dags: &[String]) -> Result<Wanted, Failure> {

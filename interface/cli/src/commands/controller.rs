@@ -1,5 +1,6 @@
 //! `plait controller`.
 
+use super::additions::{bounded, listed};
 use super::access;
 use crate::arguments::{App, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset, Weight};
 use crate::compiled::{Applications, Compiled};
@@ -9,8 +10,11 @@ use plait_control_openflow::{Batching, Role};
 use plait_control_runtime::{self as runtime, Memory, Runtime, View};
 use plait_dataplane_agent::open_many_files;
 use plait_dataplane_openflow::{Config, Controller, Idleness, Recorder, Security};
-use plait_interface_daemon::{Method, NotAsked, Recording, ask, router, serve, set_view, socket, tell};
+use plait_interface_daemon::{
+    Method, NotAsked, Recording, ask, begin_with, router, serve, set_view, socket, tell,
+};
 use plait_testbed_runtime::kernel::process::block_signals;
+use plait_testbed_runtime::plan::AddedComponent;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -81,6 +85,7 @@ fn run(
     let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut config = config(arguments)?;
     let rules = arguments.access.as_deref().map(access::read).transpose()?;
+    let added = arguments.applications.as_deref().map(listed).transpose()?.unwrap_or_default();
     let compiled = compiled(arguments, name, config.workers)?;
     config.mark = compiled.mark();
     let recording = arguments.record.as_deref().map(|file| recording(file, &compiled)).transpose()?;
@@ -91,6 +96,8 @@ fn run(
     let mut runtime = Runtime::with_environment(settings, Box::new(environment));
     let set = compiled.set(&compiled.app).ok_or_else(|| Failure::usage(format!("no {}", compiled.app)))?;
     set.add_to(&mut runtime, Duration::ZERO).map_err(|why| Failure::new(why.to_string()))?;
+    let applications = Arc::new(Applications { compiled, track });
+    begin_with_added(&mut runtime, &applications, added, arguments.applications.as_deref())?;
     let controller =
         Controller::start(arguments.listen, config, runtime).map_err(|why| Failure::new(why.to_string()))?;
     if let Some(rules) = rules {
@@ -102,7 +109,6 @@ fn run(
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let (began, begun) = std::sync::mpsc::channel();
     let api = {
-        let applications = Arc::new(Applications { compiled, track });
         let (router, socket) = (router(controller.clone(), applications), socket.to_owned());
         let ready = move || {
             let _ = began.send(());
@@ -131,6 +137,26 @@ fn run(
         recording.finish().map_err(cut)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has the components of a list join the applications that are compiled in.
+fn begin_with_added(
+    runtime: &mut Runtime,
+    source: &Applications,
+    added: Vec<AddedComponent>,
+    list: Option<&Path>,
+) -> Result<(), Failure> {
+    // A component may have the name of an application that is there: where its code is, is told behind that one.
+    if let Some(track) = &source.track {
+        while let Some(entry) = runtime.poll_entry() {
+            track.entry(entry);
+        }
+    }
+    let (components, dags): (Vec<_>, Vec<_>) = added.into_iter().map(bounded).unzip();
+    begin_with(runtime, source, components, dags.concat()).map_err(|why| Failure {
+        code: 3,
+        ..Failure::new(format!("{}: {why}", list.unwrap_or(Path::new("applications")).display()))
+    })
 }
 
 fn compiled(arguments: &ControllerRunArguments, name: &str, workers: usize) -> Result<Compiled, Failure> {

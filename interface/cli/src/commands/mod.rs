@@ -1,6 +1,7 @@
 //! One file a verb.
 
 mod access;
+mod additions;
 pub mod apply;
 pub mod capture;
 pub mod compare;

@@ -13,7 +13,7 @@ use std::path::Path;
 pub struct Side {
     /// What it is called.
     pub name: String,
-    /// Where it came from: version, kernel, file, seed.
+    /// Where it came from: version, world, kernel, file, seed.
     pub facts: BTreeMap<&'static str, String>,
     #[serde(skip)]
     cells: BTreeMap<Vec<String>, Metrics>,
@@ -49,7 +49,13 @@ impl Side {
         }
         let kernel = summary.machine.as_ref().map(|machine| machine.kernel.clone()).unwrap_or_default();
         Self {
-            facts: facts(&summary.plait, kernel, &summary.sha256, summary.seed),
+            facts: facts(
+                &summary.plait,
+                summary.world.unwrap_or_default(),
+                kernel,
+                &summary.sha256,
+                summary.seed,
+            ),
             name: summary.name,
             cells,
         }
@@ -64,15 +70,28 @@ impl Side {
         let network = &results.network;
         Self {
             name: network.name.clone(),
-            facts: facts(&results.plait, results.machine.kernel.clone(), &network.sha256, network.seed),
+            facts: facts(
+                &results.plait,
+                results.world.kind.clone(),
+                results.machine.kernel.clone(),
+                &network.sha256,
+                network.seed,
+            ),
             cells: BTreeMap::from([(Vec::new(), metrics.collect())]),
         }
     }
 }
 
-fn facts(plait: &str, kernel: String, sha256: &str, seed: u64) -> BTreeMap<&'static str, String> {
+fn facts(
+    plait: &str,
+    world: String,
+    kernel: String,
+    sha256: &str,
+    seed: u64,
+) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("plait", plait.to_owned()),
+        ("world", world),
         ("kernel", kernel),
         ("file", sha256.chars().take(12).collect()),
         ("seed", seed.to_string()),

@@ -30,6 +30,9 @@ pub struct Summary {
     pub seed: u64,
     /// Where the last run took place.
     pub machine: Option<Machine>,
+    /// In which world it took place: `testbed` or `simulator`.
+    #[serde(default)]
+    pub world: Option<String>,
     /// How exact its links were.
     pub accuracy: Option<AccuracyClass>,
     /// When the first run started: RFC 3339, UTC.
@@ -169,6 +172,7 @@ impl Summary {
             sha256: manifest.sha256.clone(),
             seed: manifest.seed,
             machine: last.map(|results| results.machine.clone()),
+            world: last.map(|results| results.world.kind.clone()),
             accuracy: last.and_then(|results| results.world.accuracy),
             started: sweep.attempts().map(|done| &done.results.started).min().cloned(),
             effects: metrics

@@ -1,5 +1,6 @@
 //! Controllers in nodes: `plait` itself, started, heard, and replaced.
 
+use super::applications::{LIST, write};
 use crate::build::{Builder, environment};
 use crate::kernel::capability;
 use crate::kernel::namespace::{self, Kind};
@@ -12,11 +13,14 @@ use std::fs::File;
 use std::io;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What a controller says, in the node's own folder.
 const SAID: &str = "log/controller.log";
+/// Where in the node's `/run` its applications are.
+const APPLICATIONS: &str = "plait-controller-applications";
 /// How long a controller may take to end.
 const ENDING: Duration = Duration::from_secs(20);
 /// From one look to the next.
@@ -36,10 +40,20 @@ impl Builder {
             namespace::enter(&view, Kind::Mount)?;
             program::show(&shown)
         })?;
+        let applications = match of.applications.is_empty() {
+            true => None,
+            false => {
+                write(&of.applications, &self.folder(node).join("..").join(APPLICATIONS))?;
+                Some(Path::new("/run").join(APPLICATIONS).join(LIST))
+            }
+        };
         let said = File::options().create(true).append(true).open(self.folder(node).join(SAID))?;
         let mut command = Command::new(program::path(&folder));
         command.arg0("plait");
         command.args(["controller", "run", "--app", &of.app, "--listen", &of.listen.to_string()]);
+        if let Some(list) = applications {
+            command.arg("--applications").arg(list);
+        }
         command.env_clear().envs(environment(node, &self.name));
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;

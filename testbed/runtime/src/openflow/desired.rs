@@ -1,8 +1,9 @@
 //! What OpenFlow nodes of a file shall be, and the LANs between controllers and their switches.
 
 use super::INTERFACE;
+use super::applications::KEY;
 use crate::plan::{
-    InterfaceState, LinkState, NodeState, OpenFlowController, OpenFlowState, OpenFlowSwitch, Realisation,
+    AddedComponent,     InterfaceState, LinkState, NodeState, OpenFlowController, OpenFlowState, OpenFlowSwitch, Realisation,
     State, mac, switch,
 };
 use crate::section::{
@@ -26,8 +27,13 @@ const MOST: usize = 0xfdfe;
 /// The port that IANA has given to OpenFlow.
 const PORT: u16 = 6653;
 
-/// Puts into a state what the file says of OpenFlow.
-pub(crate) fn put_in(state: &mut State, network: &Network, assignment: &Assignment) -> Vec<Diagnostic> {
+/// Puts into a state what the file says of OpenFlow, and what its controllers run beside their own applications.
+pub(crate) fn put_in(
+    state: &mut State,
+    network: &Network,
+    assignment: &Assignment,
+    applications: &BTreeMap<String, Vec<AddedComponent>>,
+) -> Vec<Diagnostic> {
     let mut faults = misplaced(network);
     let is = |kind: &'static str| network.nodes.iter().enumerate().filter(move |(_, node)| node.kind == kind);
     let controllers: Vec<&str> = is(CONTROLLER).map(|(_, node)| node.name.as_str()).collect();
@@ -35,12 +41,17 @@ pub(crate) fn put_in(state: &mut State, network: &Network, assignment: &Assignme
     for (index, node) in is(CONTROLLER) {
         let Some(app) = read::<ControllerApp>(node, "app", &mut faults) else { continue };
         faults.extend(clash(network, assignment, index));
+        let added = applications.get(&node.name).cloned().unwrap_or_default();
+        if let (Some(written), true) = (node.extra.get(KEY), !applications.contains_key(&node.name)) {
+            faults.push(Diagnostic::new(written.span(), format!("`{KEY}` of `{}` were not read", node.name)));
+        }
         let address = IpAddr::V4(Ipv4Addr::from(FIRST));
         lans.entry(&node.name).or_default().push((&node.name, address));
         if let Some(known) = state.nodes.get_mut(&node.name) {
             known.openflow = Some(OpenFlowState::Controller(OpenFlowController {
                 app: app.unwrap_or_default().to_string(),
                 listen: SocketAddr::new(address, PORT),
+                applications: added,
             }));
         }
     }
@@ -106,6 +117,7 @@ fn read<T: serde::de::DeserializeOwned>(
 fn misplaced(network: &Network) -> Vec<Diagnostic> {
     let keys = [
         ("app", CONTROLLER),
+        (KEY, CONTROLLER),
         ("controller", OPENFLOW_SWITCH),
         ("openflow", OPENFLOW_SWITCH),
         ("fail", OPENFLOW_SWITCH),

@@ -8,10 +8,12 @@
 //! `control:CONTROLLER`, of which each side has the interface [`INTERFACE`]. It exists in the state alone. The network
 //! that is addressed and routed never hears of it, and it is no port of any switch.
 
+mod applications;
 mod controller;
 mod desired;
 mod switch;
 
+pub use applications::{components, controller_applications};
 pub(crate) use desired::put_in;
 pub(crate) use switch::missing_program;
 

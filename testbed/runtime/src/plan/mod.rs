@@ -7,6 +7,7 @@
 mod control;
 mod desired;
 mod diff;
+mod hexadecimal;
 mod state;
 mod step;
 
@@ -15,7 +16,7 @@ pub(crate) use desired::switch;
 pub use desired::{Wishes, auxiliary, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
-    Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OpenFlowController, OpenFlowState,
+    AddedComponent, Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OpenFlowController, OpenFlowState,
     OpenFlowSwitch, OverlayControl, OverlayDevice, OverlayState, PathLearning, PathsState, Realisation,
     RouteState, STATE_VERSION, State,
 };

@@ -4,6 +4,7 @@ use super::ControlState;
 use crate::section::OPENFLOW_SWITCH;
 use indexmap::IndexMap;
 use ipnet::IpNet;
+use plait_control_runtime::{Dag, Manifest, Name};
 use plait_dataplane_overlay::{ApplicationConfig, ControlKind, DeviceConfig, Evpn, Identifier};
 use plait_dataplane_paths::protocol::{Policies, Policy, Static};
 use plait_model_link::{Conditions, ConditionsSpec};
@@ -170,6 +171,28 @@ pub struct OpenFlowController {
     pub app: String,
     /// Where it listens for switches.
     pub listen: SocketAddr,
+    /// What it runs beside that from the beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<AddedComponent>,
+}
+
+/// A component that a controller runs beside its own applications.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedComponent {
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// Its bytes, as hexadecimal digits where they are written.
+    #[serde(with = "super::hexadecimal")]
+    pub component: Vec<u8>,
+    /// What runs it; none in place of what a controller has already.
+    #[serde(default)]
+    pub dags: Vec<Dag>,
+    /// Views that it may write.
+    #[serde(default)]
+    pub allow: Vec<Name>,
+    /// Instructions that a run of it may take, if its manifest does not say less.
+    #[serde(default)]
+    pub fuel: Option<u64>,
 }
 
 /// What a node does about paths.

@@ -296,7 +296,9 @@ impl fmt::Display for Step {
                 switch.controller.map_or(Ok(()), |address| write!(f, ", controller {address}"))
             }
             Self::OpenFlow { node, openflow: Some(OpenFlowState::Controller(controller)) } => {
-                write!(f, "~ openflow {node}  controller {} at {}", controller.app, controller.listen)
+                write!(f, "~ openflow {node}  controller {} at {}", controller.app, controller.listen)?;
+                let mut added = controller.applications.iter();
+                added.try_for_each(|added| write!(f, ", {}", added.manifest.name))
             }
             Self::OpenFlow { node, openflow: None } => write!(f, "~ openflow {node}  stop"),
             Self::Paths { node, paths: None } => write!(f, "~ paths {node}  none"),

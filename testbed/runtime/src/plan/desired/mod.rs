@@ -8,7 +8,7 @@ mod routes;
 pub use link::{auxiliary, choose};
 pub(crate) use node::switch;
 
-use super::{Deciding, InterfaceState, LinkState, STATE_VERSION, State};
+use super::{AddedComponent, Deciding, InterfaceState, LinkState, STATE_VERSION, State};
 use crate::{openflow, overlay, paths, routing};
 use plait_model_topology::address::Assignment;
 use plait_model_topology::diagnostic::Diagnostic;
@@ -30,6 +30,9 @@ pub struct Wishes {
     /// The applications that decide routes, where the file has a section `control`: what
     /// [`decided`](crate::routing::decided) gives.
     pub control: Vec<Deciding>,
+    /// What controllers run beside their own applications, where the file says so: what
+    /// [`controller_applications`](crate::openflow::controller_applications) gives.
+    pub applications: BTreeMap<String, Vec<AddedComponent>>,
 }
 
 /// The state that realises a network. Routes of half the nodes each are computed on two threads.
@@ -106,7 +109,7 @@ pub fn desired(
     faults.extend(
         paths::put_in(&mut state, network, assignment, wishes.in_virtual_time).err().unwrap_or_default(),
     );
-    faults.extend(openflow::put_in(&mut state, network, assignment));
+    faults.extend(openflow::put_in(&mut state, network, assignment, &wishes.applications));
     let control = routing::put_in(&mut state, network, assignment, &wishes.control);
     faults.extend(control.err().unwrap_or_default());
     state.assignment = serde_json::to_value(assignment).ok();
