@@ -29,10 +29,22 @@ impl Watch {
     /// # Errors
     /// Too many open files.
     pub fn new() -> io::Result<Self> {
+        Self::of(&GROUPS)
+    }
+
+    /// The same, of links alone.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn links() -> io::Result<Self> {
+        Self::of(&[libc::RTNLGRP_LINK])
+    }
+
+    fn of(groups: &[u32]) -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind(&SocketAddr::new(0, 0))?;
-        for group in GROUPS {
-            socket.add_membership(group)?;
+        for group in groups {
+            socket.add_membership(*group)?;
         }
         socket.set_non_blocking(true)?;
         // Refused for users; the default then serves.

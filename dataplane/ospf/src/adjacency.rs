@@ -5,6 +5,7 @@ use crate::interface::Interface;
 use plait_control_paths::ospf::{Config, Event, LinkKind, Lsdb, Speaker, State, Transmit};
 use plait_model_wire::{ipv4, number::protocol, ospf};
 use rustix::event::PollFlags;
+use rustix::io::Errno;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -15,6 +16,8 @@ use std::time::Duration;
 const MOST: usize = 256;
 /// From one word about packets that are not taken to the next.
 const QUIET: Duration = Duration::from_secs(10);
+/// What is said of a device that is no more.
+const GONE: [Errno; 2] = [Errno::NODEV, Errno::NXIO];
 /// The longest packet of IPv4.
 const LONGEST: usize = 65_535;
 
@@ -74,7 +77,7 @@ impl Adjacency {
         if self.speaker.poll_timeout() <= now {
             self.speaker.handle_timeout(now);
         }
-        self.transmit();
+        self.transmit().map_err(|error| FeedError::Interface(self.interface.clone(), error))?;
         while let Some(event) = self.speaker.poll_event() {
             self.tell(&event, now);
         }
@@ -98,7 +101,8 @@ impl Adjacency {
                 Ok(length) => {
                     // What is no packet at all did not come from the kernel's IP.
                     if let Ok(packet) = ipv4::Packet::parse(&bytes[..length]) {
-                        self.speaker.handle_packet(packet.source(), packet.payload(), now);
+                        let (source, destination) = (packet.source(), packet.destination());
+                        self.speaker.handle_packet(source, destination, packet.payload(), now);
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -109,14 +113,22 @@ impl Adjacency {
         Ok(())
     }
 
-    fn transmit(&mut self) {
+    fn transmit(&mut self) -> io::Result<()> {
         while let Some(Transmit { destination, payload }) = self.speaker.poll_transmit() {
             let to = SockAddr::from(SocketAddrV4::new(destination, 0));
-            // A link that is down says so; the speaker repeats itself.
-            if let Err(error) = self.socket.send_to(&payload, &to) {
-                tracing::debug!(interface = self.interface, %destination, %error, "OSPF is not sent");
+            match self.socket.send_to(&payload, &to) {
+                // The device that the socket is bound to is no more, and whatever has its name by now is another.
+                Err(error) if GONE.map(|gone| Some(gone.raw_os_error())).contains(&error.raw_os_error()) => {
+                    return Err(error);
+                }
+                // A link that is down says so; the speaker repeats itself.
+                Err(error) => {
+                    tracing::debug!(interface = self.interface, %destination, %error, "OSPF is not sent");
+                }
+                Ok(_) => {}
             }
         }
+        Ok(())
     }
 
     fn tell(&mut self, event: &Event, now: Duration) {
@@ -143,7 +155,8 @@ impl Drop for Adjacency {
     /// Says goodbye, so that neighbours need not wait until this node counts as dead.
     fn drop(&mut self) {
         self.speaker.leave();
-        self.transmit();
+        // Who is gone needs no goodbye.
+        let _ = self.transmit();
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::FeedError;
 use plait_control_paths::ospf::{ApiClient, Lsdb};
 use rustix::event::PollFlags;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,6 +12,11 @@ use std::time::Duration;
 
 /// How long both connections may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// After so long without a word the server is asked whether it is there, each few seconds, a few times: it is missed after 25 s,
+/// sooner than a neighbour by OSPF's usual intervals.
+const IDLE: Duration = Duration::from_secs(10);
+const ASKED_EACH: Duration = Duration::from_secs(5);
+const ASKED: u32 = 3;
 /// Pairs of ports that are tried.
 const TRIES: usize = 32;
 /// Bytes taken in one go, before anything else has its turn.
@@ -88,21 +93,26 @@ impl ApiLink {
             self.client.handle_connected();
         }
         let Notifications::There(notifications) = &mut self.notifications else { return Ok(()) };
-        // The server writes notifications before the reply that says that all were sent.
         let (replies, _) = read(&mut self.questions).map_err(broken)?;
         let (told, is_read) = read(notifications).map_err(broken)?;
         self.is_read = is_read;
-        self.client.handle_replies(&replies).map_err(nonsense)?;
+        self.client.handle_replies(&replies, now).map_err(nonsense)?;
         self.client.handle_notifications(&told, now).map_err(nonsense)?;
+        if is_read {
+            self.client.handle_timeout(now);
+        }
         while let Some(bytes) = self.client.poll_transmit() {
             self.unsent.extend(bytes);
         }
         write(&mut self.questions, &mut self.unsent).map_err(broken)
     }
 
-    /// When [`run`](Self::run) has something to do at the latest; none once both connections are there.
+    /// When [`run`](Self::run) has something to do at the latest; none once all was told.
     pub fn timeout(&self) -> Option<Duration> {
-        matches!(self.notifications, Notifications::Awaited(_)).then_some(self.until)
+        match self.notifications {
+            Notifications::Awaited(_) => Some(self.until),
+            Notifications::There(_) => self.client.poll_timeout(),
+        }
     }
 
     /// The sockets, and what of them is waited for.
@@ -127,6 +137,7 @@ fn connect(server: SocketAddrV4) -> io::Result<(TcpStream, TcpListener)> {
     for _ in 0..TRIES {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
+        notice_death(SockRef::from(&socket))?;
         socket.bind(&SocketAddrV4::new(own, 0).into())?;
         let port = socket.local_addr()?.as_socket_ipv4().map_or(u16::MAX, |address| address.port());
         let Some(next) = port.checked_add(1) else { continue };
@@ -155,6 +166,7 @@ fn accept(listener: &TcpListener, server: Ipv4Addr) -> io::Result<Option<TcpStre
         match listener.accept() {
             Ok((stream, SocketAddr::V4(from))) if *from.ip() == server => {
                 stream.set_nonblocking(true)?;
+                notice_death(SockRef::from(&stream))?;
                 return Ok(Some(stream));
             }
             Ok((_, from)) => tracing::warn!(from = %from.ip(), "not ospfd: turned away"),
@@ -163,6 +175,13 @@ fn accept(listener: &TcpListener, server: Ipv4Addr) -> io::Result<Option<TcpStre
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Has the kernel ask whether the server is there, where nothing was heard of it for a while: ospfd says nothing as long as nothing
+/// changes, and one whose host has lost its power would never be missed.
+fn notice_death(socket: SockRef<'_>) -> io::Result<()> {
+    let keepalive = TcpKeepalive::new().with_time(IDLE).with_interval(ASKED_EACH).with_retries(ASKED);
+    socket.set_tcp_keepalive(&keepalive)
 }
 
 /// What came, and whether that is all for now.

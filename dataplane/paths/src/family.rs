@@ -69,6 +69,14 @@ impl RelayAddresses {
         }
     }
 
+    /// These but for one.
+    pub fn without(self, gone: IpAddr) -> Self {
+        Self {
+            ipv4: self.ipv4.filter(|own| gone != IpAddr::from(*own)),
+            ipv6: self.ipv6.filter(|own| gone != IpAddr::from(*own)),
+        }
+    }
+
     /// All there are.
     pub fn iter(self) -> impl Iterator<Item = IpAddr> {
         self.ipv4.map(IpAddr::from).into_iter().chain(self.ipv6.map(IpAddr::from))

@@ -31,6 +31,9 @@ const LONGEST: usize = 14 + 65_535;
 /// Bytes of packets that are held at once. Choice: a flow of 10 Gbit/s for 25 ms; what comes beyond is lost.
 const MOST: usize = 32 << 20;
 
+/// Packets taken in one go, before those go that have waited long enough.
+const AT_ONCE: usize = 256;
+
 /// Holds packets for one device, in a thread of its own. When it is dropped, flows that have no gaps stay where they are.
 pub struct Holder {
     table: Table<u32, Row>,
@@ -100,7 +103,12 @@ impl Held {
                 Err(error) => return Err(error.into()),
             }
             let is_over = !waited[1].revents().is_empty();
-            while self.take(&mut buffer)? {}
+            // What comes without end must not keep what is there from going.
+            for _ in 0..AT_ONCE {
+                if !self.take(&mut buffer)? {
+                    break;
+                }
+            }
             self.let_go(is_over)?;
             if is_over {
                 return Ok(());

@@ -233,6 +233,9 @@ pub struct PrefixRow {
     pub policy: Policy,
     /// The lists, the best first.
     pub lists: Vec<ListRow>,
+    /// Why packets go by plain routing all the same, where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// A list and what went by it.

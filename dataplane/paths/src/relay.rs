@@ -23,7 +23,7 @@ fn load(sources: Sources) -> Result<PathPrograms, Error> {
 /// leaves the rest to the kernel's routing. It goes when this is dropped, but where it was [kept](Self::succeed).
 pub struct Relay {
     programs: PathPrograms,
-    attachments: Vec<Attachment>,
+    attachments: BTreeMap<u32, Attachment>,
 }
 
 impl Relay {
@@ -43,7 +43,7 @@ impl Relay {
             let key = RelayKey::new(own, sources.of(Family::of(own)));
             programs.table(&path_names::RELAYS)?.set(&key, &bits)?;
         }
-        Ok(Self { programs, attachments: Vec::new() })
+        Ok(Self { programs, attachments: BTreeMap::new() })
     }
 
     /// Puts a relay of an address on devices by their indices.
@@ -58,7 +58,7 @@ impl Relay {
     ) -> Result<Self, Error> {
         let mut relay = Self::load(own, sources, takes)?;
         for &device in devices {
-            relay.attachments.push(relay.programs.attach(PathProgram::Relay, device)?);
+            relay.attachments.insert(device, relay.programs.attach(PathProgram::Relay, device)?);
         }
         Ok(relay)
     }
@@ -69,8 +69,13 @@ impl Relay {
     /// # Errors
     /// The kernel's refusal; the path cannot be.
     pub fn succeed(&mut self, device: u32, path: &Path) -> Result<(), Error> {
-        self.attachments.push(self.programs.succeed(PathProgram::Relay, device, path)?);
+        self.attachments.insert(device, self.programs.succeed(PathProgram::Relay, device, path)?);
         Ok(())
+    }
+
+    /// Forgets devices that are no more, but for those that are.
+    pub(crate) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
+        self.attachments.retain(|device, _| is_there(*device));
     }
 
     /// Takes off a device what a former life kept at a path.
@@ -94,7 +99,7 @@ impl Relay {
 /// [kept](Self::succeed).
 pub struct Border {
     programs: PathPrograms,
-    attachments: Vec<Attachment>,
+    attachments: BTreeMap<u32, Attachment>,
 }
 
 impl Border {
@@ -103,7 +108,7 @@ impl Border {
     /// # Errors
     /// The kernel's refusal.
     pub fn load(sources: impl Into<Sources>) -> Result<Self, Error> {
-        Ok(Self { programs: load(sources.into())?, attachments: Vec::new() })
+        Ok(Self { programs: load(sources.into())?, attachments: BTreeMap::new() })
     }
 
     /// Puts a border on devices by their indices: those that lead outside.
@@ -113,7 +118,7 @@ impl Border {
     pub fn attach(devices: &[u32], sources: impl Into<Sources>) -> Result<Self, Error> {
         let mut border = Self::load(sources)?;
         for &device in devices {
-            border.attachments.push(border.programs.attach(PathProgram::Border, device)?);
+            border.attachments.insert(device, border.programs.attach(PathProgram::Border, device)?);
         }
         Ok(border)
     }
@@ -123,8 +128,13 @@ impl Border {
     /// # Errors
     /// The kernel's refusal; the path cannot be.
     pub fn succeed(&mut self, device: u32, path: &Path) -> Result<(), Error> {
-        self.attachments.push(self.programs.succeed(PathProgram::Border, device, path)?);
+        self.attachments.insert(device, self.programs.succeed(PathProgram::Border, device, path)?);
         Ok(())
+    }
+
+    /// As [`Relay::keep`].
+    pub(crate) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
+        self.attachments.retain(|device, _| is_there(*device));
     }
 
     /// As [`Relay::release`].

@@ -7,6 +7,7 @@ mod controller;
 mod file;
 mod link;
 mod load;
+mod name;
 mod overlay;
 mod pack;
 mod paths;
@@ -25,13 +26,16 @@ pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
 pub use link::{LinkCommand, Way};
+pub use name::name;
 pub use load::{LoadArguments, Shape, VersionArgument};
 pub use overlay::{
-    AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand,
+    AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand, OVERLAY_AGENT,
     OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand, StatsArguments,
 };
 pub use pack::{PackArguments, UnpackArguments};
-pub use paths::{MethodArgument, PathAgentArguments, PathsArguments, PathsCommand};
+pub use paths::{
+    DEFAULT, MethodArgument, PATHS_AGENT, PathAgentArguments, PathsArguments, PathsCommand,
+};
 pub use run::{CompareArguments, ReplayArguments, ReportArguments, RunArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use subflows::SubflowsArguments;

@@ -50,7 +50,7 @@ fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
         Command::Graph(arguments) => commands::graph::graph(arguments, output),
         Command::Import(arguments) => commands::import::import(arguments, output),
         Command::Inspect(arguments) => commands::inspect::inspect(arguments, output),
-        Command::Ip(arguments) => commands::ip::ip(&arguments.choice.agent, &arguments.words, output),
+        Command::Ip(arguments) => commands::ip::ip(&arguments, output),
         Command::Link(arguments) => commands::link::link(arguments, output),
         Command::Ls => commands::ls::ls(output),
         Command::Man(arguments) => commands::complete::man(arguments),

@@ -134,7 +134,8 @@ impl ApiMessage {
 /// A client that asks for everything in an area, and keeps what it is told.
 ///
 /// [`handle_connected`](Self::handle_connected) when both connections are there, the others for what they bring,
-/// [`poll_transmit`](Self::poll_transmit) for what to write to the first.
+/// [`poll_transmit`](Self::poll_transmit) for what to write to the first, [`poll_timeout`](Self::poll_timeout) for when
+/// [`handle_timeout`](Self::handle_timeout) is due.
 #[derive(Debug)]
 pub struct ApiClient {
     area: Ipv4Addr,
@@ -144,6 +145,9 @@ pub struct ApiClient {
     number: u32,
     /// Replies to come.
     due: u32,
+    /// When all is there, if nothing comes until then.
+    settled: Option<Duration>,
+    is_complete: bool,
     transmits: VecDeque<Vec<u8>>,
 }
 
@@ -157,6 +161,8 @@ impl ApiClient {
             notifications: Vec::new(),
             number: 0,
             due: 0,
+            settled: None,
+            is_complete: false,
             transmits: VecDeque::new(),
         }
     }
@@ -166,10 +172,26 @@ impl ApiClient {
         &self.lsdb
     }
 
-    /// Whether the server said that all was sent. It writes notifications before its reply, on the other connection: read that
-    /// one empty first.
+    /// For how long nothing comes when all was told. The server's replies do not wait for its notifications: each of both has a
+    /// queue of its own, from which one message is written at a time (`ospf_apiserver_sync_write`, `ospf_apiserver_async_write`).
+    /// Choice: a fifth of a second, in which ospfd is at nothing else for so long; nothing that it sends says where the end is.
+    pub const QUIET: Duration = Duration::from_millis(200);
+
+    /// Whether all was told: the server has answered, and nothing came since for as long as [`QUIET`](Self::QUIET) says.
     pub fn is_complete(&self) -> bool {
-        self.number > 0 && self.due == 0
+        self.is_complete
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing waits for time.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        self.settled
+    }
+
+    /// Time passed, and both connections are read empty.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        if self.settled.take_if(|settled| *settled <= now).is_some() {
+            self.is_complete = true;
+        }
     }
 
     /// Both connections are there: what was known before is asked for anew.
@@ -177,7 +199,7 @@ impl ApiClient {
         self.lsdb.clear();
         self.replies.clear();
         self.notifications.clear();
-        self.due = 2;
+        (self.due, self.settled, self.is_complete) = (2, None, false);
         for question in [ApiMessage::RegisterEvent, ApiMessage::SyncLsdb] {
             self.number = self.number % 0x7fff_ffff + 1;
             self.transmits.push_back(question.emit(self.number));
@@ -188,12 +210,17 @@ impl ApiClient {
     ///
     /// # Errors
     /// What ends both connections.
-    pub fn handle_replies(&mut self, bytes: &[u8]) -> Result<(), ApiError> {
+    pub fn handle_replies(&mut self, bytes: &[u8], now: Duration) -> Result<(), ApiError> {
         self.replies.extend(bytes);
         while let Some((message, _, length)) = ApiMessage::parse(&self.replies)? {
             self.replies.drain(..length);
             match message {
-                ApiMessage::Reply(0) => self.due = self.due.saturating_sub(1),
+                ApiMessage::Reply(0) => {
+                    self.due = self.due.saturating_sub(1);
+                    if self.due == 0 && !self.is_complete {
+                        self.settled = Some(now + Self::QUIET);
+                    }
+                }
                 ApiMessage::Reply(code) => return Err(ApiError::Refused(code)),
                 _ => {}
             }
@@ -207,6 +234,9 @@ impl ApiClient {
     /// What ends both connections.
     pub fn handle_notifications(&mut self, bytes: &[u8], now: Duration) -> Result<(), ApiError> {
         self.notifications.extend(bytes);
+        if !bytes.is_empty() {
+            self.settled = self.settled.map(|_| now + Self::QUIET);
+        }
         let mut read = 0;
         while let Some((message, _, length)) = ApiMessage::parse(&self.notifications[read..])? {
             read += length;

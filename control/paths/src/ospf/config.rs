@@ -20,6 +20,8 @@ pub struct Config {
     pub router: Ipv4Addr,
     /// The area.
     pub area: Ipv4Addr,
+    /// The interface's address.
+    pub address: Ipv4Addr,
     /// The interface's mask.
     pub mask: Ipv4Addr,
     /// What kind of link it is on.
@@ -39,9 +41,11 @@ pub struct Config {
 impl Config {
     /// With the values of RFC 2328 appendix C.3 for a local link: Hellos each 10 seconds, 40 until a neighbour is dead, 5 until
     /// something is said again; in area 0.0.0.0.
-    pub fn new(router: Ipv4Addr, mask: Ipv4Addr, kind: LinkKind) -> Self {
+    /// The router ID is the interface's address.
+    pub fn new(address: Ipv4Addr, mask: Ipv4Addr, kind: LinkKind) -> Self {
         Self {
-            router,
+            router: address,
+            address,
             area: Ipv4Addr::UNSPECIFIED,
             mask,
             kind,

@@ -26,6 +26,9 @@ pub enum Event {
 /// Why a packet is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
+    /// It came from elsewhere.
+    #[error("nobody on this link sent it: it came through a router, or its sender has an address of another network")]
+    OffLink,
     /// It cannot be read.
     #[error(transparent)]
     Malformed(#[from] Malformed),

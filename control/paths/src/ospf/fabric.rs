@@ -4,7 +4,7 @@ use super::Lsdb;
 use crate::fabric::{Fabric, Link, Switch};
 use ipnet::{IpNet, Ipv4Net};
 use plait_model_wire::ospf::{Contents, NetworkMembers, RouterLink, RouterLinks};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 impl Lsdb {
@@ -28,22 +28,19 @@ impl Lsdb {
             }
         }
         let index: BTreeMap<Ipv4Addr, u32> = routers.keys().copied().zip(0..).collect();
-        let told = Told { routers: &routers, networks: &networks };
+        let told = Told::of(&index, &routers, &networks);
         let mut links = Vec::new();
         let mut owners = BTreeMap::<Ipv4Net, Option<Ipv4Addr>>::new();
-        for (&router, &RouterLinks { links: of, .. }) in &routers {
-            let from = index[&router];
+        for ((&router, &RouterLinks { links: of, .. }), from) in routers.iter().zip(0..) {
             for link in of {
                 match *link {
-                    RouterLink::PointToPoint { neighbor, metric, .. }
-                        if told.leads_back(neighbor, router) =>
-                    {
-                        links.push(Link { from, to: index[&neighbor], cost: metric.into() });
+                    RouterLink::PointToPoint { neighbor, metric, .. } => {
+                        let to = index.get(&neighbor).filter(|to| told.leads_back(**to, router));
+                        links.extend(to.map(|&to| Link { from, to, cost: metric.into() }));
                     }
                     RouterLink::Transit { designated, metric, .. } => {
-                        for member in told.members(designated, router) {
-                            links.push(Link { from, to: index[&member], cost: metric.into() });
-                        }
+                        let others = told.members(designated, from).filter(|&to| to != from);
+                        links.extend(others.map(|to| Link { from, to, cost: metric.into() }));
                     }
                     RouterLink::Stub { network, mask, .. } => {
                         if let Ok(prefix) = Ipv4Net::with_netmask(network, mask) {
@@ -51,8 +48,9 @@ impl Lsdb {
                             *owner = owner.filter(|&owner| owner == router);
                         }
                     }
-                    _ => {}
+                    RouterLink::Virtual { .. } => {}
                 }
+                links.truncate(MOST_LINKS);
             }
         }
         links.retain(|link| link.cost > 0);
@@ -70,29 +68,59 @@ impl Lsdb {
     }
 }
 
-struct Told<'a> {
-    routers: &'a BTreeMap<Ipv4Addr, &'a RouterLinks>,
-    /// By the address of the designated router: who that is, and what it tells.
-    networks: &'a BTreeMap<Ipv4Addr, (Ipv4Addr, &'a NetworkMembers)>,
+/// So many links are looked at; what further ones lead to is not seen. Choice: ten thousand switches of 48 ports have a tenth of it,
+/// and advertisements that fit into the database could tell of more than any memory holds, by networks that all routers are in.
+const MOST_LINKS: usize = 1 << 22;
+
+/// What routers say of each other, in order, so that it is found quickly.
+struct Told {
+    /// Of each router by its number: to whom its links lead.
+    neighbors: Vec<Vec<Ipv4Addr>>,
+    /// By the address of the designated router: the numbers of those in the network that all agree on.
+    networks: BTreeMap<Ipv4Addr, Vec<u32>>,
 }
 
-impl Told<'_> {
-    fn has(&self, router: Ipv4Addr, is_it: impl Fn(&RouterLink) -> bool) -> bool {
-        self.routers.get(&router).is_some_and(|router| router.links.iter().any(is_it))
+impl Told {
+    fn of(
+        index: &BTreeMap<Ipv4Addr, u32>,
+        routers: &BTreeMap<Ipv4Addr, &RouterLinks>,
+        networks: &BTreeMap<Ipv4Addr, (Ipv4Addr, &NetworkMembers)>,
+    ) -> Self {
+        let sorted = |mut of: Vec<Ipv4Addr>| {
+            of.sort_unstable();
+            of.dedup();
+            of
+        };
+        let each = |pick: fn(&RouterLink) -> Option<Ipv4Addr>| -> Vec<Vec<Ipv4Addr>> {
+            routers.values().map(|router| sorted(router.links.iter().filter_map(pick).collect())).collect()
+        };
+        let neighbors = each(|link| match link {
+            RouterLink::PointToPoint { neighbor, .. } => Some(*neighbor),
+            _ => None,
+        });
+        let attached = each(|link| match link {
+            RouterLink::Transit { designated, .. } => Some(*designated),
+            _ => None,
+        });
+        let says_so = |member: u32, network| attached[member as usize].binary_search(&network).is_ok();
+        let members = |(&network, (_, told)): (&Ipv4Addr, &(Ipv4Addr, &NetworkMembers))| {
+            let known = told.routers.iter().filter_map(|member| index.get(member).copied());
+            let mut members: Vec<u32> = known.filter(|&member| says_so(member, network)).collect();
+            members.sort_unstable();
+            members.dedup();
+            (network, members)
+        };
+        Self { neighbors, networks: networks.iter().map(members).collect() }
     }
 
-    fn leads_back(&self, router: Ipv4Addr, to: Ipv4Addr) -> bool {
-        self.has(router, |link| matches!(link, RouterLink::PointToPoint { neighbor, .. } if *neighbor == to))
+    fn leads_back(&self, router: u32, to: Ipv4Addr) -> bool {
+        self.neighbors[router as usize].binary_search(&to).is_ok()
     }
 
-    /// The routers that are in a network together with one.
-    fn members(&self, network: Ipv4Addr, with: Ipv4Addr) -> BTreeSet<Ipv4Addr> {
-        let Some((_, members)) = self.networks.get(&network) else { return BTreeSet::new() };
-        if !members.routers.contains(&with) {
-            return BTreeSet::new();
-        }
-        let says_so = |link: &RouterLink| matches!(link, RouterLink::Transit { designated, .. } if *designated == network);
-        let others = members.routers.iter().copied().filter(|&member| member != with);
-        others.filter(|&member| self.has(member, says_so)).collect()
+    /// The routers of a network, if this one is in it.
+    fn members(&self, network: Ipv4Addr, with: u32) -> impl Iterator<Item = u32> + '_ {
+        let members = self.networks.get(&network).map_or(&[][..], Vec::as_slice);
+        let is_in = members.binary_search(&with).is_ok();
+        members.iter().copied().filter(move |_| is_in)
     }
 }

@@ -5,15 +5,16 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// So many advertisements are kept; further ones are left out. Choice: those of a fabric have a hundred times fewer, and
-/// of the longest ones this many fill as much memory as a host has.
-const MOST: usize = 100_000;
+/// So many bytes of advertisements are kept, besides. Choice: those of ten thousand switches of 48 ports have a tenth of it.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The newest instance of each advertisement, and how old it is.
 #[derive(Debug, Clone, Default)]
 pub struct Lsdb {
     entries: BTreeMap<LsaKey, Entry>,
     version: u64,
+    /// What bodies of all take.
+    bytes: usize,
     /// The first moment at which one may be too old.
     next_expiry: Option<Duration>,
 }
@@ -34,11 +35,16 @@ pub enum Offer {
     Known,
     /// Something newer is known: this.
     Older(Box<Lsa>),
-    /// It cannot be: a wrong checksum, an unknown kind, contents that cannot be read. Or there is no room.
+    /// It cannot be: a wrong checksum, an unknown kind, contents that cannot be read.
     Refused,
+    /// As many are kept as may be: it is left out.
+    NoRoom,
 }
 
 impl Lsdb {
+    /// So many advertisements are kept; further ones are left out. Choice: those of a fabric have a hundred times fewer.
+    pub const MOST: usize = 100_000;
+
     /// A number that is another whenever what the advertisements say is another. Instances that only repeat it do not count.
     pub fn version(&self) -> u64 {
         self.version
@@ -57,6 +63,11 @@ impl Lsdb {
     /// What each says.
     pub fn contents(&self) -> impl Iterator<Item = (&LsaKey, &Contents)> {
         self.entries.iter().map(|(key, entry)| (key, &entry.contents))
+    }
+
+    /// Whether there is one.
+    pub fn contains(&self, key: &LsaKey) -> bool {
+        self.entries.contains_key(key)
     }
 
     /// An advertisement as it is now.
@@ -90,9 +101,11 @@ impl Lsdb {
             return Offer::Taken;
         }
         let known = self.entries.get(&key);
-        if known.is_none() && self.entries.len() >= MOST {
-            return Offer::Refused;
+        let bytes = self.bytes + lsa.body.len() - known.map_or(0, |known| known.lsa.body.len());
+        if known.is_none() && self.entries.len() >= Self::MOST || bytes > MOST_BYTES.max(self.bytes) {
+            return Offer::NoRoom;
         }
+        self.bytes = bytes;
         if known.is_none_or(|known| known.contents != contents) {
             self.version += 1;
         }
@@ -106,13 +119,17 @@ impl Lsdb {
 
     /// Takes an advertisement away.
     pub fn remove(&mut self, key: &LsaKey) {
-        self.version += u64::from(self.entries.remove(key).is_some());
+        if let Some(gone) = self.entries.remove(key) {
+            self.bytes -= gone.lsa.body.len();
+            self.version += 1;
+        }
     }
 
     /// Takes all away.
     pub fn clear(&mut self) {
         self.version += u64::from(!self.entries.is_empty());
         self.entries.clear();
+        self.bytes = 0;
         self.next_expiry = None;
     }
 
@@ -129,6 +146,7 @@ impl Lsdb {
         let before = self.entries.len();
         self.entries.retain(|_, entry| entry.expiry().is_none_or(|expiry| expiry > now));
         self.version += u64::from(self.entries.len() != before);
+        self.bytes = self.entries.values().map(|entry| entry.lsa.body.len()).sum();
         self.next_expiry = self.entries.values().filter_map(Entry::expiry).min();
     }
 }

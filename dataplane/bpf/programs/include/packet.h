@@ -120,15 +120,20 @@ inline bool is_fragment(const struct packet *packet)
 	return packet->family == FAMILY_IPV4 && packet->ipv4.fragment & bpf_htons(FRAGMENT_BITS);
 }
 
-/* Whether no router would forward it, so that no relay may have it: what is for a group or for the link of IPv6, and what
+/* The first byte of addresses of groups (RFC 5771); behind them are reserved ones, and that of all on a link. */
+#define FIRST_OF_GROUPS 224
+
+/* Whether no router would forward it as it is, so that no relay may have it: what is for a group, for all or for the link, and what
  * neighbours say to each other, which IPv4 has its own EtherType for. */
 inline bool stays_on_link(struct __sk_buff *skb, const struct packet *packet)
 {
 	const __u8 *to = packet->ipv6.destination;
 	__u8 kind = 0;
 
-	if (packet->family == FAMILY_IPV4)
-		return false;
+	if (packet->family == FAMILY_IPV4) {
+		to = (const __u8 *)&packet->ipv4.destination;
+		return to[0] >= FIRST_OF_GROUPS || (to[0] == 169 && to[1] == 254);
+	}
 	if (to[0] == 0xff || (to[0] == 0xfe && (to[1] & 0xc0) == 0x80))
 		return true;
 	return packet->protocol == PROTOCOL_ICMPV6 && !bpf_skb_load_bytes(skb, ETHERNET + IPV6, &kind, 1) &&

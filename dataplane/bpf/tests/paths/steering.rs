@@ -102,6 +102,21 @@ fn what_neighbours_say_to_each_other_stays_on_their_link() {
         assert!(!is_steered(link.parse().unwrap(), 128), "{link}");
     }
     assert!(is_steered("fec0::1".parse().unwrap(), 128));
+    let all = PrefixKey::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    put(&programs, all, 2, selector::HASH, &[stack(Family::Ipv4, 1, encapsulation::GRE)]);
+    for (destination, steered) in [
+        ("224.0.0.5", false),
+        ("239.255.255.250", false),
+        ("255.255.255.255", false),
+        ("169.254.1.1", false),
+        ("223.255.255.255", true),
+        ("169.253.255.255", true),
+        ("169.255.0.1", true),
+    ] {
+        let whole = frame(&packet(destination.parse().unwrap(), 5000, 10, 0));
+        let ran = programs.run(PathProgram::Steer, &whole).unwrap();
+        assert_eq!(ran.packet != whole, steered, "{destination}");
+    }
 }
 
 #[test]

@@ -102,6 +102,9 @@ impl Learning {
                     false => self.iplbd.handle_lsdb(lsdb, now),
                 }
             }
+        } else {
+            // Whoever tells next counts its states anew, and a number may be one that was looked at.
+            self.from = None;
         }
         if self.iplbd.poll_timeout().is_some_and(|due| now >= due) {
             self.iplbd.handle_timeout(now);

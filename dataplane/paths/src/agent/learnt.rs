@@ -12,9 +12,7 @@ impl Agent {
         if self.state.policies.said_of(prefix) == policy {
             return Ok(false);
         }
-        if self.senders.is_empty() {
-            return Err(AgentError::NothingSteered);
-        }
+        self.must_steer()?;
         if policy == Some(Policy::Weighted) {
             return Err(AgentError::LearntWeights(prefix));
         }

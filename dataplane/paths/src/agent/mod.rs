@@ -5,6 +5,7 @@
 //! [`Agent::serve`] then answers requests, learns and rearranges, until it is killed; [`remove`] leaves the host as it was
 //! found.
 
+mod devices;
 mod error;
 mod learning;
 mod learnt;
@@ -23,10 +24,12 @@ pub use state::{State, VERSION as STATE_VERSION};
 
 use crate::protocol::{FlowName, Policy, Reply, Request, Static};
 use crate::{Border, Holder, Paths, Relay, Ways};
+use devices::Placed;
 use ipnet::IpNet;
 use learning::Learning;
 use plait_control_paths::select::{Rearrangement, Rearranger};
 use plait_dataplane_agent::now;
+use plait_dataplane_netlink::Watch;
 use plait_dataplane_reference::paths::tables::FlowKey;
 use rearrange::rearrange;
 use std::collections::BTreeMap;
@@ -40,6 +43,12 @@ pub struct Agent {
     senders: BTreeMap<String, Sender>,
     relay: Option<Relay>,
     border: Option<Border>,
+    /// What is on which device.
+    placed: Placed,
+    /// Prefixes that some device could not take, and why: they go by plain routing there.
+    faults: BTreeMap<IpNet, String>,
+    /// Hears of devices.
+    watch: Watch,
     learning: Learning,
     /// Whether the state is other than what the next agent would find.
     is_changed: bool,
@@ -122,12 +131,10 @@ impl Agent {
 
     /// Says by which ways a prefix goes, or no more, and whether that is new.
     fn say(&mut self, prefix: IpNet, to: Option<Static>) -> Result<bool, AgentError> {
-        if self.state.statics.get(&prefix) == to.as_ref() {
+        if self.state.statics.get(&prefix) == to.as_ref() && !self.faults.contains_key(&prefix) {
             return Ok(false);
         }
-        if self.senders.is_empty() {
-            return Err(AgentError::NothingSteered);
-        }
+        self.must_steer()?;
         let before = self.ways(prefix);
         let after = match &to {
             Some(to) => to.ways(),
@@ -140,6 +147,16 @@ impl Agent {
         };
         self.is_changed = true;
         Ok(true)
+    }
+
+    fn must_steer(&self) -> Result<(), AgentError> {
+        if self.options.devices.is_empty() { Err(AgentError::NothingSteered) } else { Ok(()) }
+    }
+
+    /// A device cannot take a prefix that it should.
+    fn fail(&mut self, prefix: IpNet, error: &crate::Error) {
+        tracing::error!(%prefix, %error, "the prefix goes by plain routing");
+        self.faults.insert(prefix, error.to_string());
     }
 
     /// By which ways a prefix goes.
@@ -161,6 +178,7 @@ impl Agent {
             }
             done.push(sender);
         }
+        self.faults.remove(&prefix);
         self.note_limits();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Algorithm 1 on what the kernel counts: each second, a flow of the fullest list goes to the emptiest one.
 
 use crate::protocol::Policy;
-use crate::{FlowKey, FlowReport, Paths};
+use crate::{Error, FlowKey, FlowReport, Paths};
 use ipnet::IpNet;
 use plait_control_paths::select::{FlowShare, Rearranger};
 use plait_dataplane_reference::paths::hash_of;
@@ -31,14 +31,20 @@ pub fn rearrange(
     rearranger: &mut Rearranger<FlowKey>,
     paths: &Paths,
     policies: &BTreeMap<IpNet, (Policy, usize)>,
-) -> Result<u64, crate::Error> {
+) -> Result<u64, Error> {
     let lists = |prefix: &IpNet| match policies.get(prefix) {
         Some((Policy::FlowBased, lists)) => Some(*lists),
         _ => None,
     };
     let moves = rearranger.run(paths.flows()?.into_iter().map(share), lists);
+    let mut moved = 0;
     for (_, key, list) in &moves {
-        paths.move_flow(key, *list as u32, false)?;
+        match paths.move_flow(key, *list as u32, false) {
+            Ok(()) => moved += 1,
+            // It went since it was looked at; the others are to move all the same.
+            Err(Error::Flow(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
-    Ok(moves.len() as u64)
+    Ok(moved)
 }

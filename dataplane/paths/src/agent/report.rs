@@ -30,6 +30,7 @@ impl Agent {
                 encapsulation: ways.encapsulation,
                 policy: self.policy(prefix),
                 lists: lists.collect(),
+                fault: self.faults.get(&prefix).cloned(),
             }
         });
         let mut rows: Vec<_> = rows.collect();

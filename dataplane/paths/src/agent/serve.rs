@@ -3,8 +3,9 @@
 use super::{Agent, AgentError, error};
 use crate::protocol::{Reply, Speech};
 use plait_dataplane_agent::{Clients, now};
-use rustix::event::{PollFd, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// From one look at the flows to the next, at most.
@@ -30,8 +31,9 @@ impl Agent {
         }
     }
 
-    /// Learns, and rearranges.
+    /// Follows devices, learns, and rearranges.
     fn tick(&mut self) {
+        self.watch_devices();
         let operations = self.learning.run(now());
         self.follow(operations);
         self.rearrange();
@@ -44,6 +46,7 @@ impl Agent {
 
     fn wait(&self, clients: &Clients<Speech>) -> io::Result<()> {
         let mut waited: Vec<_> = clients.waited().collect();
+        waited.push(PollFd::from_borrowed_fd(self.watch.as_fd(), PollFlags::IN));
         waited.extend(self.learning.waited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
         let due = self.learning.timeout().map_or(TICK, |due| due.saturating_sub(now()).min(TICK));
         let timeout = Timespec::try_from(due).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });

@@ -1,20 +1,19 @@
 //! How an agent begins, with what a former one left, and how all of it is taken away.
 
 use super::error::{AgentError, at};
+use super::devices::{Placed, index};
 use super::learning::{Learning, LearningOptions};
 use super::places::{Places, Role};
 use super::state::State;
-use super::{Agent, Sender};
+use super::Agent;
 use crate::address;
 use crate::protocol::Policy;
-use crate::{Border, Encapsulation, Options, Paths, Relay, RelayAddresses, Sources, Superpackets};
-use plait_control_paths::select::Rearranger;
+use crate::{Encapsulation, RelayAddresses, Sources, Superpackets};
 use plait_dataplane_agent::{home, now};
-use plait_dataplane_netlink::Netlink;
-use std::collections::BTreeMap;
+use plait_dataplane_netlink::{Netlink, Watch};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -72,7 +71,11 @@ impl Agent {
     ///
     /// # Errors
     /// No permission; another agent is there; state of another version.
-    pub fn start(options: AgentOptions) -> Result<Self, AgentError> {
+    pub fn start(mut options: AgentOptions) -> Result<Self, AgentError> {
+        for names in [&mut options.devices, &mut options.borders] {
+            let mut seen = BTreeSet::new();
+            names.retain(|name| seen.insert(name.clone()));
+        }
         if !rustix::process::geteuid().is_root() {
             return Err(AgentError::NotRoot);
         }
@@ -96,6 +99,8 @@ impl Agent {
             state.learnt.clear();
         }
         home::make(&places.layout()).map_err(at(&places.layout()))?;
+        // Before anything is looked at, so that nothing comes unheard meanwhile.
+        let watch = Watch::links().map_err(|error| AgentError::Kernel("netlink", error))?;
         let learnt = state.learnt.clone().into_iter();
         let mut agent = Self {
             learning: Learning::new(options.learning.clone(), learnt),
@@ -103,6 +108,9 @@ impl Agent {
             senders: BTreeMap::new(),
             relay: None,
             border: None,
+            placed: Placed::new(),
+            faults: BTreeMap::new(),
+            watch,
             is_changed: true,
             updates: 0,
             moved: 0,
@@ -110,69 +118,34 @@ impl Agent {
             options,
             _lock: lock,
         };
-        agent.take_over()?;
+        let taken = agent.take_over();
         agent.save()?;
+        taken?;
         Ok(agent)
     }
 
-    /// Puts programs that know all in the place of those that run.
+    /// Puts programs that know all in the place of those that run. What was done is written down as it is done, so that whoever takes all
+    /// away finds it, also where this fails.
     fn take_over(&mut self) -> Result<(), AgentError> {
-        let options = self.options.clone();
-        let places = &options.places;
-        let mut stays = Vec::new();
-        for name in &options.devices {
-            let index = index(name)?;
-            let wanted = Options {
-                superpackets: options.superpackets,
-                spread: options.spread,
-                idle: options.idle,
-                mtu: options.mtu,
-                ..Options::new(options.sources, options.encapsulation)
-            };
-            let flows = places.program(Role::Flows, index);
-            let mut paths = Paths::load(index, wanted, Some(&flows))?;
-            stays.push((Role::Flows, index));
-            let (segments, lengths) = (self.state.segments.get(&index), self.state.lengths.get(&index));
-            paths.recall(segments.copied(), lengths.copied());
-            for (prefix, ways) in self.all() {
-                if let Err(error) = paths.set(prefix, ways) {
-                    tracing::error!(%prefix, %error, "the prefix goes by plain routing");
-                }
-            }
-            match paths.cut(Some(&places.program(Role::Cut, index))) {
-                Ok(()) => stays.push((Role::Cut, index)),
-                Err(error) => tracing::warn!(device = name, %error, "superpackets of others are dropped"),
-            }
-            paths.succeed(&places.program(Role::Steer, index))?;
-            stays.push((Role::Steer, index));
-            let holder = paths.hold();
-            if let Err(error) = &holder {
-                tracing::warn!(device = name, %error, "flows that have no gaps do not move");
-            }
-            let sender = Sender { paths, rearranger: Rearranger::default(), _holder: holder.ok() };
-            self.senders.insert(name.clone(), sender);
+        let AgentOptions { devices, borders, relay, .. } = self.options.clone();
+        // Who is named wrongly is told before anything is done.
+        let named = |names: Vec<String>| -> Result<Vec<(String, u32)>, AgentError> {
+            names.into_iter().map(|name| index(&name).map(|index| (name, index))).collect()
+        };
+        let (devices, borders) = (named(devices)?, named(borders)?);
+        for (name, index) in devices {
+            self.steer_device(&name, index)?;
         }
-        self.take_addresses(options.relay)?;
-        if !options.relay.is_empty() {
-            let mut relay = Relay::load(options.relay, options.sources, &Encapsulation::ALL)?;
-            for index in all_devices()? {
-                relay.succeed(index, &places.program(Role::Relay, index))?;
-                stays.push((Role::Relay, index));
-            }
-            self.relay = Some(relay);
-        }
-        if !options.borders.is_empty() {
-            let mut border = Border::load(options.sources)?;
-            for name in &options.borders {
-                let index = index(name)?;
-                border.succeed(index, &places.program(Role::Border, index))?;
-                stays.push((Role::Border, index));
-            }
-            self.border = Some(border);
+        let taken = self.take_addresses(relay);
+        self.save()?;
+        taken?;
+        self.relay_everywhere()?;
+        for (_, index) in borders {
+            self.guard_device(index)?;
         }
         // What a former life did and this one does not.
-        places.release(|role, device| stays.contains(&(role, device)))?;
-        let steered = |device: &u32| stays.contains(&(Role::Steer, *device));
+        self.options.places.release(|role, device| self.placed.contains(&(role, device)))?;
+        let steered = |device: &u32| self.placed.contains(&(Role::Steer, *device));
         self.state.allow_superpackets(|device| !steered(device));
         self.note_limits();
         Ok(())
@@ -185,16 +158,20 @@ impl Agent {
         let before = self.state.addresses();
         for gone in before.iter().filter(|gone| !own.iter().any(|own| own == *gone)) {
             address::remove(&netlink, gone).map_err(failed)?;
+            self.note_addresses(self.state.addresses().without(gone));
         }
-        let mut added = RelayAddresses::default();
-        for own in own.iter() {
+        for own in own.iter().filter(|own| !before.iter().any(|before| before == *own)) {
             // What the node had before any agent is not the agent's to take away.
-            if before.iter().any(|before| before == own) || address::add(&netlink, own).map_err(failed)? {
-                added = added.with(own);
+            if address::add(&netlink, own).map_err(failed)? {
+                self.note_addresses(self.state.addresses().with(own));
             }
         }
-        (self.state.address, self.state.address_ipv6) = (added.ipv4, added.ipv6);
         Ok(())
+    }
+
+    fn note_addresses(&mut self, added: RelayAddresses) {
+        (self.state.address, self.state.address_ipv6) = (added.ipv4, added.ipv6);
+        self.is_changed = true;
     }
 }
 
@@ -205,30 +182,6 @@ fn take(places: &Places) -> Result<File, AgentError> {
     }
     home::make(&places.run).map_err(at(&places.run))?;
     home::lock(&places.run).map_err(at(&places.run))?.ok_or_else(|| AgentError::Running(places.run.clone()))
-}
-
-fn socket() -> Result<UdpSocket, AgentError> {
-    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(|error| AgentError::Kernel("socket", error))
-}
-
-fn index(name: &str) -> Result<u32, AgentError> {
-    rustix::net::netdevice::name_to_index(socket()?, name).map_err(|_| AgentError::NoDevice(name.to_owned()))
-}
-
-/// All devices of the namespace but the loopback.
-fn all_devices() -> Result<Vec<u32>, AgentError> {
-    use netlink_packet_route::RouteNetlinkMessage;
-    use netlink_packet_route::link::{LinkFlags, LinkMessage};
-    let ask = RouteNetlinkMessage::GetLink(LinkMessage::default());
-    let answer = Netlink::open().and_then(|netlink| netlink.dump(ask));
-    let links = answer.map_err(|error| AgentError::Kernel("netlink", error))?.into_iter();
-    let index = |message| match message {
-        RouteNetlinkMessage::NewLink(link) => {
-            (!link.header.flags.contains(LinkFlags::Loopback)).then_some(link.header.index)
-        }
-        _ => None,
-    };
-    Ok(links.filter_map(index).collect())
 }
 
 /// Leaves the host as it was found: programs off, names gone. What an agent was told is forgotten.

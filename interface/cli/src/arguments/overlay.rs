@@ -1,5 +1,7 @@
 //! Commands on the overlay of this host.
 
+use super::name::name;
+use super::paths::DEFAULT;
 use clap::{Args, Subcommand, ValueEnum};
 use plait_dataplane_overlay::agent::RECORDING_LIMIT;
 use plait_dataplane_overlay::trace::LARGEST_PACKET;
@@ -9,11 +11,14 @@ use plait_model_quantity::{ByteCount, TimeSpan};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+/// The variable that says which agent for overlays is spoken to.
+pub const OVERLAY_AGENT: &str = "PLAIT_OVERLAY_AGENT";
+
 /// Which agent is spoken to.
 #[derive(Args)]
 pub struct AgentChoice {
     /// The agent's name, where a host has several
-    #[arg(long, global = true, default_value = "default", env = "PLAIT_OVERLAY_AGENT")]
+    #[arg(long, global = true, default_value = DEFAULT, env = OVERLAY_AGENT, value_parser = name)]
     pub agent: String,
 }
 
@@ -28,8 +33,9 @@ pub struct OverlayArguments {
 /// Words as `ip ov` has them.
 #[derive(Args)]
 pub struct IpArguments {
-    #[command(flatten)]
-    pub choice: AgentChoice,
+    /// The agent's name, where a host has several; else what `PLAIT_OVERLAY_AGENT` says, and of `lb` `PLAIT_PATHS_AGENT`
+    #[arg(long, value_parser = name)]
+    pub agent: Option<String>,
     /// `ov`, `madcap` or `lb`, and what to do
     #[arg(required = true)]
     pub words: Vec<String>,

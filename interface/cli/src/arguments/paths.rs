@@ -1,16 +1,22 @@
 //! Commands on the paths of this host's packets.
 
+use super::name::name;
 use clap::{Args, Subcommand, ValueEnum};
 use plait_dataplane_paths::Encapsulation;
 use plait_dataplane_paths::protocol::Policy;
 use plait_model_quantity::TimeSpan;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
+/// The name of an agent that nobody named otherwise.
+pub const DEFAULT: &str = "default";
+/// The variable that says which agent for paths is spoken to.
+pub const PATHS_AGENT: &str = "PLAIT_PATHS_AGENT";
+
 /// Which agent is spoken to.
 #[derive(Args)]
 pub struct PathAgentChoice {
     /// The agent's name, where a host has several
-    #[arg(long, global = true, default_value = "default", env = "PLAIT_PATHS_AGENT")]
+    #[arg(long, global = true, default_value = DEFAULT, env = PATHS_AGENT, value_parser = name)]
     pub agent: String,
 }
 
@@ -28,11 +34,12 @@ pub enum PathsCommand {
     #[command(
         after_help = "Examples:\n  plait paths add prefix 172.16.0.0/24 relay 10.0.0.1,10.0.0.4 type gre\n  \
 plait paths add prefix 172.16.0.0/24 relay 10.0.0.2 type gre select weighted weight 3\n  \
-plait paths add prefix 2001:db8:16::/64 relay 2001:db8::1,2001:db8::4 type gre"
+plait paths add prefix 2001:db8:16::/64 relay 2001:db8::1,2001:db8::4 type gre\n  \
+plait paths add prefix 172.16.0.0/16 select flow-based     of all that is learnt within it"
     )]
     Add {
         /// `prefix P relay A,B [type gre|ipip|gue|srv6|ovstack] [select hash|weighted|round-robin|flow-based] [weight N]`; `relay direct` is
-        /// plain routing
+        /// plain routing; or `prefix P select S`, by which flows go by what is learnt of it
         #[arg(required = true)]
         words: Vec<String>,
     },

@@ -269,13 +269,8 @@ fn role(
 
 /// A name that is a file's: nothing else may be reached by it.
 pub fn named(name: &str) -> Result<String, Failure> {
-    let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
-        return Err(Failure::usage(format!(
-            "{name:?} is no name of a controller: letters, digits, - and _ make one"
-        )));
-    }
-    Ok(name.to_owned())
+    crate::arguments::name(name)
+        .map_err(|why| Failure::usage(format!("{name:?} is no name of a controller: {why}")))
 }
 
 /// A part of a path as it was typed.

@@ -1,6 +1,7 @@
 //! `plait ip …`: `ip ov`, the words of ovstack's authors, `ip madcap`, those of the overlay FIB's, and `ip lb`, iplb's.
 
 use super::madcap::{self, Answered, Asked};
+use crate::arguments::{DEFAULT, IpArguments, OVERLAY_AGENT, PATHS_AGENT, name};
 use crate::output::{Failure, Output};
 use plait_dataplane_overlay::Client;
 use plait_dataplane_overlay::agent::Places;
@@ -10,9 +11,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Failure> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let connect = || Client::connect(&Places::of(agent).socket());
+pub fn ip(arguments: &IpArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
+    let agent = agent(arguments.agent.clone(), words.first() == Some(&"lb"))?;
+    let connect = || Client::connect(&Places::of(&agent).socket());
     let reply = match words.as_slice() {
         ["madcap", words @ ..] => {
             let asked = Asked::read(words).map_err(Failure::usage)?;
@@ -26,7 +28,7 @@ pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Fa
         }
         ["lb", words @ ..] => {
             let request = super::paths::request(words).map_err(Failure::usage)?;
-            return super::paths::ask(agent, request, 0, output);
+            return super::paths::ask(&agent, request, 0, output);
         }
         _ => {
             let operation = operation(&words).map_err(Failure::usage)?;
@@ -35,6 +37,18 @@ pub fn ip(agent: &str, words: &[String], output: &Output) -> Result<ExitCode, Fa
     };
     super::overlay::say(reply, output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Which agent is spoken to: as it is said, or as the variable for agents of its kind says.
+fn agent(said: Option<String>, is_for_paths: bool) -> Result<String, Failure> {
+    let variable = if is_for_paths { PATHS_AGENT } else { OVERLAY_AGENT };
+    match (said, std::env::var(variable)) {
+        (Some(said), _) => Ok(said),
+        (None, Ok(said)) => {
+            name(&said).map_err(|why| Failure::usage(format!("{variable}: {said:?} is no name: {why}")))
+        }
+        (None, Err(_)) => Ok(DEFAULT.to_owned()),
+    }
 }
 
 /// How it is written.

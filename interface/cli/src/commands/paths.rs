@@ -216,7 +216,12 @@ fn prefixes(rows: &[PrefixRow]) -> String {
             ]);
         }
     }
-    if rows.is_empty() { "all goes by plain routing\n".to_owned() } else { table(&lines) }
+    if rows.is_empty() {
+        return "all goes by plain routing\n".to_owned();
+    }
+    let faults = rows.iter().filter_map(|row| Some((row.prefix, row.fault.as_ref()?)));
+    let faults = faults.map(|(prefix, fault)| format!("{prefix} goes by plain routing: {fault}\n"));
+    table(&lines) + &faults.collect::<String>()
 }
 
 /// What there is of both families.

@@ -1,10 +1,13 @@
 //! How a neighbour's database and ours come into line, and stay so: RFC 2328 sections 10.6 to 10.10 and 13.
 
 use super::Speaker;
-use crate::ospf::Offer;
+use crate::ospf::{Lsdb, Offer};
 use crate::ospf::neighbor::{Neighbor, State};
-use plait_model_wire::ospf::{Body, Description, Lsa, LsaHeader, Request, description_flags as flag};
+use plait_model_wire::ospf::{
+    Body, Description, Lsa, LsaHeader, LsaKey, Request, description_flags as flag,
+};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -102,7 +105,7 @@ impl Speaker {
         }
         let Some(neighbor) = self.neighbors.get_mut(&id) else { return };
         for header in description.headers {
-            if self.lsdb.compare(&header, now) == Ordering::Greater {
+            if self.lsdb.compare(&header, now) == Ordering::Greater && neighbor.wanted.len() < Lsdb::MOST {
                 neighbor.wanted.insert(header.key, header);
             }
         }
@@ -181,6 +184,8 @@ impl Speaker {
             let fits = |wanted: &LsaHeader| header.newer(wanted) != Ordering::Less;
             match offer {
                 Offer::Refused => continue,
+                // There will be no room for it later either, and all else is to be asked for.
+                Offer::NoRoom => drop(neighbor.wanted.remove(&header.key)),
                 Offer::Taken | Offer::Known => {
                     if neighbor.wanted.get(&header.key).is_some_and(fits) {
                         neighbor.wanted.remove(&header.key);
@@ -200,17 +205,21 @@ impl Speaker {
             self.send(id, Body::Acknowledgment(headers.to_vec()));
         }
         for lsa in back {
-            self.send(id, Body::Update(vec![lsa]));
+            self.update(id, lsa);
         }
         self.ask_on(id, now);
     }
 
     /// It asks for what was never described to it: what is known is given, as it may have been sent back to it.
     pub(super) fn answer(&mut self, id: Ipv4Addr, wanted: &[Request], now: Duration) {
-        match wanted.iter().map(|Request(key)| self.lsdb.get(key, now)).collect::<Option<Vec<_>>>() {
+        let keys: BTreeSet<LsaKey> = wanted.iter().map(|Request(key)| *key).collect();
+        if !keys.iter().all(|key| self.lsdb.contains(key)) {
+            return self.start(id, now);
+        }
+        for key in keys {
             // Nothing that we have is so long that several of them fit in a packet for sure.
-            Some(lsas) => lsas.into_iter().for_each(|lsa| self.send(id, Body::Update(vec![lsa]))),
-            None => self.start(id, now),
+            let Some(lsa) = self.lsdb.get(&key, now) else { continue };
+            self.update(id, lsa);
         }
     }
 }

@@ -10,7 +10,7 @@ mod exchange;
 use super::election::designated;
 use super::neighbor::{Neighbor, State};
 use super::{Config, Event, LinkKind, Lsdb, Refusal, Transmit};
-use plait_model_wire::ospf::{ALL_ROUTERS, Authentication, Body, Hello, Packet, options};
+use plait_model_wire::ospf::{ALL_ROUTERS, Authentication, Body, Hello, Lsa, Packet, options};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -32,8 +32,14 @@ pub struct Speaker {
     backup: Ipv4Addr,
     next_hello: Duration,
     transmits: VecDeque<Transmit>,
+    /// Bytes in `transmits`.
+    queued: usize,
     events: VecDeque<Event>,
 }
+
+/// While so many bytes wait to be sent, no more advertisements are: who asks for them asks again. Choice: as many as a description
+/// of some hundred switches asks for at once, and no more memory however much a neighbour asks for.
+const QUEUED: usize = 1 << 20;
 
 impl Speaker {
     /// Of an interface that is up from now on.
@@ -46,6 +52,7 @@ impl Speaker {
             backup: Ipv4Addr::UNSPECIFIED,
             next_hello: now,
             transmits: VecDeque::new(),
+            queued: 0,
             events: VecDeque::new(),
         }
     }
@@ -65,10 +72,31 @@ impl Speaker {
         self.neighbors.values().map(|neighbor| (neighbor.id, neighbor.state))
     }
 
-    /// A packet came, from an address of the link: what IP carried.
-    pub fn handle_packet(&mut self, source: Ipv4Addr, payload: &[u8], now: Duration) {
-        if let Err(refusal) = self.take(source, payload, now) {
+    /// A packet came by the interface, with these addresses of IP: what that carried.
+    pub fn handle_packet(
+        &mut self,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        payload: &[u8],
+        now: Duration,
+    ) {
+        let taken = match self.is_of_link(source, destination) {
+            true => self.take(source, payload, now),
+            false => Err(Refusal::OffLink),
+        };
+        if let Err(refusal) = taken {
             self.events.push_back(Event::Refused(source, refusal));
+        }
+    }
+
+    /// Whether a neighbour on this link sent it: RFC 2328 section 8.2. Routers pass on no packet to a group of the link, and so what is
+    /// for one was sent here. By section 8.1 all is where there are two ends, and what some say once more to one address is from who
+    /// is known by then; where there are more, a neighbour has an address of their network.
+    fn is_of_link(&self, source: Ipv4Addr, destination: Ipv4Addr) -> bool {
+        let Config { kind, address, mask, .. } = self.config;
+        match kind {
+            LinkKind::PointToPoint => destination == ALL_ROUTERS || self.is_neighbor(source),
+            LinkKind::Broadcast => source & mask == address & mask,
         }
     }
 
@@ -99,7 +127,9 @@ impl Speaker {
 
     /// The next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.transmits.pop_front()
+        let transmit = self.transmits.pop_front()?;
+        self.queued -= transmit.payload.len();
+        Some(transmit)
     }
 
     /// The next thing that happened.
@@ -125,6 +155,10 @@ impl Speaker {
     pub fn leave(&mut self) {
         self.neighbors.clear();
         self.hello(ALL_ROUTERS);
+    }
+
+    fn is_neighbor(&self, address: Ipv4Addr) -> bool {
+        self.neighbors.values().any(|neighbor| neighbor.address == address)
     }
 
     fn take(&mut self, source: Ipv4Addr, payload: &[u8], now: Duration) -> Result<(), Refusal> {
@@ -251,10 +285,19 @@ impl Speaker {
         self.transmit(destination, body);
     }
 
+    /// Sends an advertisement, if there is room.
+    fn update(&mut self, to: Ipv4Addr, lsa: Lsa) {
+        if self.queued < QUEUED {
+            self.send(to, Body::Update(vec![lsa]));
+        }
+    }
+
     fn transmit(&mut self, destination: Ipv4Addr, body: Body) {
         let Config { router, area, .. } = self.config;
         let packet = Packet { router, area, authentication: Authentication::None, body };
-        self.transmits.push_back(Transmit { destination, payload: packet.emit() });
+        let payload = packet.emit();
+        self.queued += payload.len();
+        self.transmits.push_back(Transmit { destination, payload });
     }
 
     fn set(&mut self, id: Ipv4Addr, state: State) {
