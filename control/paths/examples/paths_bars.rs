@@ -107,7 +107,11 @@ fn held(fabric: &Fabric, links: &[(usize, usize)], name: &str, whole: f64) -> Pl
 
 /// Two advertisements tell that a link is gone: until all operations are there, as the median over links; milliseconds. `learn` takes
 /// what advertisements say at an instant, does what is due before that, and counts its operations.
-fn by_lsdb(switches: usize, links: &[(usize, usize)], mut learn: impl FnMut(&Lsdb, Duration) -> usize) -> f64 {
+fn by_lsdb(
+    switches: usize,
+    links: &[(usize, usize)],
+    mut learn: impl FnMut(&Lsdb, Duration) -> usize,
+) -> f64 {
     let id = |switch: usize| Ipv4Addr::from(FIRST_SWITCH + switch as u32);
     let advertise = |switch: usize, sequence: i32, without: (usize, usize)| {
         let mut of = vec![
@@ -167,8 +171,7 @@ fn learnt(switches: usize, links: &[(usize, usize)], whole: f64) {
         std::iter::from_fn(|| daemon.poll_operation()).count()
     });
     println!("# the planner alone: {planner:.3} ms");
-    let mut iplbd =
-        Iplbd::new(Settings::default(), DaemonConfig::PAUSE, false).settling(Iplbd::SETTLING);
+    let mut iplbd = Iplbd::new(Settings::default(), DaemonConfig::PAUSE, false).settling(Iplbd::SETTLING);
     let agent = by_lsdb(switches, links, |lsdb, now| {
         iplbd.handle_timeout(now);
         iplbd.handle_access(access, now);

@@ -4,8 +4,8 @@
 use plait_control_paths::ospf::*;
 use plait_model_topology::random::SplitMix64;
 use plait_model_wire::ospf::{
-    Authentication, Body, Contents, Description, Hello, INITIAL_SEQUENCE, Lsa, LsaHeader, LsaKey, MAX_AGE,
-    Packet, RouterLinks, description_flags as flag,
+    ALL_ROUTERS, Authentication, Body, Contents, Description, Hello, INITIAL_SEQUENCE, Lsa, LsaHeader,
+    LsaKey, MAX_AGE, NetworkMembers, Packet, RouterLink, RouterLinks, description_flags as flag,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -154,11 +154,11 @@ fn talk(
         for _ in 0..200 {
             for packet in theirs.drain(..) {
                 if random.below(100) >= loss {
-                    speaker.handle_packet(THEM, &packet.emit(), now);
+                    speaker.handle_packet(THEM, ALL_ROUTERS, &packet.emit(), now);
                 }
             }
             while let Some(Transmit { payload, destination }) = speaker.poll_transmit() {
-                assert_eq!(destination, plait_model_wire::ospf::ALL_ROUTERS);
+                assert_eq!(destination, ALL_ROUTERS);
                 if random.below(100) >= loss {
                     theirs.extend(router.take(&Packet::parse(&payload).unwrap()));
                 }
@@ -202,7 +202,7 @@ proptest! {
         for (raw, bytes, number, kind) in packets {
             let now = Duration::from_millis(number.into());
             if raw {
-                speaker.handle_packet(THEM, &bytes, now);
+                speaker.handle_packet(THEM, ALL_ROUTERS, &bytes, now);
                 continue;
             }
             // A packet that is one, with anything in it.
@@ -216,7 +216,7 @@ proptest! {
                 3 => Body::Acknowledgment(vec![header]),
                 _ => router.hello(kind == 4).body,
             };
-            speaker.handle_packet(THEM, &router.packet(body).emit(), now);
+            speaker.handle_packet(THEM, ALL_ROUTERS, &router.packet(body).emit(), now);
             speaker.handle_timeout(now);
             while speaker.poll_transmit().is_some() {}
             while speaker.poll_event().is_some() {}
@@ -236,7 +236,7 @@ proptest! {
         let mut client = ApiClient::new(Ipv4Addr::UNSPECIFIED);
         for part in [first, second] {
             let _ = client.handle_notifications(part, Duration::ZERO);
-            let _ = client.handle_replies(part);
+            let _ = client.handle_replies(part, Duration::ZERO);
         }
     }
 
@@ -276,7 +276,12 @@ fn said(speaker: &mut Speaker) -> Vec<Body> {
 fn what_is_flooded_is_taken_and_acknowledged_and_what_is_older_is_answered_with_the_newer() {
     let (mut speaker, router) = adjacent();
     let mut flood = |lsa: &Lsa| {
-        speaker.handle_packet(THEM, &router.packet(Body::Update(vec![lsa.clone()])).emit(), seconds(3));
+        speaker.handle_packet(
+            THEM,
+            ALL_ROUTERS,
+            &router.packet(Body::Update(vec![lsa.clone()])).emit(),
+            seconds(3),
+        );
         (said(&mut speaker), speaker.lsdb().len())
     };
     let newer = lsa(1, 6);
@@ -340,7 +345,7 @@ fn what_does_not_fit_is_refused_with_its_remedy() {
     ];
     for (packet, refusal) in cases {
         let mut speaker = speaker();
-        speaker.handle_packet(THEM, &packet.emit(), Duration::ZERO);
+        speaker.handle_packet(THEM, ALL_ROUTERS, &packet.emit(), Duration::ZERO);
         assert_eq!(speaker.poll_event(), Some(Event::Refused(THEM, refusal)), "{packet:?}");
         assert_eq!(speaker.neighbors().count(), 0);
     }
@@ -352,4 +357,132 @@ fn a_speaker_that_leaves_hears_nobody_any_more() {
     speaker.leave();
     let [Body::Hello(hello)] = &said(&mut speaker)[..] else { panic!("one Hello") };
     assert_eq!(hello.neighbors, Vec::<Ipv4Addr>::new());
+}
+
+#[test]
+fn what_nobody_on_the_link_sent_is_refused() {
+    let hello = |router: &Router| router.hello(true).emit();
+    // By a link with two ends: to this node alone, as routers pass it on, from who is no neighbour; it would take the neighbour's place.
+    let (mut speaker, router) = adjacent();
+    let far = Ipv4Addr::new(192, 0, 2, 1);
+    let stranger = Router::new([12, 0, 0, 1].into(), []);
+    while speaker.poll_event().is_some() {}
+    speaker.handle_packet(far, US, &hello(&stranger), seconds(3));
+    assert_eq!(speaker.poll_event(), Some(Event::Refused(far, Refusal::OffLink)));
+    assert!(speaker.is_complete());
+    // The neighbour may say something again to this node alone.
+    speaker.handle_packet(THEM, US, &router.packet(Body::Update(vec![lsa(1, 6)])).emit(), seconds(3));
+    assert_eq!(speaker.lsdb().get(&lsa(1, 0).header.key, seconds(3)).unwrap().header.sequence, 6);
+
+    // By one with many: from an address of another network.
+    let mut speaker = Speaker::new(Config::new(US, MASK, LinkKind::Broadcast), Duration::ZERO);
+    for (source, destination, taken) in
+        [(far, US, false), (far, ALL_ROUTERS, false), ([10, 255, 0, 7].into(), ALL_ROUTERS, true)]
+    {
+        speaker.handle_packet(source, destination, &hello(&stranger), Duration::ZERO);
+        assert_eq!(speaker.neighbors().count(), usize::from(taken), "{source} to {destination}");
+    }
+}
+
+/// An advertisement of some kind that nobody reads, of so many bytes.
+fn long(number: u32, bytes: usize) -> Lsa {
+    let id = Ipv4Addr::from(0x0100_0000 + number);
+    let key = LsaKey { kind: 10, id, router: [11, 0, 0, 1].into() };
+    Lsa::new(1, 2, key, 1, &Contents::Other(vec![7; bytes]))
+}
+
+#[test]
+fn a_neighbour_that_asks_for_much_at_once_gets_a_part_and_takes_no_memory() {
+    let (mut speaker, router) = adjacent();
+    for number in 0..60 {
+        let update = router.packet(Body::Update(vec![long(number, 60_000)]));
+        speaker.handle_packet(THEM, ALL_ROUTERS, &update.emit(), seconds(3));
+    }
+    let _ = said(&mut speaker);
+    let request = |key| plait_model_wire::ospf::Request(key);
+    let one = request(long(0, 60_000).header.key);
+    let sent = |speaker: &mut Speaker, asked: &[Vec<plait_model_wire::ospf::Request>]| {
+        for asked in asked {
+            let packet = router.packet(Body::Request(asked.clone()));
+            speaker.handle_packet(THEM, ALL_ROUTERS, &packet.emit(), seconds(3));
+        }
+        said(speaker).len()
+    };
+    assert_eq!(sent(&mut speaker, &[vec![one; 5000]]), 1, "what is asked for twice is given once");
+    let all: Vec<_> = (0..60).map(|number| request(long(number, 60_000).header.key)).collect();
+    let once = sent(&mut speaker, std::slice::from_ref(&all));
+    assert!((10..30).contains(&once), "{once} of a megabyte");
+    assert_eq!(sent(&mut speaker, &vec![all.clone(); 100]), once, "nothing is left to wait for room");
+    assert_eq!(sent(&mut speaker, &[all]), once, "and what was sent has left room");
+    assert!(speaker.is_complete());
+}
+
+#[test]
+fn advertisements_beyond_what_is_kept_are_left_out_and_what_is_there_changes_all_the_same() {
+    let mut lsdb = Lsdb::default();
+    let count = (0..2000)
+        .take_while(|number| lsdb.offer(long(*number, 65_000), Duration::ZERO) == Offer::Taken)
+        .count();
+    assert!((1000..1100).contains(&count), "{count} of 65 kB fit into 64 MiB");
+    assert_eq!(lsdb.offer(long(5000, 65_000), Duration::ZERO), Offer::NoRoom);
+    let mut newer = long(3, 65_000);
+    newer = Lsa::new(1, 2, newer.header.key, 2, &Contents::Other(std::mem::take(&mut newer.body)));
+    assert_eq!(lsdb.offer(newer, Duration::ZERO), Offer::Taken, "one that is there may be renewed");
+    lsdb.remove(&long(4, 0).header.key);
+    assert_eq!(lsdb.offer(long(5000, 64_000), Duration::ZERO), Offer::Taken);
+    lsdb.clear();
+    assert_eq!(lsdb.offer(long(0, 65_000), Duration::ZERO), Offer::Taken);
+}
+
+#[test]
+fn networks_that_all_routers_are_in_tell_of_no_more_links_than_are_looked_at() {
+    let address = |first: u8, number: u32| Ipv4Addr::from(u32::from(first) << 24 | number);
+    let (routers, networks) = (220, 220);
+    let mut lsdb = Lsdb::default();
+    for router in 0..routers {
+        let id = address(10, router);
+        let transit = |network| RouterLink::Transit { designated: address(20, network), own: id, metric: 1 };
+        let stub = RouterLink::Stub { network: id, mask: [255; 4].into(), metric: 0 };
+        let links = (0..networks).map(transit).chain([stub]).collect();
+        let key = LsaKey { kind: 1, id, router: id };
+        lsdb.offer(Lsa::new(1, 2, key, 1, &Contents::Router(RouterLinks { bits: 0, links })), Duration::ZERO);
+    }
+    for network in 0..networks {
+        let key = LsaKey { kind: 2, id: address(20, network), router: address(10, 0) };
+        let members =
+            NetworkMembers { mask: MASK, routers: (0..routers).map(|of| address(10, of)).collect() };
+        lsdb.offer(Lsa::new(1, 2, key, 1, &Contents::Network(members)), Duration::ZERO);
+    }
+    // They would be ten million, of which each leads from one of 220 to another.
+    let fabric = lsdb.fabric();
+    assert_eq!(fabric.switches().len(), routers as usize);
+    assert!(fabric.switches().iter().all(|switch| switch.relay.is_some()), "the last one's are told, too");
+    assert!(fabric.links().len() < (routers * routers) as usize);
+}
+
+#[test]
+fn all_is_told_by_the_api_when_nothing_comes_any_more_and_not_with_the_answer() {
+    let mut client = ApiClient::new(Ipv4Addr::UNSPECIFIED);
+    let milliseconds = Duration::from_millis;
+    let update = |number| ApiMessage::Update { area: Ipv4Addr::UNSPECIFIED, lsa: lsa(number, 1) }.emit(0);
+    client.handle_connected();
+    assert_eq!(std::iter::from_fn(|| client.poll_transmit()).count(), 2);
+    let answer = [ApiMessage::Reply(0).emit(1), ApiMessage::Reply(0).emit(2)].concat();
+    // The answer is there before most of what it is the answer to.
+    client.handle_notifications(&update(1), milliseconds(1)).unwrap();
+    client.handle_replies(&answer, milliseconds(1)).unwrap();
+    for (number, now) in [(2, 100), (3, 250), (4, 400)] {
+        client.handle_timeout(milliseconds(now));
+        assert!(!client.is_complete(), "{now}");
+        client.handle_notifications(&update(number), milliseconds(now)).unwrap();
+    }
+    assert_eq!(client.poll_timeout(), Some(milliseconds(400) + ApiClient::QUIET));
+    client.handle_timeout(milliseconds(600));
+    assert!(client.is_complete() && client.poll_timeout().is_none());
+    assert_eq!(client.lsdb().len(), 4);
+    // What changes later is told at once.
+    client.handle_notifications(&update(5), milliseconds(700)).unwrap();
+    assert!(client.is_complete() && client.lsdb().len() == 5);
+    client.handle_connected();
+    assert!(!client.is_complete() && client.poll_timeout().is_none());
 }

@@ -26,16 +26,15 @@ pub use file::{
     GenerateArguments, GraphArguments, GraphFormat, ImportArguments, ShapeArguments, ValidateArguments,
 };
 pub use link::{LinkCommand, Way};
-pub use name::name;
 pub use load::{LoadArguments, Shape, VersionArgument};
+pub use name::name;
 pub use overlay::{
-    AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand, OVERLAY_AGENT,
-    OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand, StatsArguments,
+    AgentArguments, ConfigCommand, FibCommand, IdCommand, IpArguments, LocatorCommand, NodeCommand,
+    OVERLAY_AGENT, OverlayArguments, OverlayCommand, PlaneArgument, ProfileArguments, RouteCommand,
+    StatsArguments,
 };
 pub use pack::{PackArguments, UnpackArguments};
-pub use paths::{
-    DEFAULT, MethodArgument, PATHS_AGENT, PathAgentArguments, PathsArguments, PathsCommand,
-};
+pub use paths::{DEFAULT, MethodArgument, PATHS_AGENT, PathAgentArguments, PathsArguments, PathsCommand};
 pub use run::{CompareArguments, ReplayArguments, ReportArguments, RunArguments, WorldArgument};
 pub use shell::{CompletionArguments, ManArguments};
 pub use subflows::SubflowsArguments;

@@ -409,6 +409,108 @@ fn a_host_learns_paths_from_the_api_of_a_routers_ospfd() {
     host.plait("paths agent --remove").fine();
 }
 
+/// ```text
+///  host eth0 ── left relay right ── left far
+/// ```
+struct Chain<'a> {
+    host: Host<'a>,
+    relay: Host<'a>,
+    far: Host<'a>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(person: &'a Person) -> Self {
+        let [host, relay, far] = [1, 2, 3].map(|number| Host::new(person, number));
+        let chain = Self { host, relay, far };
+        chain.relay.sh(
+            "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0",
+        );
+        chain.relay.link("right", &chain.far, "left");
+        chain.relay.sh("ip addr add 10.2.0.2/24 dev right");
+        chain.far.sh("ip addr add 10.2.0.3/24 dev left && ip route add default via 10.2.0.2");
+        chain.connect();
+        chain
+    }
+
+    /// Makes the link between the host and the relay, which may have been there before.
+    fn connect(&self) {
+        self.host.link("eth0", &self.relay, "left");
+        self.relay.sh("ip addr add 10.1.0.2/24 dev left");
+        self.host.sh("ip addr add 10.1.0.1/24 dev eth0 && ip route add default via 10.1.0.2");
+    }
+
+    /// Whether an echo comes back that went by the relay.
+    fn goes_by_relay(&self) -> bool {
+        let shown = || self.host.plait("paths --json show").json();
+        let count = || shown()[0]["lists"][0]["packets"].as_u64().unwrap();
+        let before = count();
+        self.host.exec(&["ping", "-c", "1", "-W", "1", "10.2.0.3"]).code() == Some(0) && count() > before
+    }
+}
+
+#[test]
+fn devices_that_come_anew_are_steered_and_relayed_and_a_start_that_fails_leaves_nothing() {
+    let Some(person) = Person::root() else { return };
+    let chain = Chain::new(&person);
+    let Chain { host, relay, .. } = &chain;
+    let plait = person.program().display().to_string();
+    let agent = |host: &Host<'_>, words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let agent = host.start(&[&[&*plait, "paths", "agent"], &words[..]].concat());
+        assert!(eventually(|| host.plait("paths status").code() == Some(0)));
+        agent
+    };
+    // A name that is wrong is told before anything is done.
+    let refused = relay.plait("paths agent --relay 10.255.0.2 --border typo");
+    assert!(refused.code() == Some(1) && refused.stderr.contains("`typo`"), "{refused:?}");
+    assert!(!relay.sh("ip addr show lo").contains("10.255.0.2"));
+    for words in ["paths --agent ../other show", "overlay --agent .. id show", "ip --agent a/b lb show"] {
+        host.plait(words).fails_saying(2, &["letters, digits"]);
+    }
+
+    let relays = agent(relay, "--relay 10.255.0.2");
+    let steers = agent(host, "--device eth0 --device eth0");
+    host.plait("paths add prefix 10.2.0.0/24 relay 10.255.0.2 type gre").fine();
+    assert!(eventually(|| chain.goes_by_relay()));
+    let other = host.exec(&["env", "PLAIT_PATHS_AGENT=other", &plait, "ip", "lb", "show"]);
+    assert!(other.code() == Some(1) && other.stderr.contains("plait-paths/other"), "{other:?}");
+
+    // Both ends are made anew, under the names that they had.
+    host.sh("ip link del eth0");
+    let steered = || host.plait("paths --json status").json()["devices"].as_array().unwrap().len();
+    assert!(eventually(|| steered() == 0));
+    host.plait("paths add prefix 10.3.0.0/24 relay 10.255.0.2 type gre").fine();
+    chain.connect();
+    assert!(eventually(|| chain.goes_by_relay()), "{}", host.plait("paths status").fine());
+    assert_eq!(steered(), 1);
+    assert_eq!(host.plait("paths --json show").json().as_array().unwrap().len(), 2);
+
+    // What a device has no room for is said, and tried when there may be.
+    host.plait("paths add prefix 2001:db8::/64 relay 10.255.0.2 type gre").fine();
+    let fault = || host.plait("paths show").fine();
+    assert!(!fault().contains("goes by plain routing"));
+    steers.signal(rustix::process::Signal::KILL);
+    steers.wait();
+    let steers = agent(host, "--device eth0 --mtu 1290");
+    assert!(fault().contains("2001:db8::/64 goes by plain routing: "), "{}", fault());
+    let again = host.plait("paths add prefix 2001:db8::/64 relay 10.255.0.2 type gre");
+    assert!(again.code() == Some(1) && again.stderr.contains("no room for IPv6"), "{again:?}");
+    assert!(chain.goes_by_relay());
+    steers.signal(rustix::process::Signal::KILL);
+    steers.wait();
+    host.sh("ip link set eth0 mtu 1290");
+    let steers = agent(host, "--device eth0");
+    assert!(fault().contains("goes by plain routing"), "{}", fault());
+    host.sh("ip link set eth0 mtu 1500");
+    assert!(eventually(|| !fault().contains("goes by plain routing")), "{}", fault());
+    for (agent, host) in [(relays, relay), (steers, host)] {
+        agent.signal(rustix::process::Signal::KILL);
+        agent.wait();
+        host.plait("paths agent --remove").fine();
+    }
+    assert!(!relay.sh("ip addr show lo").contains("10.255.0.2"));
+}
+
 /// One header with all relays in it, before packets of both families; and a header for each of IPv6.
 #[test]
 fn hosts_of_a_file_choose_paths_of_ipv6() {

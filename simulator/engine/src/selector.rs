@@ -41,6 +41,8 @@ pub struct Leaving {
     pub source: IpAddr,
     /// Who receives.
     pub destination: IpAddr,
+    /// What IP carries, by its number.
+    pub protocol: u8,
     /// UDP ports of sender and receiver; nought of what is no UDP.
     pub ports: [u16; 2],
     /// Its bytes, from Ethernet's header on.

@@ -17,7 +17,7 @@ pub(crate) struct Source {
     arrivals: Arrivals,
     size: Size,
     stop: u64,
-    left: u32,
+    left: u64,
     sent: u64,
     /// A sequence of its own, so that nobody else's draws change its datagrams.
     random: SplitMix64,
@@ -38,7 +38,7 @@ impl Source {
             size: spec.size,
             stop: spec.stop.map_or(u64::MAX, nanos),
             sent: 0,
-            left: spec.limit.unwrap_or(u32::MAX),
+            left: spec.limit.map_or(u64::MAX, u64::from),
             random: SplitMix64::new(seed),
             carry: 0,
             on_until: 0,

@@ -3,6 +3,7 @@
 mod support;
 
 use plait_model_quantity::Bandwidth;
+use plait_model_wire::number::protocol;
 use plait_simulator_engine::*;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -206,8 +207,14 @@ fn a_selector_is_asked_of_what_its_node_sends_by_its_interface_and_of_nothing_el
     let asked = &simulation.selector::<Chooser>(of_a).unwrap().asked;
     let to = |port: u16| asked.iter().filter(|packet| packet.ports[1] == port).count();
     assert_eq!((to(PORT), to(9), to(10), asked.len()), (1, 3, 3, 7));
-    let first =
-        Leaving { source: address(a), destination: address(b), ports: [PORT, PORT], frame: 142, mtu: 9000 };
+    let first = Leaving {
+        source: address(a),
+        destination: address(b),
+        protocol: protocol::UDP,
+        ports: [PORT, PORT],
+        frame: 142,
+        mtu: 9000,
+    };
     assert!(asked.contains(&first), "{asked:?}");
     assert!(simulation.selector::<Chooser>(of_r).unwrap().asked.is_empty());
     for relay in [s, t] {

@@ -27,7 +27,9 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// It came from elsewhere.
-    #[error("nobody on this link sent it: it came through a router, or its sender has an address of another network")]
+    #[error(
+        "nobody on this link sent it: it came through a router, or its sender has an address of another network"
+    )]
     OffLink,
     /// It cannot be read.
     #[error(transparent)]

@@ -33,12 +33,13 @@ impl Lsdb {
         let mut owners = BTreeMap::<Ipv4Net, Option<Ipv4Addr>>::new();
         for ((&router, &RouterLinks { links: of, .. }), from) in routers.iter().zip(0..) {
             for link in of {
+                let has_room = links.len() < MOST_LINKS;
                 match *link {
-                    RouterLink::PointToPoint { neighbor, metric, .. } => {
+                    RouterLink::PointToPoint { neighbor, metric, .. } if has_room => {
                         let to = index.get(&neighbor).filter(|to| told.leads_back(**to, router));
                         links.extend(to.map(|&to| Link { from, to, cost: metric.into() }));
                     }
-                    RouterLink::Transit { designated, metric, .. } => {
+                    RouterLink::Transit { designated, metric, .. } if has_room => {
                         let others = told.members(designated, from).filter(|&to| to != from);
                         links.extend(others.map(|to| Link { from, to, cost: metric.into() }));
                     }
@@ -48,9 +49,8 @@ impl Lsdb {
                             *owner = owner.filter(|&owner| owner == router);
                         }
                     }
-                    RouterLink::Virtual { .. } => {}
+                    _ => {}
                 }
-                links.truncate(MOST_LINKS);
             }
         }
         links.retain(|link| link.cost > 0);

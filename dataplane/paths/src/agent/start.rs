@@ -1,11 +1,11 @@
 //! How an agent begins, with what a former one left, and how all of it is taken away.
 
-use super::error::{AgentError, at};
+use super::Agent;
 use super::devices::{Placed, index};
+use super::error::{AgentError, at};
 use super::learning::{Learning, LearningOptions};
 use super::places::{Places, Role};
 use super::state::State;
-use super::Agent;
 use crate::address;
 use crate::protocol::Policy;
 use crate::{Encapsulation, RelayAddresses, Sources, Superpackets};

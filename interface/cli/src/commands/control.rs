@@ -6,9 +6,7 @@ use crate::arguments::{AddArguments, ControlArguments, ControlCommand};
 use crate::compiled::Compiled;
 use crate::component;
 use crate::output::{Failure, Output, counted};
-use plait_control_runtime::{
-    Application, Dag, Divergence, Event, Manifest, Name, Trigger, ViewId, replay,
-};
+use plait_control_runtime::{Application, Dag, Divergence, Event, Manifest, Name, Trigger, ViewId, replay};
 use plait_interface_daemon::recording::{self, Code};
 use plait_interface_daemon::{Method, Wanted, ask, socket, tell};
 use plait_testbed_runtime::plan::AddedComponent;

@@ -1,7 +1,7 @@
 //! `plait controller`.
 
-use super::additions::{bounded, listed};
 use super::access;
+use super::additions::{bounded, listed};
 use crate::arguments::{App, ControllerArguments, ControllerCommand, ControllerRunArguments, Preset, Weight};
 use crate::compiled::{Applications, Compiled};
 use crate::output::{Failure, Output, table};

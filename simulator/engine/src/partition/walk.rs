@@ -158,7 +158,8 @@ impl Partition {
         let [source, destination] =
             [packet.source, packet.destination].map(|address| fabric.addresses.address(address));
         let (frame, mtu) = (packet.frame, hop.largest - ETHERNET);
-        let leaving = Leaving { source, destination, ports: packet.udp_ports(), frame, mtu };
+        let (protocol, ports) = (packet.protocol(), packet.udp_ports());
+        let leaving = Leaving { source, destination, protocol, ports, frame, mtu };
         let Selected { relays, at } = selector.select(Duration::from_nanos(now), &leaving)?;
         wear(fabric, packet, relays).ok_or(Reason::NoRoute)?;
         if packet.frame > hop.largest { Err(Reason::TooBig) } else { Ok(nanos(at)) }

@@ -6,7 +6,6 @@ use plait_control_paths::select::{FlowShare, Rearrangement, Rearranger};
 use plait_dataplane_paths::{FlowKey, FlowReport, ListReport, PathDrop, Selector as Policy, Ways};
 use plait_dataplane_reference::paths::tables::{Flow, ListCount, MovePlace, PrefixKey};
 use plait_dataplane_reference::paths::{Steer, SteerTables, Steered, hash_of, mapped};
-use plait_model_wire::number::protocol;
 use plait_simulator_engine::{Leaving, Reason, Selected, Selector, StackIndex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -234,7 +233,7 @@ impl Selector for SteeredInterface {
         self.catch_up(now);
         let [[a, b], [c, d]] = packet.ports.map(u16::to_be_bytes);
         let (source, destination) = (mapped(packet.source), mapped(packet.destination));
-        let key = FlowKey { source, destination, ports: [a, b, c, d], protocol: protocol::UDP.into() };
+        let key = FlowKey { source, destination, ports: [a, b, c, d], protocol: packet.protocol.into() };
         match self.steer.transmit(&key, packet.frame, packet.mtu, now.as_nanos() as u64) {
             Ok(Steered { stack, at }) => {
                 let relays = stack.map_or(StackIndex::NONE, |stack| self.ways.relays[stack as usize]);

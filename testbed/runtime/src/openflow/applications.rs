@@ -29,7 +29,8 @@ pub fn controller_applications(
 ) -> Result<BTreeMap<String, Vec<AddedComponent>>, Vec<Diagnostic>> {
     let mut all = BTreeMap::new();
     for node in network.nodes.iter().filter(|node| node.kind == CONTROLLER) {
-        let written = decode_section::<ControllerApplications>(&node.extra, KEY).map_err(|fault| vec![fault])?;
+        let written =
+            decode_section::<ControllerApplications>(&node.extra, KEY).map_err(|fault| vec![fault])?;
         let Some(written) = written else { continue };
         let added = components(&written, read)?;
         for (one, files) in added.iter().zip(&written.0) {
@@ -69,7 +70,9 @@ fn component(written: &ControllerApplication, read: Read<'_>) -> Result<AddedCom
     match (written.dags.first(), triggers.is_empty()) {
         (Some(dag), false) => {
             let what = format!("`on` and `every` make a DAG of {}, and `dags` has others", manifest.name);
-            return Err(Box::new(Diagnostic::new(dag.span, what).help("write what sets it off into the DAG")));
+            return Err(Box::new(
+                Diagnostic::new(dag.span, what).help("write what sets it off into the DAG"),
+            ));
         }
         (_, false) => dags.push(Dag::contained(&manifest.name, triggers)),
         _ => {}
@@ -107,12 +110,12 @@ pub(super) fn write(components: &[AddedComponent], folder: &Path) -> io::Result<
     }
     let mut list = Vec::new();
     for (number, added) in components.iter().enumerate() {
-        let put = |name: String, bytes: &[u8]| fs::write(folder.join(&name), bytes).doing(doing).map(|()| name);
+        let put =
+            |name: String, bytes: &[u8]| fs::write(folder.join(&name), bytes).doing(doing).map(|()| name);
         let application = put(format!("{number}.wasm"), &added.component)?;
         let manifest = put(format!("{number}.json"), &serde_json::to_vec(&added.manifest)?)?;
-        let dag = |(place, dag): (usize, &Dag)| {
-            put(format!("{number}-dag{place}.json"), &serde_json::to_vec(dag)?)
-        };
+        let dag =
+            |(place, dag): (usize, &Dag)| put(format!("{number}-dag{place}.json"), &serde_json::to_vec(dag)?);
         let dags = added.dags.iter().enumerate().map(dag).collect::<io::Result<Vec<String>>>()?;
         let mut item =
             json!({"application": application, "manifest": manifest, "dags": dags, "allow": added.allow});

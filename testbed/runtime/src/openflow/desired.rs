@@ -3,8 +3,8 @@
 use super::INTERFACE;
 use super::applications::KEY;
 use crate::plan::{
-    AddedComponent,     InterfaceState, LinkState, NodeState, OpenFlowController, OpenFlowState, OpenFlowSwitch, Realisation,
-    State, mac, switch,
+    AddedComponent, InterfaceState, LinkState, NodeState, OpenFlowController, OpenFlowState, OpenFlowSwitch,
+    Realisation, State, mac, switch,
 };
 use crate::section::{
     CONTROLLER, ControllerApp, ControllerChoice, FailMode, OPENFLOW_SWITCH, OpenFlowVersion,

@@ -16,8 +16,8 @@ pub(crate) use desired::switch;
 pub use desired::{Wishes, auxiliary, choose, desired, mac};
 pub use diff::plan;
 pub use state::{
-    AddedComponent, Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OpenFlowController, OpenFlowState,
-    OpenFlowSwitch, OverlayControl, OverlayDevice, OverlayState, PathLearning, PathsState, Realisation,
-    RouteState, STATE_VERSION, State,
+    AddedComponent, Backend, FrrState, InterfaceState, Limits, LinkState, NodeState, OpenFlowController,
+    OpenFlowState, OpenFlowSwitch, OverlayControl, OverlayDevice, OverlayState, PathLearning, PathsState,
+    Realisation, RouteState, STATE_VERSION, State,
 };
 pub use step::Step;

@@ -1,11 +1,9 @@
 //! How a neighbour's database and ours come into line, and stay so: RFC 2328 sections 10.6 to 10.10 and 13.
 
 use super::Speaker;
-use crate::ospf::{Lsdb, Offer};
 use crate::ospf::neighbor::{Neighbor, State};
-use plait_model_wire::ospf::{
-    Body, Description, Lsa, LsaHeader, LsaKey, Request, description_flags as flag,
-};
+use crate::ospf::{Lsdb, Offer};
+use plait_model_wire::ospf::{Body, Description, Lsa, LsaHeader, LsaKey, Request, description_flags as flag};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

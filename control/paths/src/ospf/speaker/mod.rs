@@ -73,13 +73,7 @@ impl Speaker {
     }
 
     /// A packet came by the interface, with these addresses of IP: what that carried.
-    pub fn handle_packet(
-        &mut self,
-        source: Ipv4Addr,
-        destination: Ipv4Addr,
-        payload: &[u8],
-        now: Duration,
-    ) {
+    pub fn handle_packet(&mut self, source: Ipv4Addr, destination: Ipv4Addr, payload: &[u8], now: Duration) {
         let taken = match self.is_of_link(source, destination) {
             true => self.take(source, payload, now),
             false => Err(Refusal::OffLink),
