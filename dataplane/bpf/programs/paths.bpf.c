@@ -9,24 +9,15 @@
  *   border    comes from outside: says it is from the shared source? ─► dropped
  */
 #include "choose_list.h"
+#include "count_flow.h"
 #include "cut.h"
 #include "find_set.h"
+#include "flow.h"
+#include "hold.h"
 #include "narrow.h"
 #include "pop_header.h"
 #include "push_stack.h"
 #include "tell.h"
-
-/* Sends a packet to the holder, with the instant until which it holds it. */
-inline int to_holder(struct __sk_buff *skb, const struct flow *known)
-{
-	const struct holder *holder = at(holders, 0);
-	struct hold_tag tag = { .until = known->holds + steering.spread };
-
-	if (!holder || !holder->tap || bpf_skb_change_head(skb, sizeof(tag), 0) ||
-	    bpf_skb_store_bytes(skb, 0, &tag, sizeof(tag), 0))
-		return drop_of_path(PATH_DROP_REFUSED);
-	return bpf_redirect(holder->tap, 0);
-}
 
 SEC("tcx/egress")
 int steer(struct __sk_buff *skb)
