@@ -2,13 +2,18 @@
 
 mod support;
 
-use plait_model_quantity::Bandwidth;
+use plait_model_link::{
+    AqmSpec, CodelSpec, ConditionsSpec, DisciplineSpec, DistributionSpec, GilbertElliottSpec, JitterShape,
+    LossModel, QueueShape, RedSpec,
+};
+use plait_model_quantity::{Bandwidth, Probability};
 use plait_model_topology::random::SplitMix64;
 use plait_simulator_engine::*;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use support::{address, conditions, fat_tree, link, node};
 
@@ -162,6 +167,95 @@ fn any_machine_gives_the_same_bytes() {
     }
     let digest = digest.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     assert_eq!(digest, "4cb0a215dd08cc3b401722b1db3238105bccdb8933b8ec0357a48d843699e80f");
+}
+
+/// A row of links, each of which draws and decides by another model.
+fn row_of_models(seed: u64) -> (Simulation, Vec<NodeIndex>) {
+    let jitter = |distribution, overtake| {
+        let spread = Some("300us".parse().unwrap());
+        Some(JitterShape { spread, distribution, overtake }.into())
+    };
+    let queue = |aqm| {
+        let discipline = DisciplineSpec::Aqm(aqm);
+        Some(QueueShape { limit: Some("60p".parse().unwrap()), discipline }.into())
+    };
+    let percent = |text: &str| text.parse::<Probability>().unwrap();
+    let gilbert = GilbertElliottSpec {
+        p: percent("2%"),
+        r: percent("30%"),
+        good_loss: Some(percent("0.1%")),
+        bad_loss: Some(percent("70%")),
+    };
+    let red = RedSpec {
+        min: "5p".parse().unwrap(),
+        max: "30p".parse().unwrap(),
+        probability: Some(percent("10%")),
+        weight: Some(percent("1%")),
+        ecn: false,
+    };
+    let codel = CodelSpec {
+        target: Some("1ms".parse().unwrap()),
+        interval: Some("10ms".parse().unwrap()),
+        ecn: false,
+    };
+    let plain = |settings: &[(&str, &str)]| ConditionsSpec::from_settings(settings).unwrap();
+    let slow = || plain(&[("rate", "8Mbit"), ("delay", "1ms")]);
+    let models = [
+        ConditionsSpec { jitter: jitter(DistributionSpec::Normal, true), ..plain(&[("delay", "1ms")]) },
+        ConditionsSpec { jitter: jitter(DistributionSpec::Pareto, true), ..plain(&[("delay", "1ms")]) },
+        ConditionsSpec { jitter: jitter(DistributionSpec::Normal, false), ..plain(&[("delay", "1ms")]) },
+        ConditionsSpec { loss: Some(LossModel::GilbertElliott(gilbert).into()), ..plain(&[]) },
+        plain(&[("reorder", "5%"), ("delay", "500us"), ("duplicate", "1%"), ("corrupt", "1%")]),
+        ConditionsSpec { queue: queue(AqmSpec::Red(red)), ..slow() },
+        ConditionsSpec { queue: queue(AqmSpec::Codel(codel)), ..slow() },
+    ];
+    let mut builder = Builder::new(seed);
+    let kind = |place| if place == 0 || place == models.len() { Kind::Host } else { Kind::Router };
+    let nodes: Vec<NodeIndex> =
+        (0..=models.len()).map(|place| node(&mut builder, format!("n{place}"), kind(place))).collect();
+    for (ends, model) in nodes.windows(2).zip(&models) {
+        let conditions = Arc::new(model.build(&|_| Err("no traces".into())).unwrap());
+        link(&mut builder, ends[0], ends[1], &conditions);
+    }
+    builder.shortest_path_routes();
+    (builder.build().unwrap(), nodes)
+}
+
+/// As above, of all that links and sources draw by: normal and Pareto jitter, bursts of loss, RED, CoDel, exponential sizes, sources
+/// that are on and off.
+#[test]
+fn every_model_draws_the_same_on_any_machine() {
+    let (mut simulation, nodes) = row_of_models(7);
+    let [from, to] = [nodes[0], nodes[nodes.len() - 1]].map(address);
+    let rate = Bandwidth::from_bits_per_second(3_500_000);
+    let ms = Duration::from_millis;
+    let arrivals = [
+        Arrivals::OnOff { rate, on: ms(30), off: ms(20) },
+        Arrivals::Poisson(rate),
+        Arrivals::Constant(rate),
+    ];
+    for (port, arrivals) in (1..).zip(arrivals) {
+        for (size, [from, to]) in [(Size::Exponential(600), [from, to]), (Size::Constant(900), [to, from])] {
+            let spec = FlowSpec { arrivals, size, ..FlowSpec::constant(from, to, [port, 7], rate) };
+            simulation.add_flow(&spec).unwrap();
+        }
+    }
+    for end in 0..nodes.len() - 1 {
+        simulation.add_capture(nodes[end], usize::from(end > 0));
+    }
+    simulation.run_until(Duration::from_secs(2));
+    assert!(simulation.totals().is_conserved());
+    assert!(simulation.totals().received > 2000, "{:?}", simulation.totals());
+    let mut digest = Sha256::new_with_prefix(simulation.pcapng());
+    for flow in 0..simulation.flows() {
+        let seen = simulation.flow_counters(FlowIndex(flow as u32));
+        assert!(seen.received > 100 && seen.received < seen.sent, "{seen:?}");
+        digest.update(
+            [seen.sent, seen.received, seen.bytes, seen.delay_sum, seen.last].map(u64::to_be_bytes).concat(),
+        );
+    }
+    let digest = digest.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    assert_eq!(digest, "ea8d787f5e8c2f09e6e760f946e581e9e5c8fdfe4f15df7ae8351fa877194342");
 }
 
 #[test]
