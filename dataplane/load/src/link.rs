@@ -1,5 +1,7 @@
-//! How a switch is connected. TCP only, as yet; whatever else comes is another variant.
+//! How a switch is connected: by TCP, or TLS over it.
 
+use crate::security::Security;
+use rustls::{ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,36 +20,67 @@ const CONGESTION: &str = "reno";
 #[derive(Debug)]
 pub(crate) enum Link {
     Tcp(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 impl Link {
-    pub fn connect(controller: SocketAddr, limit: Duration) -> io::Result<Self> {
+    /// Connects, and shows who it is where that is asked for, within this time each.
+    pub fn connect(controller: SocketAddr, security: Option<&Security>, limit: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&controller, limit)?;
         stream.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND)?;
         // Refused by no kernel that is known; with another, shares are the kernel's as well as the controller's.
         let _ = rustix::net::sockopt::set_tcp_congestion(&stream, CONGESTION);
-        stream.set_nonblocking(true)?;
-        Ok(Self::Tcp(stream))
+        let link = match security {
+            None => Self::Tcp(stream),
+            Some(security) => {
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))?;
+                Self::Tls(Box::new(security.connect(stream, controller.ip())?))
+            }
+        };
+        link.socket().set_nonblocking(true)?;
+        Ok(link)
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Tcp(stream) => stream,
+            Self::Tls(stream) => &stream.sock,
+        }
     }
 
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(into),
+            Self::Tls(stream) => stream.read(into),
         }
+    }
+
+    /// Whether there may be more to read though the socket holds nothing, where so many bytes of a buffer were filled.
+    pub fn may_hold_input(&self, read: usize, buffer: usize) -> bool {
+        matches!(self, Self::Tls(_)) && read == buffer
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    /// Sends what is encrypted already. Whether all of it is sent.
+    pub fn push(&mut self) -> io::Result<bool> {
+        let Self::Tls(stream) = self else { return Ok(true) };
+        match stream.flush() {
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            pushed => pushed.map(|()| !stream.conn.wants_write()),
         }
     }
 }
 
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(stream) => stream.as_fd(),
-        }
+        self.socket().as_fd()
     }
 }

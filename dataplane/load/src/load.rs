@@ -1,6 +1,7 @@
 //! What a load is, and why there is none.
 
 use crate::pace::Schedule;
+use crate::security::Security;
 use crate::source::Offer;
 use plait_control_openflow::Version;
 use std::io;
@@ -12,6 +13,8 @@ use std::time::{Duration, SystemTime};
 pub struct Load {
     /// The controller.
     pub controller: SocketAddr,
+    /// What switches show it, for TLS.
+    pub security: Option<Security>,
     /// How each switch offers; their number is the number of switches.
     pub offers: Vec<Offer>,
     /// Versions, which switches have in turn.
@@ -49,6 +52,7 @@ impl Load {
     pub fn new(controller: SocketAddr, offers: Vec<Offer>) -> Self {
         Self {
             controller,
+            security: None,
             offers,
             versions: vec![Version::V10],
             probe: None,

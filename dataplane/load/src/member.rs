@@ -39,7 +39,7 @@ impl Member {
         }
         self.tried = now;
         // Who cannot, tries again; what it lacks in the end is counted.
-        let Ok(link) = Link::connect(load.controller, CONNECT) else { return };
+        let Ok(link) = Link::connect(load.controller, load.security.as_ref(), CONNECT) else { return };
         let data = epoll::EventData::new_u64(self.place);
         if epoll::add(epoll, &link, data, epoll::EventFlags::IN).is_ok() {
             self.switch = Switch::new(self.switch.version(), self.switch.datapath(), load.ports);
@@ -90,8 +90,16 @@ impl Member {
                 }
             }
         }
-        let is_blocked = self.written < output.len();
-        if !is_blocked {
+        let is_sent = match link.push() {
+            Ok(is_sent) => is_sent,
+            Err(why) => {
+                self.disconnected.get_or_insert(why.to_string());
+                self.link = None;
+                return;
+            }
+        };
+        let is_blocked = self.written < output.len() || !is_sent;
+        if self.written == output.len() {
             output.clear();
             self.written = 0;
         }
@@ -118,20 +126,25 @@ pub fn read(
     switch: &mut Switch,
     disconnected: &mut Option<String>,
     buffer: &mut [u8],
-    named: impl FnMut(crate::switch::Named),
+    mut named: impl FnMut(crate::switch::Named),
 ) {
     let Some(connected) = link else { return };
-    let why = match connected.read(buffer) {
-        Ok(0) => "the controller ended the connection".to_owned(),
-        Ok(count) => {
-            switch.handle_input(&buffer[..count], named);
-            match switch.closed() {
-                Some(why) => why.to_owned(),
-                None => return,
+    let why = loop {
+        match connected.read(buffer) {
+            Ok(0) => break "the controller ended the connection".to_owned(),
+            Ok(count) => {
+                switch.handle_input(&buffer[..count], &mut named);
+                match switch.closed() {
+                    Some(why) => break why.to_owned(),
+                    None if connected.may_hold_input(count, buffer.len()) => {}
+                    None => return,
+                }
             }
+            Err(why) if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return;
+            }
+            Err(why) => break why.to_string(),
         }
-        Err(why) if matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return,
-        Err(why) => why.to_string(),
     };
     disconnected.get_or_insert(why);
     *link = None;

@@ -26,6 +26,7 @@ mod controller;
 mod left;
 mod link;
 mod outbox;
+pub mod pem;
 mod poller;
 mod queue;
 mod recorder;

@@ -1,11 +1,10 @@
 //! TLS between controller and switches, each with a certificate (1.3.5 section 6.3.4).
 
+use crate::pem;
 use crate::stream::Stream;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,31 +36,19 @@ impl Security {
     /// # Errors
     /// [`NotSecure`]. No message holds a key.
     pub fn load(key: &Path, certificate: &Path, authorities: &Path) -> Result<Self, NotSecure> {
-        let at =
-            |path: &Path, why: &dyn ToString| NotSecure::File { path: path.to_owned(), why: why.to_string() };
-        let chain = |path: &Path| -> Result<Vec<CertificateDer<'static>>, NotSecure> {
-            let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-            match read {
-                Ok(found) if found.is_empty() => Err(at(path, &"it holds no certificate in PEM")),
-                Ok(found) => Ok(found),
-                Err(why) => Err(at(path, &why)),
-            }
-        };
-        let private = PrivateKeyDer::from_pem_file(key).map_err(|why| at(key, &why))?;
-        let mut roots = RootCertStore::empty();
-        for root in chain(authorities)? {
-            roots.add(root).map_err(|why| at(authorities, &why))?;
-        }
         let refused = |why: &dyn ToString| NotSecure::Refused(why.to_string());
         let provider = Arc::new(ring::default_provider());
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-            .build()
-            .map_err(|why| refused(&why))?;
+        let verifier = WebPkiClientVerifier::builder_with_provider(
+            Arc::new(pem::authorities(authorities)?),
+            provider.clone(),
+        )
+        .build()
+        .map_err(|why| refused(&why))?;
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|why| refused(&why))?
             .with_client_cert_verifier(verifier)
-            .with_single_cert(chain(certificate)?, private)
+            .with_single_cert(pem::chain(certificate)?, pem::key(key)?)
             .map_err(|why| refused(&why))?;
         Ok(Self(Arc::new(config)))
     }

@@ -240,8 +240,8 @@ fn every_model_draws_the_same_on_any_machine() {
             simulation.add_flow(&spec).unwrap();
         }
     }
-    for end in 0..nodes.len() - 1 {
-        simulation.add_capture(nodes[end], usize::from(end > 0));
+    for (place, node) in nodes.iter().take(nodes.len() - 1).enumerate() {
+        simulation.add_capture(*node, usize::from(place > 0));
     }
     simulation.run_until(Duration::from_secs(2));
     assert!(simulation.totals().is_conserved());

@@ -464,6 +464,32 @@ fn both_relay_into_every_encapsulation_alike() {
     }
 }
 
+/// What comes in one encapsulation leaves in another, whichever both are.
+#[test]
+fn both_relay_between_any_two_encapsulations_alike() {
+    let gpe = |out: u32| if out.is_multiple_of(2) { encapsulation::NSH } else { encapsulation::GPE };
+    for out in ENCAPSULATIONS {
+        for (driver, is_ipv6) in [(driver::ETHERNET, false), (driver::IP, true)] {
+            let way = Way { driver, encapsulation: out, is_ipv6 };
+            let Some(node) = way.node() else { return };
+            node.take(gpe(out), is_ipv6);
+            let walk = RefCell::new(node.walk());
+            let passed = || walk.borrow().counts.paths.get(&FAR_PATH).map_or(0, |count| count.packets);
+            let by_kind = RefCell::new([0; 16]);
+            runner(400)
+                .run(&in_any(driver, is_ipv6, gpe(out)), |(kind, packet)| {
+                    let before = passed();
+                    way.compare(&node, &walk, &packet, Program::Receive)?;
+                    by_kind.borrow_mut()[kind as usize] += passed() - before;
+                    Ok(())
+                })
+                .unwrap();
+            let kinds = by_kind.borrow().iter().filter(|count| **count > 0).count();
+            assert!(kinds >= 6, "{:?} of each kind went on, {way:?}", by_kind.borrow());
+        }
+    }
+}
+
 #[test]
 fn both_guard_alike() {
     let way = Way { driver: driver::ETHERNET, encapsulation: encapsulation::OVSTACK, is_ipv6: false };

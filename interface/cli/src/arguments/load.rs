@@ -55,6 +55,15 @@ pub struct LoadArguments {
     /// What is drawn is drawn from this
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// The switches' key in PEM, for a controller that speaks TLS
+    #[arg(long, requires_all = ["certificate", "authorities"], value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Their certificate in PEM, with what leads to a root: all show the same
+    #[arg(long, requires = "key", value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// Certificates in PEM of the authorities that a controller must show one of
+    #[arg(long, requires = "key", value_name = "FILE")]
+    pub authorities: Option<PathBuf>,
     /// Which of several processes this is, from 0: each needs a number of its own
     #[arg(long, default_value_t = 0)]
     pub process: u8,

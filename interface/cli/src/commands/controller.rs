@@ -46,7 +46,13 @@ pub fn controller(arguments: ControllerArguments, output: &Output) -> Result<Exi
         ControllerCommand::Role { role, generation } => {
             return self::role(&socket, role.map(Role::from), generation, output);
         }
-        ControllerCommand::Topology => view(&socket, "topology@1", output)?,
+        ControllerCommand::Topology => view(&socket, "topology@1", output).map_err(|why| Failure {
+            message: match why.message.contains("there is no view") {
+                true => "nobody discovers the topology here: `plait control use routing` does".to_owned(),
+                false => why.message,
+            },
+            ..why
+        })?,
         ControllerCommand::Stats { metrics: true } => {
             let page = String::from_utf8_lossy(&ask(&socket, "/metrics")?).into_owned();
             output.result(&json!({ "metrics": page }), || page.clone())?;

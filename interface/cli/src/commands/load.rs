@@ -5,7 +5,7 @@ use crate::output::{Failure, Output, table};
 use plait_control_openflow::Version;
 use plait_dataplane_agent::open_many_files;
 use plait_dataplane_load::latency::Percentiles;
-use plait_dataplane_load::{Load, Measured, Offer, Report, rates, run};
+use plait_dataplane_load::{Load, Measured, Offer, Report, Security, rates, run};
 use plait_model_quantity::TimeSpan;
 use serde_json::json;
 use std::fs;
@@ -59,7 +59,15 @@ fn asked(arguments: &LoadArguments) -> Result<Load, Failure> {
             .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since))
             .ok_or_else(|| Failure::usage(format!("{seconds} is no time in seconds since 1970")))
     });
+    let security = match (&arguments.key, &arguments.certificate, &arguments.authorities) {
+        (Some(key), Some(certificate), Some(authorities)) => {
+            let security = Security::load(key, certificate, authorities);
+            Some(security.map_err(|why| Failure::new(why.to_string()))?)
+        }
+        _ => None,
+    };
     Ok(Load {
+        security,
         versions: arguments.version.iter().map(version).collect(),
         probe: arguments.probe,
         schedule: arguments.at.iter().map(|text| change(text)).collect::<Result<_, _>>()?,

@@ -44,6 +44,27 @@ fn open_vswitch_and_the_controller_show_each_other_who_they_are() {
     };
     assert!(eventually(|| connected() && fabric.all_reach_all(&testbed)), "{}", log());
 
+    // Emulated switches show papers, too, and are answered by those who trust them.
+    let load = |papers_of: &str| {
+        let shown = match papers_of {
+            "" => String::new(),
+            name => format!(
+                "--key {papers}/{name}.key --certificate {papers}/{name}.pem --authorities {papers}/ours.pem"
+            ),
+        };
+        let words = "--switches 3 --version 1.0,1.3 --rate 300 --duration 300ms --warm-up 3s --process 7";
+        testbed.shell("s", &format!("/run/plait --json controller load 127.0.0.1:6653 {words} {shown}"))
+    };
+    let loaded = load("switch").json();
+    assert!(loaded["unanswered"] == 0 && loaded["answered"].as_f64() > Some(0.0), "{loaded}");
+    for papers_of in ["stranger", ""] {
+        let refused = load(papers_of);
+        assert!(
+            refused.code() == Some(1) && refused.stdout.contains("no switch was answered"),
+            "{refused:?}"
+        );
+    }
+
     // Papers of somebody else's, and none, since it speaks in the clear, make nobody a switch. A connection that is there is of those
     // that it began with.
     of("stranger");

@@ -78,6 +78,7 @@ fn a_controller_answers_its_owner_alone_and_is_loaded_by_emulated_switches() {
     let twin = person.plait(&["controller", "run", "--listen", "127.0.0.1:0", "--name", "loaded"]);
     assert!(twin.code() == Some(1) && twin.stderr.contains("--name"), "{twin:?}");
 
+    ask(&["topology"]).fails_saying(1, &["plait control use routing"]);
     let load = |words: &[&str]| {
         let words = [&["--json", "controller", "load", &address, "--duration", "1s"], words].concat();
         let ended = person.plait(&words);
