@@ -7,7 +7,7 @@ CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-iplb study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz same-bytes docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-iplb study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,14 @@ fuzz: ## Ask every parser again with hostile input, CASES times each (20000), an
 	@setup/install build
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --release --locked --workspace --lib --tests -- \
 		no_text no_bytes no_answer no_content whatever_is_read both_transmit both_receive both_relay both_guard both_send both_pass both_cut a_driver_relays no_frame
+
+same-bytes: ## Hold what the simulator gives on another kind of processor against what is written down (aarch64, in QEMU; needs rustup)
+	@setup/install build other-machine
+	@command -v rustup >/dev/null || { echo "rustup is missing: it brings Rust's library for aarch64; https://rustup.rs" >&2; exit 1; }
+	rustup target add aarch64-unknown-linux-gnu
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+		$(CARGO) test --release --locked --target aarch64-unknown-linux-gnu --package plait-simulator-engine --test determinism -- machine
 
 docs: ## Make the book: docs/book/index.html
 	@command -v mdbook >/dev/null || { echo "mdbook is missing; get it by: cargo install mdbook" >&2; exit 1; }
