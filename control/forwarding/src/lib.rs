@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+mod dead_ports;
 mod discovery;
 mod floods;
 mod frame;

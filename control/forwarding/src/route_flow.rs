@@ -2,6 +2,7 @@
 
 use crate::Set;
 use crate::access::{AccessList, Verdict, access_lists};
+use crate::dead_ports::dead_ports;
 use crate::discovery::{Discovery, discovery};
 use crate::floods::{Floods, floods};
 use crate::frame::{Parsed, is_station};
@@ -86,6 +87,7 @@ pub fn routing(config: &Routing) -> Set {
         .dag(Dag::chain("route-flow", &["route-flow"]).on("packet-ins@1").policy(many))
         .and(discovery(&config.discovery))
         .and(routes())
+        .and(dead_ports())
         .and(hosts(config.hosts, config.instances))
         .and(proxy(config.instances))
         .and(floods(config.floods))

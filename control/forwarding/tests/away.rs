@@ -126,6 +126,34 @@ fn a_controller_that_starts_again_deletes_nothing_whoever_was_away() {
     net.all_reach_all();
 }
 
+/// One that is told of a dead link when its switches connect, and one that is told before it could know that there was a link.
+#[test]
+fn a_controller_that_starts_again_ends_what_leads_to_where_nothing_is() {
+    for dies_before in [true, false] {
+        let mut before = circle();
+        let mut net = ring(routing(&Routing::new([8; 32])), 5);
+        for (number, switch) in std::mem::take(&mut before.switches) {
+            net.switches.get_mut(&number).unwrap().flows = switch.flows;
+        }
+        let (end, other) =
+            net.links.iter().find(|(a, b)| (a.0, b.0) == (1, 2)).map(|(a, b)| (*a, *b)).unwrap();
+        if dies_before {
+            for (switch, port) in [end, other] {
+                net.switches.get_mut(&switch).unwrap().ports.insert(port, false);
+            }
+            net.connect();
+        } else {
+            // Probes are on their way, and none is heard.
+            let (there, back) = (net.links.remove(&end).unwrap(), net.links.remove(&other).unwrap());
+            net.connect();
+            net.links.extend([(end, there), (other, back)]);
+            net.set_link(end, false);
+        }
+        net.pass(SETTLED);
+        net.all_reach_all();
+    }
+}
+
 #[test]
 fn a_rule_that_ends_while_a_switch_is_away_does_not_hold_there_when_it_is_back() {
     for away in [2, 3] {
