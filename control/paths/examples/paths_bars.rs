@@ -140,6 +140,8 @@ fn by_lsdb(
         sequence += 1;
         now += Duration::from_secs(10);
         let news = [gone.0, gone.1].map(|switch| advertise(switch, sequence, without));
+        // What is due by then is of the change before.
+        learn(lsdb, now);
         let started = Instant::now();
         for lsa in news {
             lsdb.offer(lsa, now);

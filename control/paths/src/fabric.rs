@@ -3,6 +3,7 @@
 use ipnet::IpNet;
 use plait_model_topology::graph::Graph;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 /// A switch: whatever forwards by shortest paths, and takes tunnel headers off packets for its address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,12 +27,12 @@ pub struct Link {
     pub cost: u32,
 }
 
-/// Switches in order of their IDs, and the graph of their links: vertex i is switch i.
+/// Switches in order of their IDs, and the graph of their links: vertex i is switch i. A copy is the same one, and costs nothing.
 #[derive(Debug, Clone)]
 pub struct Fabric {
-    switches: Vec<Switch>,
-    links: Vec<Link>,
-    graph: Graph,
+    switches: Arc<[Switch]>,
+    links: Arc<[Link]>,
+    graph: Arc<Graph>,
 }
 
 impl Fabric {
@@ -51,10 +52,11 @@ impl Fabric {
             link.from = place[link.from as usize];
             link.to = place[link.to as usize];
         }
-        Self::of(switches.into_iter().map(|(_, switch)| switch).collect(), links)
+        Self::of(switches.into_iter().map(|(_, switch)| switch).collect::<Vec<_>>(), links)
     }
 
-    fn of(switches: Vec<Switch>, mut links: Vec<Link>) -> Self {
+    fn of(switches: impl Into<Arc<[Switch]>>, mut links: Vec<Link>) -> Self {
+        let switches = switches.into();
         links.retain(|link| link.from != link.to);
         if !links.is_sorted() {
             links.sort_unstable();
@@ -62,7 +64,7 @@ impl Fabric {
         links.dedup_by_key(|link| (link.from, link.to));
         let edges = links.iter().map(|link| (link.from as usize, link.to as usize, link.cost));
         let graph = Graph::directed(switches.len(), edges);
-        Self { switches, links, graph }
+        Self { switches, links: links.into(), graph: Arc::new(graph) }
     }
 
     /// The same switches as vertices 0, 1, … of a graph with links that cost the same both ways: switch i has the ID and
@@ -118,7 +120,8 @@ impl Fabric {
 impl PartialEq for Fabric {
     fn eq(&self, other: &Self) -> bool {
         // The graph is made of the rest.
-        self.switches == other.switches && self.links == other.links
+        let is_same = Arc::ptr_eq(&self.switches, &other.switches) && Arc::ptr_eq(&self.links, &other.links);
+        is_same || self.switches == other.switches && self.links == other.links
     }
 }
 

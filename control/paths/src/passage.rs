@@ -5,9 +5,10 @@
 //! lead on, whatever switches know, and stay until all of them do. That is so of [sure](crate::Method::Sure) ones; others lead on as
 //! well as they did.
 
-use crate::fabric::Fabric;
-use crate::plan::{Plan, PlannedPath};
+use crate::fabric::{Fabric, Link};
+use crate::plan::{Plan, PlannedPath, changes, lists};
 use crate::table::{Operation, RelayList, Table};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What senders go by while switches follow a change.
@@ -32,10 +33,10 @@ impl Passage {
     pub fn lead_to(&mut self, target: Table, lasting: &Table, now: Duration) -> Vec<Operation> {
         let mut next = target.clone();
         for (prefix, lasting) in lasting.sets() {
-            let known = self.in_force.lists(prefix).unwrap_or_default();
-            if target.lists(prefix) == Some(known) {
+            if target.is_alike(&self.in_force, prefix) {
                 continue;
             }
+            let known = self.in_force.lists(prefix).unwrap_or_default();
             let lists: Vec<RelayList> = known.iter().filter(|list| lasting.contains(list)).cloned().collect();
             if !lists.is_empty() {
                 next.apply(Operation::Set { prefix: *prefix, lists });
@@ -68,11 +69,19 @@ impl Passage {
 
 /// Whether anything is nearer in the next state of a fabric. Shortest ways may be others then, between relays as well.
 pub(crate) fn is_nearer(before: &Fabric, next: &Fabric) -> bool {
+    if are_same_switches(before, next) {
+        return !changes(before.links(), next.links()).1.is_empty();
+    }
     next.links().iter().any(|link| {
         let [from, to] = [link.from, link.to].map(|end| before.index(next.switches()[end as usize].id));
         let known = from.zip(to).and_then(|(from, to)| cost(before, from, to));
         known.is_none_or(|known| link.cost < known)
     })
+}
+
+fn are_same_switches(before: &Fabric, next: &Fabric) -> bool {
+    let ids = |of: &Fabric| of.switches().len();
+    ids(before) == ids(next) && before.switches().iter().zip(next.switches()).all(|(a, b)| a.id == b.id)
 }
 
 /// Of each prefix the lists of a plan along whose paths nothing is other in the fabric of a later one, where nothing has come nearer
@@ -87,14 +96,15 @@ pub(crate) fn lasting(plan: &Plan, next: &Plan) -> Table {
     let is_same = |switch: usize| {
         places[switch].is_some_and(|place| next.switches()[place].relay == before.switches()[switch].relay)
     };
-    let lasts = |from: usize, to: usize| {
-        let there = places[from].zip(places[to]).and_then(|(from, to)| cost(next, from, to));
-        there.is_some() && there == cost(before, from, to)
-    };
-    let mut table = Table::of_those(plan, |path: &PlannedPath| {
+    let others = others(before, next, &places);
+    let lasts = |path: &PlannedPath| {
         let relays = path.relays.iter().flatten();
-        path.switches.windows(2).all(|two| lasts(two[0], two[1]))
-            && relays.copied().all(|at| is_same(at as usize))
+        let is_other = |step: &[usize]| others.binary_search(&(step[0] as u32, step[1] as u32)).is_ok();
+        !path.switches.windows(2).any(is_other) && relays.copied().all(|at| is_same(at as usize))
+    };
+    let mut table = Table::of_lists(plan, |to| match plan.paths(to).iter().all(lasts) {
+        true => Arc::clone(plan.lists(to)),
+        false => Arc::new(lists(before, plan.paths(to).iter().filter(|path| lasts(path)))),
     });
     // What is behind another switch now, none of them leads to.
     let behind = |to: usize| places[to].map(|place| &next.switches()[place].prefixes);
@@ -106,6 +116,22 @@ pub(crate) fn lasting(plan: &Plan, next: &Plan) -> Table {
         }
     }
     table
+}
+
+/// The links of a fabric that are gone in the next one or cost otherwise there, in order.
+fn others(before: &Fabric, next: &Fabric, places: &[Option<usize>]) -> Vec<(u32, u32)> {
+    let pair = |link: &Link| (link.from, link.to);
+    if are_same_switches(before, next) {
+        let (losses, gains) = changes(before.links(), next.links());
+        let mut others: Vec<_> = losses.iter().chain(&gains).map(pair).collect();
+        others.sort_unstable();
+        return others;
+    }
+    let stays = |link: &&Link| {
+        let ends = places[link.from as usize].zip(places[link.to as usize]);
+        ends.and_then(|(from, to)| cost(next, from, to)) == Some(link.cost)
+    };
+    before.links().iter().filter(|link| !stays(link)).map(pair).collect()
 }
 
 /// What a link costs from one switch to another.

@@ -3,6 +3,7 @@
 use crate::fabric::{Fabric, Link};
 use crate::fat_tree::FatTree;
 use crate::relays::{AnyHash, KnownHops, NextHop, Relays, fewest_relays};
+use crate::table::RelayList;
 use crate::tree::PathTree;
 use plait_model_topology::graph::{Distance, PathFinder, ShortestPaths};
 use std::sync::Arc;
@@ -57,8 +58,35 @@ pub struct Plan {
     settings: Settings,
     fabric: Fabric,
     source: usize,
-    /// By the switches' indices.
-    to: Vec<Vec<PlannedPath>>,
+    /// By the switches' indices. Shared with the plans of before and after, where nothing is other.
+    to: Vec<Arc<Ways>>,
+}
+
+/// Paths to a switch, the best first.
+#[derive(Debug, Clone, Default)]
+struct Ways {
+    paths: Vec<PlannedPath>,
+    /// The addresses of the relays of those that have any lists.
+    lists: Arc<Vec<RelayList>>,
+}
+
+impl Ways {
+    fn of(fabric: &Fabric, paths: Vec<PlannedPath>) -> Self {
+        let lists = Arc::new(lists(fabric, &paths));
+        Self { paths, lists }
+    }
+
+    /// Paths whose relays are not found yet.
+    fn unnamed(paths: Vec<PlannedPath>) -> Arc<Self> {
+        Arc::new(Self { paths, lists: Arc::default() })
+    }
+}
+
+/// The relay lists of paths, as addresses.
+pub(crate) fn lists<'a>(fabric: &Fabric, paths: impl IntoIterator<Item = &'a PlannedPath>) -> Vec<RelayList> {
+    let address = |&relay: &u32| fabric.switches()[relay as usize].relay;
+    let list = |relays: &Relays| relays.iter().map(address).collect::<Option<RelayList>>();
+    paths.into_iter().filter_map(|path| list(path.relays.as_ref()?)).collect()
 }
 
 /// What an update took.
@@ -105,7 +133,12 @@ impl Plan {
 
     /// Paths to a switch, the best first.
     pub fn paths(&self, to: usize) -> &[PlannedPath] {
-        &self.to[to]
+        &self.to[to].paths
+    }
+
+    /// The relay lists of those that have any, as addresses.
+    pub(crate) fn lists(&self, to: usize) -> &Arc<Vec<RelayList>> {
+        &self.to[to].lists
     }
 
     /// Takes another state of the fabric. What it gives is what [`Plan::new`] gives, and takes a small part of its time where
@@ -142,23 +175,23 @@ impl Plan {
         let lost = self.lost(&before, same_relays, &losses);
         let Self { settings, fabric, to: all, .. } = self;
         let mut finder = PathFinder::new(fabric.graph());
-        let anew = |(to, paths): (usize, &mut Vec<PlannedPath>)| {
+        let anew = |(to, ways): (usize, &mut Arc<Ways>)| {
             let was_wanted = is_wanted(&before, source, to);
-            let loses = || paths.iter().any(|path| path.switches.windows(2).any(is_lost));
-            let worst = paths.get(settings.k.saturating_sub(1)).map(|path| path.cost);
+            let loses = || ways.paths.iter().any(|path| path.switches.windows(2).any(is_lost));
+            let worst = ways.paths.get(settings.k.saturating_sub(1)).map(|path| path.cost);
             let wins = || gains.iter().any(|way| way.is_as_short(to, worst.unwrap_or(Distance::MAX)));
             if !is_wanted(fabric, source, to) {
-                paths.clear();
+                *ways = Arc::default();
                 return false;
             }
             let is_searched = !was_wanted || loses() || wins();
             if is_searched {
-                *paths = search(&mut finder, source, to, settings.k);
+                *ways = Ways::unnamed(search(&mut finder, source, to, settings.k));
             }
             is_searched
         };
         let searched: Vec<bool> = all.iter_mut().enumerate().map(anew).collect();
-        self.find_relays(|to, path| {
+        self.find_relays(!same_relays, |to, path| {
             let mut ways = lost.iter().flatten().chain(&gains);
             searched[to] || lost.is_none() || ways.any(|way| way.is_as_short(to, path.cost))
         });
@@ -190,11 +223,11 @@ impl Plan {
         };
         let mut finder = PathFinder::new(self.fabric.graph());
         let to = |to| match is_wanted(&self.fabric, self.source, to) {
-            true => search(&mut finder, self.source, to, self.settings.k),
-            false => Vec::new(),
+            true => Ways::unnamed(search(&mut finder, self.source, to, self.settings.k)),
+            false => Arc::default(),
         };
         self.to = (0..self.fabric.switches().len()).map(to).collect();
-        self.find_relays(|_, _| true);
+        self.find_relays(true, |_, _| true);
         if let Some(tree) = tree {
             self.climb(&tree);
         }
@@ -213,48 +246,55 @@ impl Plan {
                 continue;
             };
             let cost = Distance::from(fabric.links()[0].cost);
-            all[to] = paths
-                .into_iter()
-                .map(|(switches, relay)| PlannedPath {
-                    cost: cost * (switches.len() - 1) as Distance,
-                    switches,
-                    relays: may_relay(relay).then(|| [relay as u32].into_iter().collect()),
-                })
-                .collect();
+            let planned = paths.into_iter().map(|(switches, relay)| PlannedPath {
+                cost: cost * (switches.len() - 1) as Distance,
+                switches,
+                relays: may_relay(relay).then(|| [relay as u32].into_iter().collect()),
+            });
+            all[to] = Arc::new(Ways::of(fabric, planned.collect()));
         }
     }
 
-    /// Finds relays of paths of which they may be others, by where they lead.
-    fn find_relays(&mut self, may_be_others: impl Fn(usize, &PlannedPath) -> bool) {
+    /// Finds relays of paths of which they may be others, by where they lead. Addresses of relays are others where they are renamed.
+    fn find_relays(&mut self, are_renamed: bool, may_be_others: impl Fn(usize, &PlannedPath) -> bool) {
         let Self { settings, fabric, to, .. } = self;
         let may_relay = |switch: usize| fabric.switches()[switch].relay.is_some();
         let fits = |relays: &Relays| relays.len() <= settings.most_relays;
-        match &settings.method {
-            Method::Faithful => {
-                for paths in to {
-                    let relays = PathTree::new(paths.iter().map(|path| &path.switches)).relays();
-                    for (path, relays) in paths.iter_mut().zip(relays) {
+        let mut any_hash = AnyHash::new(fabric.graph());
+        for (end, ways) in to.iter_mut().enumerate() {
+            if !are_renamed && !ways.paths.iter().any(|path| may_be_others(end, path)) {
+                continue;
+            }
+            let found: Vec<Option<Relays>> = match &settings.method {
+                Method::Faithful => {
+                    let relays = PathTree::new(ways.paths.iter().map(|path| &path.switches)).relays();
+                    let named = relays.into_iter().map(|relays| {
                         let all_may = relays.iter().all(|&relay| may_relay(relay));
                         let relays: Relays = relays.into_iter().map(|relay| relay as u32).collect();
-                        path.relays = Some(relays).filter(|relays| all_may && fits(relays));
-                    }
+                        Some(relays).filter(|relays| all_may && fits(relays))
+                    });
+                    named.collect()
                 }
-            }
-            Method::Sure | Method::FatTree(_) => {
-                let mut forwarding = AnyHash::new(fabric.graph());
-                for (to, paths) in to.iter_mut().enumerate() {
-                    for path in paths.iter_mut().filter(|path| may_be_others(to, path)) {
-                        path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
-                    }
+                Method::Sure | Method::FatTree(_) => {
+                    let mut named = |path: &PlannedPath| match may_be_others(end, path) {
+                        true => fewest_relays(&path.switches, may_relay, &mut any_hash).filter(fits),
+                        false => path.relays.clone(),
+                    };
+                    ways.paths.iter().map(&mut named).collect()
                 }
-            }
-            Method::Known(hops) => {
-                for (end, paths) in to.iter_mut().enumerate() {
+                Method::Known(hops) => {
                     let mut forwarding = KnownHops { fabric, hops: &**hops, end };
-                    for path in paths {
-                        path.relays = fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits);
-                    }
+                    let mut named = |path: &PlannedPath| {
+                        fewest_relays(&path.switches, may_relay, &mut forwarding).filter(fits)
+                    };
+                    ways.paths.iter().map(&mut named).collect()
                 }
+            };
+            let are_others = ways.paths.iter().zip(&found).any(|(path, relays)| path.relays != *relays);
+            if are_others || are_renamed {
+                let ways = Arc::make_mut(ways);
+                ways.paths.iter_mut().zip(found).for_each(|(path, relays)| path.relays = relays);
+                ways.lists = Arc::new(lists(fabric, &ways.paths));
             }
         }
     }
@@ -294,7 +334,7 @@ fn search(finder: &mut PathFinder<'_>, from: usize, to: usize, k: usize) -> Vec<
 }
 
 /// The links that are gone or cost more, as they were and in order; and those that are new or cost less.
-fn changes(before: &[Link], after: &[Link]) -> (Vec<Link>, Vec<Link>) {
+pub(crate) fn changes(before: &[Link], after: &[Link]) -> (Vec<Link>, Vec<Link>) {
     let pair = |link: &Link| (link.from, link.to);
     let (mut losses, mut gains) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());

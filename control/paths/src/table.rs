@@ -1,9 +1,10 @@
 //! What senders look up: of each prefix the relay lists that lead there.
 
-use crate::plan::{Plan, PlannedPath};
+use crate::plan::Plan;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The addresses of a path's relays, the first one first. An empty list is plain routing.
 pub type RelayList = Vec<IpAddr>;
@@ -28,7 +29,8 @@ pub enum Operation {
 /// Of each prefix its relay lists. What is not there, goes by plain routing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    sets: BTreeMap<IpNet, Vec<RelayList>>,
+    /// Shared with plans and with other tables: most are the same from one to the next.
+    sets: BTreeMap<IpNet, Arc<Vec<RelayList>>>,
 }
 
 impl Table {
@@ -36,24 +38,21 @@ impl Table {
     /// addresses there is none; what is for a switch itself may go any way. Nor is there a set that would only say what
     /// plain routing does.
     pub fn of(plan: &Plan) -> Self {
-        Self::of_those(plan, |_| true)
+        Self::of_lists(plan, |to| Arc::clone(plan.lists(to)))
     }
 
-    /// The table of some of a plan's paths.
-    pub(crate) fn of_those(plan: &Plan, such: impl Fn(&PlannedPath) -> bool) -> Self {
+    /// The table of these lists towards each of a plan's switches.
+    pub(crate) fn of_lists(plan: &Plan, lists: impl Fn(usize) -> Arc<Vec<RelayList>>) -> Self {
         let switches = plan.fabric().switches();
         let mut sets = BTreeMap::new();
         for (to, switch) in switches.iter().enumerate().filter(|(to, _)| *to != plan.source()) {
-            let address = |&relay: &u32| switches[relay as usize].relay;
-            let list = |relays: &crate::Relays| relays.iter().map(address).collect::<Option<RelayList>>();
-            let paths = plan.paths(to).iter().filter(|path| such(path));
-            let lists: Vec<_> = paths.filter_map(|path| list(path.relays.as_ref()?)).collect();
+            let lists = lists(to);
             if lists.iter().all(RelayList::is_empty) {
                 continue;
             }
             for prefix in &switch.prefixes {
                 if switch.relay.map(IpNet::from) != Some(*prefix) {
-                    sets.insert(*prefix, lists.clone());
+                    sets.insert(*prefix, Arc::clone(&lists));
                 }
             }
         }
@@ -62,7 +61,12 @@ impl Table {
 
     /// The lists of a prefix.
     pub fn lists(&self, prefix: &IpNet) -> Option<&[RelayList]> {
-        self.sets.get(prefix).map(Vec::as_slice)
+        self.sets.get(prefix).map(|lists| lists.as_slice())
+    }
+
+    /// Whether a prefix has the same lists here and there.
+    pub(crate) fn is_alike(&self, other: &Self, prefix: &IpNet) -> bool {
+        self.sets.get(prefix) == other.sets.get(prefix)
     }
 
     /// All prefixes and their lists.
@@ -75,13 +79,14 @@ impl Table {
         let gone = self.sets.keys().filter(|prefix| !next.sets.contains_key(prefix));
         let gone = gone.map(|&prefix| Operation::Remove { prefix });
         let other = next.sets.iter().filter(|(prefix, lists)| self.sets.get(prefix) != Some(lists));
-        gone.chain(other.map(|(&prefix, lists)| Operation::Set { prefix, lists: lists.clone() })).collect()
+        gone.chain(other.map(|(&prefix, lists)| Operation::Set { prefix, lists: Vec::clone(lists) }))
+            .collect()
     }
 
     /// Does an operation.
     pub fn apply(&mut self, operation: Operation) {
         match operation {
-            Operation::Set { prefix, lists } => drop(self.sets.insert(prefix, lists)),
+            Operation::Set { prefix, lists } => drop(self.sets.insert(prefix, Arc::new(lists))),
             Operation::Remove { prefix } => drop(self.sets.remove(&prefix)),
         }
     }

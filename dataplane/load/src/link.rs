@@ -1,6 +1,7 @@
 //! How a switch is connected: by TCP, or TLS over it.
 
 use crate::security::Security;
+use plait_dataplane_openflow::tls;
 use rustls::{ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -53,7 +54,7 @@ impl Link {
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(into),
-            Self::Tls(stream) => stream.read(into),
+            Self::Tls(stream) => tls::read(&mut stream.conn, &mut stream.sock, into),
         }
     }
 
@@ -65,16 +66,15 @@ impl Link {
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
-            Self::Tls(stream) => stream.write(bytes),
+            Self::Tls(stream) => tls::write(&mut stream.conn, &mut stream.sock, bytes),
         }
     }
 
     /// Sends what is encrypted already. Whether all of it is sent.
     pub fn push(&mut self) -> io::Result<bool> {
-        let Self::Tls(stream) = self else { return Ok(true) };
-        match stream.flush() {
-            Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            pushed => pushed.map(|()| !stream.conn.wants_write()),
+        match self {
+            Self::Tcp(_) => Ok(true),
+            Self::Tls(stream) => tls::send(&mut stream.conn, &mut stream.sock),
         }
     }
 }

@@ -37,7 +37,7 @@ impl Security {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(OfAnyName(verifier)))
             .with_client_auth_cert(pem::chain(certificate)?, pem::key(key)?)
-            .map_err(|why| refused(&why))?;
+            .map_err(|why| pem::unlike(certificate, key, &why))?;
         Ok(Self(Arc::new(config)))
     }
 
@@ -50,9 +50,21 @@ impl Security {
         let mut connection =
             ClientConnection::new(self.0.clone(), ServerName::from(controller)).map_err(io::Error::other)?;
         while connection.is_handshaking() {
-            connection.complete_io(&mut stream)?;
+            connection.complete_io(&mut stream).map_err(told)?;
         }
         Ok(StreamOwned::new(connection, stream))
+    }
+}
+
+/// Why there is no handshake, in words.
+fn told(why: io::Error) -> io::Error {
+    let is_other = |why: &(dyn std::error::Error + Send + Sync + 'static)| {
+        matches!(why.downcast_ref(), Some(Error::InvalidMessage(_)))
+    };
+    if why.get_ref().is_some_and(is_other) {
+        io::Error::other("what answers there speaks no TLS")
+    } else {
+        why
     }
 }
 

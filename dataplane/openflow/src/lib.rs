@@ -40,6 +40,7 @@ mod spin;
 mod standing;
 mod statistics;
 mod stream;
+pub mod tls;
 mod worker;
 
 pub use config::{Config, Idleness, Partition};

@@ -10,6 +10,12 @@ fn at(path: &Path, why: &dyn ToString) -> NotSecure {
     NotSecure::File { path: path.to_owned(), why: why.to_string() }
 }
 
+/// A certificate and a key that cannot be shown together.
+pub fn unlike(certificate: &Path, key: &Path, why: &dyn ToString) -> NotSecure {
+    let (certificate, key) = (certificate.display(), key.display());
+    NotSecure::Refused(format!("with {certificate} and {key}: {}", why.to_string()))
+}
+
 /// A certificate, with what leads to a root.
 ///
 /// # Errors

@@ -49,7 +49,7 @@ impl Security {
             .map_err(|why| refused(&why))?
             .with_client_cert_verifier(verifier)
             .with_single_cert(pem::chain(certificate)?, pem::key(key)?)
-            .map_err(|why| refused(&why))?;
+            .map_err(|why| pem::unlike(certificate, key, &why))?;
         Ok(Self(Arc::new(config)))
     }
 

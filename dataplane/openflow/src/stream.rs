@@ -1,5 +1,6 @@
 //! A switch's byte stream: TCP, TLS over it, or memory.
 
+use crate::tls;
 use plait_control_openflow::Identity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ServerConnection, StreamOwned};
@@ -40,7 +41,7 @@ impl Stream {
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(into),
-            Self::Secure(stream) => stream.read(into),
+            Self::Secure(stream) => tls::read(&mut stream.conn, &mut stream.sock, into),
             Self::Memory(end) => end.read(into),
         }
     }
@@ -50,25 +51,15 @@ impl Stream {
         match self {
             Self::Plain(stream) => stream.write(bytes),
             Self::Memory(end) => end.write(bytes),
-            Self::Secure(stream) => {
-                let taken = stream.write(bytes)?;
-                // What is encrypted waits in the stream if the socket is full; it is not to be taken twice.
-                match stream.flush() {
-                    Err(fault) if fault.kind() != io::ErrorKind::WouldBlock => Err(fault),
-                    _ => Ok(taken),
-                }
-            }
+            Self::Secure(stream) => tls::write(&mut stream.conn, &mut stream.sock, bytes),
         }
     }
 
     /// Sends what is encrypted already.
     pub fn push(&mut self) -> io::Result<()> {
         match self {
-            Self::Secure(stream) if stream.conn.wants_write() => match stream.flush() {
-                Err(fault) if fault.kind() == io::ErrorKind::WouldBlock => Ok(()),
-                pushed => pushed,
-            },
-            _ => Ok(()),
+            Self::Secure(stream) => tls::send(&mut stream.conn, &mut stream.sock).map(drop),
+            Self::Plain(_) | Self::Memory(_) => Ok(()),
         }
     }
 

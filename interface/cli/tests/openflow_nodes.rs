@@ -325,7 +325,12 @@ fn a_controller_has_the_applications_of_its_list_whenever_it_starts() {
     person.file("applications.yaml", "- {application: gone.wasm, manifest: port-guard.json}\n");
     person.plait(&words).fails_saying(3, &["applications.yaml:1", "gone.wasm"]);
     person.file("applications.yaml", "- {application: port-guard.json, manifest: port-guard.json}\n");
-    person.plait(&words).fails_saying(3, &["applications.yaml", "port-guard"]);
+    person.plait(&words).fails_saying(3, &["applications.yaml", "port-guard", "no WebAssembly"]);
+    let one = "- {application: port-guard.wasm, manifest: port-guard.json, allow: [commands, guarded]}\n";
+    person.file("applications.yaml", format!("{one}{one}"));
+    person.plait(&words).fails_saying(3, &["applications.yaml:2", "`port-guard` stands there twice"]);
+    list("fuel: 0");
+    person.plait(&words).fails_saying(3, &["applications.yaml:1"]);
 
     list("on: [packet-ins@1], allow: [commands, guarded]");
     let graph = || person.plait(&["control", "--name", "listed", "graph"]).fine();

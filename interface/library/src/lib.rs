@@ -68,7 +68,7 @@ mod written;
 pub use checked::Checked;
 pub use error::Error;
 pub use fault::{Fault, Faults};
-pub use named::read_text;
+pub use named::{read_bytes, read_text};
 pub use network::{Collect, Conditions, End, Event, Lan, Link, Metric, Network, Node, Range};
 pub use place::Place;
 pub use results::{conclude, next_place, report};

@@ -21,7 +21,10 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
 }
 
 /// Reads a file, or a pipe, whose length nobody knows before; what never ends is not read for ever.
-fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// The system's reason; it is larger than anything that is read here.
+pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {

@@ -5,7 +5,7 @@
 //! ```
 
 use crate::output::Failure;
-use plait::read_text;
+use plait::{read_bytes, read_text};
 use plait_control_openflow::PacketIns;
 use plait_control_runtime::{Dag, View};
 use plait_interface_daemon::Component;
@@ -14,7 +14,6 @@ use plait_model_topology::document::{Source, decode, parse};
 use plait_testbed_runtime::openflow::components;
 use plait_testbed_runtime::plan::AddedComponent;
 use plait_testbed_runtime::section::ControllerApplications;
-use std::fs;
 use std::path::Path;
 
 /// What a run may take that packets wait for, where nobody says. Choice: a fraction of a second, for which a worker answers no
@@ -33,7 +32,7 @@ pub fn listed(list: &Path) -> Result<Vec<AddedComponent>, Failure> {
     let folder = list.parent().unwrap_or(Path::new(""));
     let read = |name: &str| {
         let path = folder.join(name);
-        fs::read(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+        read_bytes(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))
     };
     Ok(components(&written, &read).map_err(|faults| Report::new(source, faults))?)
 }

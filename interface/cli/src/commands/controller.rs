@@ -85,13 +85,14 @@ fn run(
     socket: &Path,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    // A list may come by a pipe: who waits for it can be interrupted, as yet.
+    let added = arguments.applications.as_deref().map(listed).transpose()?.unwrap_or_default();
     // Each switch is one.
     open_many_files();
     // Before any thread is started: all of them leave signals to this one.
     let stopped = block_signals(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut config = config(arguments)?;
     let rules = arguments.access.as_deref().map(access::read).transpose()?;
-    let added = arguments.applications.as_deref().map(listed).transpose()?.unwrap_or_default();
     let compiled = compiled(arguments, name, config.workers)?;
     config.mark = compiled.mark();
     let recording = arguments.record.as_deref().map(|file| recording(file, &compiled)).transpose()?;

@@ -11,10 +11,11 @@ use plait_model_topology::network::Network;
 use plait_model_topology::section as decode_section;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::fs;
 use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -53,8 +54,31 @@ pub fn components(
     written: &ControllerApplications,
     read: Read<'_>,
 ) -> Result<Vec<AddedComponent>, Vec<Diagnostic>> {
-    written.0.iter().map(|application| component(application, read).map_err(|fault| vec![*fault])).collect()
+    if let Some(beyond) = written.0.get(MOST) {
+        let fault =
+            Diagnostic::new(beyond.application.span, format!("a controller has at most {MOST} components"));
+        return Err(vec![fault]);
+    }
+    let mut all: Vec<AddedComponent> = Vec::new();
+    for application in &written.0 {
+        let added = component(application, read).map_err(|fault| vec![*fault])?;
+        let twice = |span, name: &Name| vec![Diagnostic::new(span, format!("`{name}` stands there twice"))];
+        if all.iter().any(|other| other.manifest.name == added.manifest.name) {
+            return Err(twice(application.manifest.span, &added.manifest.name));
+        }
+        let mut dags = all.iter().flat_map(|other| &other.dags).chain(&added.dags).map(|dag| &dag.name);
+        let mut known = BTreeSet::new();
+        if let Some(name) = dags.find(|name| !known.insert(*name)) {
+            let span = application.dags.first().map_or(application.manifest.span, |path| path.span);
+            return Err(twice(span, name));
+        }
+        all.push(added);
+    }
+    Ok(all)
 }
+
+/// Choice: each is compiled before the controller listens, a fraction of a second long.
+const MOST: usize = 256;
 
 fn component(written: &ControllerApplication, read: Read<'_>) -> Result<AddedComponent, Box<Diagnostic>> {
     let manifest: Manifest = parsed(&written.manifest, "manifest", read)?;
@@ -77,7 +101,7 @@ fn component(written: &ControllerApplication, read: Read<'_>) -> Result<AddedCom
         (_, false) => dags.push(Dag::contained(&manifest.name, triggers)),
         _ => {}
     }
-    Ok(AddedComponent { manifest, component, dags, allow, fuel: written.fuel })
+    Ok(AddedComponent { manifest, component, dags, allow, fuel: written.fuel.map(NonZeroU64::get) })
 }
 
 fn bytes(path: &Spanned<String>, read: Read<'_>) -> Result<Vec<u8>, Box<Diagnostic>> {

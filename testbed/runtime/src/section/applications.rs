@@ -4,6 +4,7 @@ use plait_model_quantity::TimeSpan;
 use plait_model_topology::document::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::num::NonZeroU64;
 
 /// Components that a controller runs beside its own applications from the beginning.
 #[derive(Deserialize, JsonSchema)]
@@ -31,5 +32,5 @@ pub struct ControllerApplication {
     #[serde(default)]
     pub allow: Vec<Spanned<String>>,
     /// Instructions that a run of it may take, about, if its manifest does not say less.
-    pub fuel: Option<u64>,
+    pub fuel: Option<NonZeroU64>,
 }
