@@ -25,6 +25,7 @@ impl Security {
     /// # Errors
     /// [`NotSecure`]. No message holds a key.
     pub fn load(key: &Path, certificate: &Path, authorities: &Path) -> Result<Self, NotSecure> {
+        let private = pem::key(key)?;
         let refused = |why: &dyn ToString| NotSecure::Refused(why.to_string());
         let provider = Arc::new(ring::default_provider());
         let roots = Arc::new(pem::authorities(authorities)?);
@@ -36,7 +37,7 @@ impl Security {
             .map_err(|why| refused(&why))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(OfAnyName(verifier)))
-            .with_client_auth_cert(pem::chain(certificate)?, pem::key(key)?)
+            .with_client_auth_cert(pem::chain(certificate)?, private)
             .map_err(|why| pem::unlike(certificate, key, &why))?;
         Ok(Self(Arc::new(config)))
     }

@@ -36,6 +36,7 @@ impl Security {
     /// # Errors
     /// [`NotSecure`]. No message holds a key.
     pub fn load(key: &Path, certificate: &Path, authorities: &Path) -> Result<Self, NotSecure> {
+        let private = pem::key(key)?;
         let refused = |why: &dyn ToString| NotSecure::Refused(why.to_string());
         let provider = Arc::new(ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(
@@ -48,7 +49,7 @@ impl Security {
             .with_safe_default_protocol_versions()
             .map_err(|why| refused(&why))?
             .with_client_cert_verifier(verifier)
-            .with_single_cert(pem::chain(certificate)?, pem::key(key)?)
+            .with_single_cert(pem::chain(certificate)?, private)
             .map_err(|why| pem::unlike(certificate, key, &why))?;
         Ok(Self(Arc::new(config)))
     }

@@ -43,9 +43,12 @@ impl Agent {
         if let Err(error) = &holder {
             tracing::warn!(device = name, %error, "flows that have no gaps do not move");
         }
+        // How those were before that a former life limited is still to be known: this one has not come to all of them yet.
+        self.state.segments.extend(paths.segments_before().map(|segments| (index, segments)));
+        self.state.lengths.extend(paths.lengths_before().map(|lengths| (index, lengths)));
+        self.is_changed = true;
         let sender = Sender { paths, rearranger: Rearranger::default(), _holder: holder.ok() };
         self.senders.insert(name.to_owned(), sender);
-        self.note_limits();
         self.save()
     }
 
@@ -115,9 +118,10 @@ impl Agent {
                 self.state.lengths.remove(&index);
                 self.is_changed = true;
             }
-            if let Some(index) = there {
-                self.steer_device(&name, index)?;
-                tracing::info!(device = name, index, "a device that came is steered");
+            let Some(index) = there else { continue };
+            match self.steer_device(&name, index) {
+                Ok(()) => tracing::info!(device = name, index, "a device that came is steered"),
+                Err(error) => tracing::error!(device = name, %error, "a device that came is not steered"),
             }
         }
         self.relay_everywhere()?;

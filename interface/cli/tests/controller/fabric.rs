@@ -24,23 +24,10 @@ fn is_used(testbed: &Testbed, bridge: usize) -> bool {
 /// What is established goes on without a controller, and while another one takes its place.
 fn a_controller_dies_and_another_takes_its_place(testbed: &Testbed, fabric: &Fabric, host: u8, all: usize) {
     testbed.shell("h1", &format!("ping -c 3 -i 0.1 -W 1 10.9.0.{host}")).fine();
-    let far = format!("h{host}");
-    let server = testbed.background(&far, "timeout 40 iperf3 -s -1 -p 5300");
-    assert!(eventually(|| testbed.shell(&far, "ss -Hltn sport = :5300 | grep -q .").code() == Some(0)));
-    let transfer = format!("timeout 30 iperf3 -J -i 0.5 -c 10.9.0.{host} -p 5300 -t 5 -b 2M");
-    let transfer = testbed.background("h1", &transfer);
-    let established = "ss -Htn state established dport = :5300 | wc -l";
-    assert!(eventually(|| testbed.shell("h1", established).stdout.trim() == "2"));
     let ping = testbed.background("h1", &format!("ping -q -c 60 -i 0.1 -W 1 10.9.0.{host}"));
     testbed.shell("s", "pkill -KILL -f 'controller ru[n]'").fine();
     control(testbed, "routing");
     assert!(eventually(|| links(testbed) == all), "{}", links(testbed));
-    // A connection of TCP stands as well, and brings something in each half of a second.
-    let transferred = transfer.wait().json();
-    let intervals = transferred["intervals"].as_array().unwrap();
-    assert!(intervals.len() >= 9, "{transferred}");
-    assert!(intervals.iter().all(|of| of["sum"]["bytes"].as_u64() > Some(0)), "{transferred}");
-    server.wait();
     let pinged = ping.wait();
     assert!(pinged.stdout.contains(" 0% packet loss"), "{}", pinged.stdout);
     assert!(eventually(|| fabric.all_reach_all(testbed)));

@@ -31,7 +31,7 @@ pub struct Summary {
     /// Where the last run took place.
     pub machine: Option<Machine>,
     /// In which world it took place: `testbed` or `simulator`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<String>,
     /// How exact its links were.
     pub accuracy: Option<AccuracyClass>,
