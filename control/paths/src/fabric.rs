@@ -111,6 +111,12 @@ impl Fabric {
         &self.graph
     }
 
+    /// Whether the switches of another fabric are these, so that their indices mean the same.
+    pub(crate) fn has_switches_of(&self, other: &Self) -> bool {
+        let is_same = |(a, b): (&Switch, &Switch)| a.id == b.id;
+        self.switches.len() == other.switches.len() && self.switches.iter().zip(other.switches()).all(is_same)
+    }
+
     /// The index of a switch.
     pub fn index(&self, id: Ipv4Addr) -> Option<usize> {
         self.switches.binary_search_by_key(&id, |switch| switch.id).ok()

@@ -69,7 +69,7 @@ impl Passage {
 
 /// Whether anything is nearer in the next state of a fabric. Shortest ways may be others then, between relays as well.
 pub(crate) fn is_nearer(before: &Fabric, next: &Fabric) -> bool {
-    if are_same_switches(before, next) {
+    if before.has_switches_of(next) {
         return !changes(before.links(), next.links()).1.is_empty();
     }
     next.links().iter().any(|link| {
@@ -77,11 +77,6 @@ pub(crate) fn is_nearer(before: &Fabric, next: &Fabric) -> bool {
         let known = from.zip(to).and_then(|(from, to)| cost(before, from, to));
         known.is_none_or(|known| link.cost < known)
     })
-}
-
-fn are_same_switches(before: &Fabric, next: &Fabric) -> bool {
-    let ids = |of: &Fabric| of.switches().len();
-    ids(before) == ids(next) && before.switches().iter().zip(next.switches()).all(|(a, b)| a.id == b.id)
 }
 
 /// Of each prefix the lists of a plan along whose paths nothing is other in the fabric of a later one, where nothing has come nearer
@@ -121,7 +116,7 @@ pub(crate) fn lasting(plan: &Plan, next: &Plan) -> Table {
 /// The links of a fabric that are gone in the next one or cost otherwise there, in order.
 fn others(before: &Fabric, next: &Fabric, places: &[Option<usize>]) -> Vec<(u32, u32)> {
     let pair = |link: &Link| (link.from, link.to);
-    if are_same_switches(before, next) {
+    if before.has_switches_of(next) {
         let (losses, gains) = changes(before.links(), next.links());
         let mut others: Vec<_> = losses.iter().chain(&gains).map(pair).collect();
         others.sort_unstable();

@@ -66,7 +66,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Default)]
 struct Ways {
     paths: Vec<PlannedPath>,
-    /// The addresses of the relays of those that have any lists.
+    /// The relay lists of those that have any, as addresses: what follows from the paths, for tables to share.
     lists: Arc<Vec<RelayList>>,
 }
 
@@ -145,8 +145,7 @@ impl Plan {
     /// little changed: paths are searched anew to where one went along a link that is gone or costs more, or where a link
     /// that is new or costs less lies on a path short enough. Relays are found anew wherever they may be others.
     pub fn update(&mut self, fabric: Fabric, source: usize) -> Effort {
-        let same_switches = self.fabric.switches().len() == fabric.switches().len()
-            && self.fabric.switches().iter().zip(fabric.switches()).all(|(a, b)| a.id == b.id);
+        let same_switches = self.fabric.has_switches_of(&fabric);
         let same_relays = same_switches
             && self.fabric.switches().iter().zip(fabric.switches()).all(|(a, b)| a.relay == b.relay);
         let (losses, gains) = changes(self.fabric.links(), fabric.links());

@@ -63,7 +63,7 @@ fn told(why: io::Error) -> io::Error {
         matches!(why.downcast_ref(), Some(Error::InvalidMessage(_)))
     };
     if why.get_ref().is_some_and(is_other) {
-        io::Error::other("what answers there speaks no TLS")
+        io::Error::other("what answers there speaks no TLS: leave out what switches show")
     } else {
         why
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// iplbd on a control runtime of its own, with the same methods in the same order as a [`Daemon`] has. What it takes more
-/// than that one is a copy of the last plan with each change; and it waits for switches, where it is [said so](Self::settling).
+/// than that one is a run of the runtime with each change, and what of plans is no longer the same; and it waits for switches, where it is [said so](Self::settling).
 pub struct Iplbd {
     runtime: Runtime,
     driver: FabricDriver,

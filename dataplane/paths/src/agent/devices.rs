@@ -9,7 +9,7 @@ use plait_dataplane_netlink::Netlink;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, UdpSocket};
 
-/// What is on a device: its index.
+/// What is on which device, by the devices' indices.
 pub(super) type Placed = BTreeSet<(Role, u32)>;
 
 impl Agent {

@@ -56,13 +56,19 @@ pub fn components(
 ) -> Result<Vec<AddedComponent>, Vec<Diagnostic>> {
     if let Some(beyond) = written.0.get(MOST) {
         let fault =
-            Diagnostic::new(beyond.application.span, format!("a controller has at most {MOST} components"));
+            Diagnostic::new(beyond.application.span, format!("a controller has at most {MOST} components"))
+                .help("leave some out, or add them by `plait control add` while it runs");
         return Err(vec![fault]);
     }
     let mut all: Vec<AddedComponent> = Vec::new();
     for application in &written.0 {
         let added = component(application, read).map_err(|fault| vec![*fault])?;
-        let twice = |span, name: &Name| vec![Diagnostic::new(span, format!("`{name}` stands there twice"))];
+        let twice = |span, name: &Name| {
+            vec![
+                Diagnostic::new(span, format!("`{name}` stands there twice"))
+                    .help("remove one, or give it another name"),
+            ]
+        };
         if all.iter().any(|other| other.manifest.name == added.manifest.name) {
             return Err(twice(application.manifest.span, &added.manifest.name));
         }
