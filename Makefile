@@ -5,6 +5,8 @@ CARGO_TARGET_DIR ?= $(HOME)/.cache/plait/target
 export CARGO_TARGET_DIR
 CARGO := setup/cargo
 RELEASE = $(CARGO_TARGET_DIR)/release
+# Processors do not halt while a bench measures, where a hypervisor would give them away meanwhile and the caller may.
+AWAKE = bin/plait awake --try --
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test fuzz same-bytes docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-iplb study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
@@ -43,9 +45,10 @@ docs: ## Make the book: docs/book/index.html
 	@command -v mdbook >/dev/null || { echo "mdbook is missing; get it by: cargo install mdbook" >&2; exit 1; }
 	mdbook build docs
 
-bench-links: ## Hold the link engine against its bars (root for class A)
+bench-links: build ## Hold the link engine against its bars (root for class A)
 	@setup/install build
-	$(CARGO) run --release --locked --package plait-dataplane-links --example bars
+	$(CARGO) build --release --locked --package plait-dataplane-links --example bars
+	@$(AWAKE) $(RELEASE)/examples/bars
 
 bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch`, and say what links carry (root)
 	@setup/install demo test bench
@@ -61,7 +64,7 @@ bench-overlay: build ## Hold overlays against veth, the kernel's tunnels and its
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example overlay_bars
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
 ifneq ($(ONLY),guest)
-	@unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
+	@$(AWAKE) unshare --mount sh -c 'mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf; exec "$$@"' sh \
 		$(RELEASE)/examples/overlay_bars $(if $(SMALL),--small) $(if $(ONLY),--only $(ONLY))
 endif
 ifneq ($(filter guest,$(or $(ONLY),guest)),)
@@ -80,28 +83,28 @@ bench-control: ## Say what the control runtime costs beside what it runs
 bench-controller: build ## Hold the controller against a null responder and others (RIVALS=folder of studies/maestro/rivals; CONTROLLERS="--controller 'NAME=COMMAND {port}'"; CHURN=learning-switch,routing; ONLY=bound, churn, connections or rounds; SMALL=1)
 	@setup/install build test bench
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_bars --example null_over_io_uring
-	@$(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
+	@$(AWAKE) $(RELEASE)/examples/controller_bars $(if $(SMALL),--seconds 1 --rounds 1) $(CONTROLLERS) \
 		$(if $(CHURN),--churn $(CHURN)) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(RIVALS),--cbench $(RIVALS)/cbench --libfluid "$(RIVALS)/libfluid-raw cbench") \
 		--controller "null over io_uring=$(RELEASE)/examples/null_over_io_uring 127.0.0.1:{port}" \
 		--controller "os-ken=osken-manager --ofp-listen-host 127.0.0.1 --ofp-tcp-listen-port {port} studies/maestro/os_ken_switch.py" \
 		--controller "plait=$(CURDIR)/bin/plait controller run --listen 127.0.0.1:{port} --name bench"
 
-bench-paths: ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, say what headers cost, and bench the simulator (root; SMALL=1)
+bench-paths: build ## Hold the planner of paths against its bars, count which of the thesis's lists deviate, say what headers cost, and bench the simulator (root; SMALL=1)
 	@setup/install build bench
 	$(CARGO) build --release --locked --package plait-control-paths --example paths_bars --example paths_deviation
-	@$(RELEASE)/examples/paths_bars
-	@$(RELEASE)/examples/paths_deviation
+	@$(AWAKE) $(RELEASE)/examples/paths_bars
+	@$(AWAKE) $(RELEASE)/examples/paths_deviation
 	$(CARGO) build --release --locked --package plait-dataplane-profile --example header_bars
-	@$(RELEASE)/examples/header_bars $(if $(SMALL),--small)
+	@$(AWAKE) $(RELEASE)/examples/header_bars $(if $(SMALL),--small)
 	@$(MAKE) --no-print-directory bench-simulator SMALL=$(SMALL)
 
-bench-simulator: ## Hold the simulator against its bars and ns-3, and join a thousand members to an overlay (SMALL=1)
+bench-simulator: build ## Hold the simulator against its bars and ns-3, and join a thousand members to an overlay (SMALL=1)
 	@setup/install build bench-simulator
 	$(CARGO) build --release --locked --package plait-simulator-engine --example simulator_bars
 	g++ -std=c++17 -O3 -DNDEBUG -Wall -Wextra simulator/engine/examples/simulator_bars/rival.cc \
 		-lns3-point-to-point -lns3-internet -lns3-network -lns3-core -o $(RELEASE)/examples/ns3_rival
-	@$(RELEASE)/examples/simulator_bars --ns3 $(RELEASE)/examples/ns3_rival
+	@$(AWAKE) $(RELEASE)/examples/simulator_bars --ns3 $(RELEASE)/examples/ns3_rival
 	$(CARGO) build --release --locked --package plait-simulator-world --example thousand_nodes
 	@$(RELEASE)/examples/thousand_nodes $(if $(SMALL),100)
 
@@ -125,7 +128,7 @@ study-iplb: build ## iplb's evaluation in the simulator and on real stacks (root
 study-overlay-profile: build ## What sending by each encapsulation costs, stage by stage, here and in a guest (root; SMALL=1)
 	@setup/install demo test bench
 	$(CARGO) build --release --locked --package plait-testbed-guest --example guest
-	@studies/overlay-profile/run $(RELEASE)/examples/guest $(if $(SMALL),--small,--page docs/src/studies/overlay-fib.md)
+	@$(AWAKE) studies/overlay-profile/run $(RELEASE)/examples/guest $(if $(SMALL),--small,--page docs/src/studies/overlay-fib.md)
 
 study-ovstack: build ## ovstack's control planes over an Internet of 30 eBGP routers (root; SMALL=1)
 	@setup/install demo test
@@ -134,7 +137,7 @@ study-ovstack: build ## ovstack's control planes over an Internet of 30 eBGP rou
 study-maestro: build ## Maestro's evaluation of its controller, beside the thesis's figures (SMALL=1, ONLY="fairness presets")
 	@setup/install demo test
 	$(CARGO) build --release --locked --package plait-dataplane-load --example controller_scaling --example output_batching
-	@studies/maestro/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/maestro.md)
+	@$(AWAKE) studies/maestro/run $(ONLY) $(if $(SMALL),--small,--page docs/src/studies/maestro.md)
 
 study-real-networks: build ## Import maps from DIR, build two of them, ask all pairs (root; DIR=folder)
 	@setup/install demo test bench

@@ -15,7 +15,7 @@ pub(crate) use clock::{monotonic, realtime};
 pub(crate) use epoll::{Epoll, Waker};
 pub(crate) use ifreq::{InterfaceRequest, interface_ioctl};
 pub(crate) use namespace::{enter, enter_new, interface_index};
-pub(crate) use thread::{become_real_time, tighten_timers};
+pub(crate) use thread::tighten_timers;
 
 /// The result of a call that returns -1 on failure.
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {

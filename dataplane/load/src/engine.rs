@@ -12,8 +12,8 @@ use crate::pace::Pace;
 use crate::request::{Template, datapath};
 use crate::result::{Host, Measured, SwitchMeasured};
 use crate::source::{Answer, Offer, Source};
-use crate::steal::Ticks;
 use crate::switch::Switch;
+use plait_dataplane_processors::Ticks;
 use rustix::event::{Timespec, epoll};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -80,7 +80,7 @@ pub fn run(load: &Load) -> Result<Measured, LoadError> {
     }
     if let Some((_, ticks, end)) = shared.begun.get() {
         let end = end.get().copied().unwrap_or_else(Ticks::now);
-        let (steal, busy) = end.since(*ticks);
+        let (steal, busy) = end.since(*ticks).unwrap_or_default();
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         measured.hosts.push(Host { name, steal, busy });
     }

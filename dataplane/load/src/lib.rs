@@ -38,7 +38,6 @@ pub mod request;
 pub mod result;
 mod security;
 pub mod source;
-mod steal;
 pub mod switch;
 
 pub use engine::run;

@@ -13,8 +13,8 @@ use plait_control_openflow::{
     Candidacy, Mark, News, NotGranted, NotTold, Passed, Role, SwitchInfo, Switchboard, Switches,
 };
 use plait_control_runtime::{Refused, Runtime, Snapshot, View};
+use plait_dataplane_processors as processors;
 use plait_model_wire::openflow::{Message, v10, v13};
-use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -87,18 +87,15 @@ impl Controller {
         if let Ok(candidacy) = Standing::next(Candidacy::default(), role, generation) {
             shared.standing().candidacy = candidacy;
         }
-        let processors = processors();
+        let allowed = processors::allowed();
         let mut controller = Self { shared, workers: Vec::new() };
         for number in 0..controller.shared.config.workers {
             let shared = controller.shared.clone();
-            let processor =
-                shared.config.pin.then(|| processors.get(number % processors.len().max(1)).copied());
+            let processor = shared.config.pin.then(|| allowed.get(number % allowed.len().max(1)).copied());
             let worker = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
                 if let Some(processor) = processor.flatten() {
-                    let mut only = CpuSet::new();
-                    only.set(processor);
                     // Where it runs is a matter of speed only.
-                    let _ = rustix::thread::sched_setaffinity(None, &only);
+                    let _ = processors::stay_on(processor);
                 }
                 Worker::new(&shared, number).run();
             })?;
@@ -364,10 +361,4 @@ fn more(message: &Message) -> bool {
         }
         _ => false,
     }
-}
-
-/// Processors that this process may run on.
-fn processors() -> Vec<usize> {
-    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect()
 }

@@ -103,7 +103,8 @@ pub fn profile(options: &Options, mut told: impl FnMut(usize, usize)) -> Result<
         return Err(Error::NoPlace);
     }
     let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, ..Endpoints::default() })?;
-    stay_on_one_processor();
+    // Where it may not, it wanders, and quartiles say so.
+    let _ = plait_dataplane_processors::stay_on(0);
     let senders = lab.ways.iter().map(sender).collect::<Result<Vec<_>, _>>()?;
     let payload = vec![0; options.frame.saturating_sub(HEADERS)];
     let mut seen: HashMap<u8, Vec<Vec<Seen>>> = HashMap::new();
@@ -131,14 +132,6 @@ pub fn profile(options: &Options, mut told: impl FnMut(usize, usize)) -> Result<
         absent: lab.absent.iter().map(|tunnel| tunnel.name()).collect(),
         ways,
     })
-}
-
-/// Keeps the calling thread on one processor: two are never equally fast.
-fn stay_on_one_processor() {
-    let mut set = rustix::thread::CpuSet::new();
-    set.set(0);
-    // Where it may not, it wanders, and quartiles say so.
-    let _ = rustix::thread::sched_setaffinity(None, &set);
 }
 
 /// A socket at the beginning of a way, whose neighbours and stations are known.

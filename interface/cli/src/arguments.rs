@@ -35,7 +35,9 @@ pub use overlay::{
 };
 pub use pack::{PackArguments, UnpackArguments};
 pub use paths::{DEFAULT, MethodArgument, PATHS_AGENT, PathAgentArguments, PathsArguments, PathsCommand};
-pub use run::{CompareArguments, ReplayArguments, ReportArguments, RunArguments, WorldArgument};
+pub use run::{
+    AwakeArguments, CompareArguments, ReplayArguments, ReportArguments, RunArguments, WorldArgument,
+};
 pub use shell::{CompletionArguments, ManArguments};
 pub use subflows::SubflowsArguments;
 pub use testbed::{
@@ -68,6 +70,11 @@ pub enum Command {
     /// Change a running testbed to what a file says, touching only what differs
     #[command(after_help = "Example:\n  plait apply net.yaml")]
     Apply(FileArguments),
+    /// Keep this machine's processors from halting while a command measures, as `plait run` does of itself
+    #[command(
+        after_help = "Examples:\n  plait awake -- iperf3 -c 192.0.2.1\n  plait awake --try -- make bench-links     measure without, where you may not"
+    )]
+    Awake(AwakeArguments),
     /// Write the packets of an interface in pcapng, to a file or to a pipe
     #[command(
         visible_alias = "tcpdump",

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let output = Output::new(cli.json);
     set_component_loader(component::load);
     // A command that forks a supervisor begins to log afterwards: the supervisor's log is its own.
-    if !matches!(cli.command, Command::Up(_) | Command::Run(_) | Command::Supervise) {
+    if !matches!(cli.command, Command::Awake(_) | Command::Up(_) | Command::Run(_) | Command::Supervise) {
         logging();
     }
     match dispatch(cli.command, &output) {
@@ -38,6 +38,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Command, output: &Output) -> Result<ExitCode, Failure> {
     match command {
         Command::Apply(arguments) => commands::apply::apply(arguments, output),
+        Command::Awake(arguments) => commands::awake::awake(&arguments, output),
         Command::Capture(arguments) => commands::capture::capture(arguments, output),
         Command::Compare(arguments) => commands::compare::compare(arguments, output),
         Command::Completions(arguments) => commands::complete::completions(arguments),

@@ -91,6 +91,7 @@ pub use plait_testbed_experiment::analysis::Estimate;
 pub use plait_testbed_experiment::results::{MetricValue, Results};
 pub use plait_testbed_experiment::runner::{Moment, RunOutcome};
 pub use plait_testbed_experiment::sweep::{Attempt, CellSummary, Comparison, MetricSummary, Side, Summary};
+pub use plait_testbed_experiment::testbed::KeepAwake;
 pub use plait_testbed_experiment::world::{Direction, LoggerSummary, Stop, VerdictWord, Verification};
 pub use plait_testbed_runtime::control::{Exited, Report};
 pub use plait_testbed_runtime::plan::{Step, Wishes};

@@ -10,7 +10,7 @@ use crate::up::Up;
 use plait_testbed_experiment::runner::{Moment, Progress, RunOutcome, run};
 use plait_testbed_experiment::section::Script;
 use plait_testbed_experiment::sweep::{Attempt, Summary, Sweep};
-use plait_testbed_experiment::testbed::RunningTestbed;
+use plait_testbed_experiment::testbed::{KeepAwake, RunningTestbed};
 use plait_testbed_experiment::world::Stop;
 use plait_testbed_runtime::control::Traces;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,7 @@ impl Network {
             starter: None,
             results: None,
             resume: None,
+            awake: KeepAwake::default(),
             stop: Stop::default(),
             progress: Box::new(|_, _| {}),
             attempts: Box::new(|_, _, _| {}),
@@ -78,6 +79,7 @@ struct How<'a> {
     starter: Option<Starter>,
     results: Option<PathBuf>,
     resume: Option<PathBuf>,
+    awake: KeepAwake,
     stop: Stop,
     progress: Box<dyn FnMut(f64, Moment<'_>) + 'a>,
     attempts: Box<dyn FnMut(Attempt, usize, usize) + 'a>,
@@ -105,6 +107,12 @@ impl<'a> Runner<'a> {
     /// Says who forks supervisors; [`Starter::find`] when not said.
     pub fn starter(mut self, starter: Starter) -> Self {
         self.how.starter = Some(starter);
+        self
+    }
+
+    /// Says whether this machine's processors are kept from halting; [`KeepAwake::Auto`] when not said.
+    pub fn awake(mut self, awake: KeepAwake) -> Self {
+        self.how.awake = awake;
         self
     }
 
@@ -219,7 +227,7 @@ impl How<'_> {
             )));
         }
         let testbed = ready.start(&mut |_, _| {})?;
-        let course = Course { script, traces, place, stop: &self.stop };
+        let course = Course { script, traces, place, awake: self.awake, stop: &self.stop };
         network.carry_out(testbed, course, &mut |_| {}, &mut Hearing(&mut self.progress))
     }
 }
@@ -233,6 +241,8 @@ pub struct Course<'a> {
     pub traces: Traces,
     /// The results folder, which must not be there yet.
     pub place: &'a Path,
+    /// Whether it keeps this machine's processors from halting.
+    pub awake: KeepAwake,
     /// Ends it early when asked for.
     pub stop: &'a Stop,
 }
@@ -250,9 +260,9 @@ impl Checked {
         measuring: &mut dyn FnMut(&str),
         progress: &mut dyn Progress,
     ) -> Result<RunOutcome, Error> {
-        let Course { script, traces, place, stop } = course;
+        let Course { script, traces, place, awake, stop } = course;
         let (control, lifeline) = testbed.into_parts();
-        let world = RunningTestbed::new(control, traces, stop, measuring)?;
+        let world = RunningTestbed::new(control, traces, awake, stop, measuring)?;
         let named = self.named();
         let outcome = run(&world, &self.input(&named), &script, place, stop, progress);
         let torn_down = world.into_testbed().down(&mut |_, _| {});

@@ -46,7 +46,7 @@ impl Checked {
         threads: usize,
         progress: &mut dyn Progress,
     ) -> Result<RunOutcome, Error> {
-        let Course { mut script, traces, place, stop } = course;
+        let Course { mut script, traces, place, stop, awake: _ } = course;
         let left_out = self.unportable().map(|faults| {
             let told = faults.iter().map(|fault| format!("{}: {}", fault.place, fault.message));
             told.collect::<Vec<_>>()

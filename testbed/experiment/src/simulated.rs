@@ -168,6 +168,7 @@ impl World for SimulatedNetwork {
         Description {
             kind: "simulator".to_owned(),
             accuracy: None,
+            kept_awake: false,
             addresses: addresses.collect(),
             left_out: self.left_out.clone(),
         }

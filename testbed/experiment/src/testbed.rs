@@ -1,5 +1,6 @@
 //! A running testbed as a [`World`].
 
+mod awake;
 mod judgement;
 mod loggers;
 mod traffic;
@@ -9,12 +10,15 @@ use crate::world::{
     AccuracyClass, Deliver, Description, Direction, Ended, Fates, FlowLogger, Launch, Logger, Outcome, Ping,
     Running, Sampling, Stop, Verdict, Verification, World, WorldError,
 };
+pub use awake::KeepAwake;
 pub use judgement::verified;
 pub use loggers::CaptureLogger;
 use loggers::Samplers;
 use plait_model_link::ConditionsSpec;
 use plait_testbed_runtime::collect::copy_tree;
-use plait_testbed_runtime::control::{ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces};
+use plait_testbed_runtime::control::{
+    Awake, ExecRequest, Exited, PingRequest, SampleRequest, Testbed, Traces,
+};
 use plait_testbed_runtime::kernel::time::monotonic_nanos;
 use plait_testbed_runtime::overlay::RECORDING;
 use plait_testbed_runtime::plan::NodeState;
@@ -36,6 +40,8 @@ pub struct RunningTestbed {
     testbed: Testbed,
     traces: Traces,
     verification: Vec<Verification>,
+    /// While processors are kept from halting.
+    awake: Option<Awake>,
     /// Whether it ended while it was sampled.
     gone: Arc<AtomicBool>,
 }
@@ -45,14 +51,17 @@ impl RunningTestbed {
     /// of each, unless `stop` was asked for.
     ///
     /// # Errors
-    /// When the testbed is gone, a link cannot be measured, or the user wants it no more.
+    /// When the testbed is gone, processors are to be kept awake and cannot, a link cannot be measured, or the user wants it
+    /// no more.
     pub fn new(
         testbed: Testbed,
         traces: Traces,
+        awake: KeepAwake,
         stop: &Stop,
         measuring: &mut dyn FnMut(&str),
     ) -> std::io::Result<Self> {
         let state = testbed.state()?;
+        let awake = awake.begin(&testbed)?;
         let mut verification = Vec::new();
         for (name, _) in state.links.iter().filter(|(_, link)| link.verify) {
             if stop.is_asked() {
@@ -62,7 +71,7 @@ impl RunningTestbed {
             measuring(name);
             verification.extend(judgement::verified(name, &testbed.check_link(name, false)?));
         }
-        Ok(Self { testbed, traces, verification, gone: Arc::default() })
+        Ok(Self { testbed, traces, verification, awake, gone: Arc::default() })
     }
 
     /// Lays conditions over those of one direction.
@@ -110,6 +119,7 @@ impl World for RunningTestbed {
         Description {
             kind: "testbed".to_owned(),
             accuracy,
+            kept_awake: self.awake.is_some(),
             addresses: addresses.collect(),
             left_out: Vec::new(),
         }

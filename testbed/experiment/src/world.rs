@@ -101,6 +101,9 @@ pub struct Description {
     pub kind: String,
     /// How exact its links are; absent where no link is shaped.
     pub accuracy: Option<AccuracyClass>,
+    /// Whether its machine's processors were kept from halting.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept_awake: bool,
     /// Which node holds which address, so that reports can name the ends of a flow.
     pub addresses: Vec<(IpAddr, String)>,
     /// What of the file cannot run there and was left out, in words.

@@ -4,8 +4,9 @@
 //! is left.
 
 use crate::kernel::{namespace, process};
-use crate::limits::{Controller, subtrees};
+use crate::limits::{Controller, Subtree, is_flat, subtrees};
 use plait_dataplane_links::netem;
+use plait_dataplane_processors::{become_real_time, is_virtual};
 use plait_model_link::Conditions;
 use plait_model_quantity::TimeSpan;
 use rustix::thread::UnshareFlags;
@@ -73,7 +74,7 @@ pub fn examine() -> Vec<Finding> {
     ));
     findings.push(finding(
         "real-time scheduling",
-        attempt(|| process::try_real_time(50)),
+        attempt(|| become_real_time(50)),
         false,
         "link engine in accuracy class A",
         "link engine in accuracy class B: give the user `rtprio 50` in /etc/security/limits.conf, or run as root",
@@ -135,6 +136,18 @@ pub fn examine() -> Vec<Finding> {
             "a file that asks for it is refused",
         ));
     }
+    findings.push(finding(
+        "processors kept awake",
+        may_keep_awake(&subtrees),
+        false,
+        if is_virtual() {
+            "a hypervisor gives away processors that halt: runs keep them awake"
+        } else {
+            "`plait run --awake always` keeps processors from halting; no hypervisor is here that gives them away"
+        },
+        "where a hypervisor gives away processors that halt, packets are late until they are back: run as root, or with a \
+         delegated `cpu` control group",
+    ));
     for (program, what, without) in [
         ("/usr/lib/frr/zebra", "FRR", "`routing: frr` is refused: install `frr`"),
         ("/usr/bin/iperf3", "iperf3", "the quickstart needs it: install `iperf3`"),
@@ -145,6 +158,17 @@ pub fn examine() -> Vec<Finding> {
         findings.push(finding(what, found, false, "", without));
     }
     findings
+}
+
+/// Whether a process may give way to all others, whatever groups they are in.
+fn may_keep_awake(subtrees: &[Subtree]) -> Result<String, String> {
+    match subtrees.iter().find(|subtree| subtree.controllers.contains(&Controller::Processor)) {
+        Some(subtree) => {
+            Ok(format!("control group, version {}, in {}", subtree.version, subtree.path.display()))
+        }
+        None if is_flat() => Ok("no control group is needed".to_owned()),
+        None => Err("no `cpu` control group for you".to_owned()),
+    }
 }
 
 /// Whether the kernel has the queueing discipline that delays and loses packets: tried in a copy of the calling

@@ -8,6 +8,7 @@ use super::{EngineOptions, Handle, LinkConfig, answer};
 use crate::lateness::Lateness;
 use crate::port::OpenPort;
 use crate::{calibrate, sys};
+use plait_dataplane_processors::{Ticks, become_real_time};
 use plait_model_link::Conditions;
 use plait_model_quantity::TimeSpan;
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// What the engine's handle asks for, with where to send the answer.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ pub(super) struct Control {
     real_time: bool,
     links: HashMap<u64, Placed>,
     calibration: Option<Calibration>,
-    steal_at_start: u64,
+    stolen_at_start: Duration,
 }
 
 /// Where a link is, and the TAPs among its ends.
@@ -57,7 +59,7 @@ impl Control {
             real_time,
             links: HashMap::new(),
             calibration: None,
-            steal_at_start: steal(),
+            stolen_at_start: Ticks::now().stolen(),
         };
         thread::Builder::new().name("plait-links".to_owned()).spawn(move || control.run(inbox))
     }
@@ -178,7 +180,7 @@ impl Control {
             calibration: self.calibration,
             lateness,
             tainted,
-            steal: TimeSpan::from_nanos(steal().saturating_sub(self.steal_at_start)),
+            steal: Ticks::now().stolen().saturating_sub(self.stolen_at_start).into(),
             missed: sum(|report| report.missed),
             refused: sum(|report| report.refused),
             clock_jumps: reports.iter().map(|report| report.clock_jumps).max().unwrap_or(0),
@@ -206,7 +208,7 @@ fn start_worker(index: usize, priority: Option<i32>) -> io::Result<(Handle, bool
     let (scheduled, answer) = channel();
     let thread = thread::Builder::new().name(format!("plait-engine-{index}")).spawn(move || {
         sys::tighten_timers();
-        let real_time = priority.is_some_and(|priority| sys::become_real_time(priority).is_ok());
+        let real_time = priority.is_some_and(|priority| become_real_time(priority).is_ok());
         let _ = scheduled.send(real_time);
         worker.run();
     })?;
@@ -216,13 +218,4 @@ fn start_worker(index: usize, priority: Option<i32>) -> io::Result<(Handle, bool
 
 fn unknown(id: u64) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("the link engine has no link {id}"))
-}
-
-/// Nanoseconds that all processors together were kept waiting by the hypervisor, since boot (`proc(5)`, /proc/stat).
-fn steal() -> u64 {
-    const STEAL: usize = 8;
-    const NANOS_PER_TICK: u64 = 10_000_000;
-    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = stat.lines().next().and_then(|line| line.split_whitespace().nth(STEAL)?.parse::<u64>().ok());
-    ticks.unwrap_or(0) * NANOS_PER_TICK
 }

@@ -1,14 +1,4 @@
-//! How the kernel schedules the calling thread.
-
-use super::check;
-use std::io;
-
-/// Asks for SCHED_FIFO, so that the thread runs when its timer fires. Refused without privilege or `rtprio` limit.
-pub(crate) fn become_real_time(priority: i32) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority };
-    // SAFETY: the pointer is to a sched_param that outlives the call; 0 is the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) }).map(drop)
-}
+//! How the kernel wakes the calling thread.
 
 /// Lets timers of this thread fire on time instead of up to 50 us late.
 pub(crate) fn tighten_timers() {

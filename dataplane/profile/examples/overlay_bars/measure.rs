@@ -11,11 +11,9 @@ pub const HEADERS: usize = 14 + 20 + 8;
 /// Turns of each way in a round.
 pub const TURNS: usize = 15;
 
-/// Keeps the calling thread on one processor: two are never equally fast, and a thread that wanders measures both.
+/// Keeps the calling thread on one processor, where it may: two are never equally fast.
 pub fn stay_on(processor: usize) {
-    let mut set = rustix::thread::CpuSet::new();
-    set.set(processor);
-    let _ = rustix::thread::sched_setaffinity(None, &set);
+    let _ = plait_dataplane_processors::stay_on(processor);
 }
 
 /// A socket at each end, the first connected to the second.

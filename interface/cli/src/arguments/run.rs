@@ -1,6 +1,8 @@
 //! Commands on runs and their results.
 
 use clap::{Args, ValueEnum};
+use plait::KeepAwake;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -20,6 +22,10 @@ pub struct RunArguments {
     /// may be given several times
     #[arg(long, value_name = "NODE:INTERFACE")]
     pub capture: Vec<String>,
+    /// Keep this machine's processors from halting meanwhile: a hypervisor gives away those that do, and packets are late until
+    /// they are back. No program gets less time for it
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub awake: AwakeArgument,
     /// Where the results go; `results/NAME-NUMBER` when not given
     #[arg(long, short)]
     pub output: Option<PathBuf>,
@@ -55,6 +61,28 @@ pub struct RunArguments {
     pub with_parent: bool,
 }
 
+/// When processors are kept from halting.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum AwakeArgument {
+    /// Where there is a hypervisor, and you may
+    #[default]
+    Auto,
+    /// Everywhere; a run that may not is refused
+    Always,
+    /// Nowhere
+    Never,
+}
+
+impl From<AwakeArgument> for KeepAwake {
+    fn from(argument: AwakeArgument) -> Self {
+        match argument {
+            AwakeArgument::Auto => Self::Auto,
+            AwakeArgument::Always => Self::Always,
+            AwakeArgument::Never => Self::Never,
+        }
+    }
+}
+
 /// A world that a file can run in.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum WorldArgument {
@@ -63,6 +91,16 @@ pub enum WorldArgument {
     Testbed,
     /// The simulator, in virtual time
     Simulated,
+}
+
+#[derive(Args)]
+pub struct AwakeArguments {
+    /// Run the command even if processors cannot be kept awake
+    #[arg(long = "try")]
+    pub attempt: bool,
+    /// What to run; its exit code is passed on
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Args)]

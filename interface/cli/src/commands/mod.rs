@@ -3,6 +3,7 @@
 mod access;
 mod additions;
 pub mod apply;
+pub mod awake;
 pub mod capture;
 pub mod compare;
 pub mod complete;

@@ -2,6 +2,7 @@
 
 use crate::arguments::{RunArguments, WorldArgument};
 use crate::output::{Failure, Output};
+use clap::ValueEnum;
 use plait_testbed_experiment::results::Results;
 use plait_testbed_experiment::sweep::{Attempt, Lanes, Load, RunId, Sweep};
 use plait_testbed_experiment::world::{Stop, VerdictWord};
@@ -175,6 +176,9 @@ pub fn child(
     }
     if arguments.world == WorldArgument::Simulated {
         command.args(["--world", "simulated"]);
+    }
+    if let Some(awake) = arguments.awake.to_possible_value() {
+        command.args(["--awake", awake.get_name()]);
     }
     if arguments.leave_out {
         command.arg("--leave-out");

@@ -106,7 +106,8 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     crate::logging();
     // Ctrl-C ends the run, not the program: what was measured until then is kept.
     let stop = crate::stop::on_signals()?;
-    let course = Course { script, traces, place: &place, stop: &stop };
+    let awake = arguments.awake.into();
+    let course = Course { script, traces, place: &place, awake, stop: &stop };
     let mut told = Told { output, line: output.progress("running"), until: None };
     let mut measuring = |link: &str| output.note(&format!("measuring link {link}"));
     let outcome = match testbed {

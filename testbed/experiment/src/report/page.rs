@@ -242,7 +242,12 @@ fn provenance(html: &mut String, results: &Results, data: &Data) {
         row("Kernel", escape(&machine.kernel)),
         row(
             "Machine",
-            format!("{}, {}{memory}", escape(&machine.cpu), plural(machine.cores, "core", "cores"))
+            format!(
+                "{}, {}{}{memory}",
+                escape(&machine.cpu),
+                plural(machine.cores, "core", "cores"),
+                if results.world.kept_awake { ", kept from halting" } else { "" }
+            )
         ),
         row("Seed", results.network.seed.to_string()),
         row(

@@ -1,7 +1,7 @@
 //! How many runs may go side by side without one telling in another's figures.
 
 use crate::world::AccuracyClass;
-use std::fs;
+use plait_dataplane_processors::Ticks;
 use std::time::{Duration, Instant};
 
 /// Choice: a run may need a quarter more than it did in its busiest second so far.
@@ -73,17 +73,14 @@ impl Lanes {
 /// How many processors of this machine are busy.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    busy: u64,
-    all: u64,
+    ticks: Ticks,
     at: Instant,
 }
 
 impl Load {
     /// From now on.
     pub fn now() -> Self {
-        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let (busy, all) = ticks(&stat);
-        Self { busy, all, at: Instant::now() }
+        Self { ticks: Ticks::now(), at: Instant::now() }
     }
 
     /// How many were busy on the average since the last call, `processors` being all; none while too little time has
@@ -93,27 +90,9 @@ impl Load {
             return None;
         }
         let before = std::mem::replace(self, Self::now());
-        let all = self.all.saturating_sub(before.all);
-        let busy = self.busy.saturating_sub(before.busy);
-        (all > 0).then(|| busy as f64 / all as f64 * processors as f64)
+        let (_, busy) = self.ticks.since(before.ticks)?;
+        Some(busy * processors as f64)
     }
-}
-
-/// Ticks of all processors that were busy, and all of them (`proc(5)`, `/proc/stat`). Time that the hypervisor took
-/// counts as busy: it is not there for anybody.
-fn ticks(stat: &str) -> (u64, u64) {
-    let fields: Vec<u64> = stat
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .skip(1)
-        .take(8)
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    let all: u64 = fields.iter().sum();
-    let idle: u64 = fields.iter().skip(3).take(2).sum();
-    (all - idle, all)
 }
 
 #[cfg(test)]
@@ -155,11 +134,5 @@ mod tests {
         };
         assert_eq!([open(8, 2, 1), open(8, 64, 1), open(8, 8, 2), open(1, 8, 1)], [2, 8, 4, 1]);
         assert_eq!(open(8, 2, 4), 1, "never fewer than one");
-    }
-
-    #[test]
-    fn busy_is_what_is_neither_idle_nor_waiting() {
-        assert_eq!(ticks("cpu  10 1 5 100 20 1 2 7 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"), (26, 146));
-        assert_eq!(ticks(""), (0, 0));
     }
 }

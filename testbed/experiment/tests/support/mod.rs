@@ -118,6 +118,7 @@ pub fn results() -> Results {
         world: Description {
             kind: "testbed".into(),
             accuracy: Some(AccuracyClass::A),
+            kept_awake: false,
             left_out: Vec::new(),
             addresses: vec![
                 ("10.0.0.1".parse().unwrap(), "alice".into()),

@@ -58,6 +58,7 @@ impl World for Machine {
         Description {
             kind: "testbed".into(),
             accuracy: Some(AccuracyClass::B),
+            kept_awake: false,
             addresses: self.addresses.clone(),
             left_out: Vec::new(),
         }

@@ -4,6 +4,7 @@ use super::Builder;
 use crate::kernel::capability;
 use crate::kernel::process::start;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -34,6 +35,11 @@ impl Builder {
         command.stdout(output.try_clone()?).stderr(output);
         let pid = self.children.start(|| Ok(start(&mut command, place, false)?.id() as i32))?;
         Ok((pid, log))
+    }
+
+    /// The group of programs that give way to all others, made if it is not there.
+    pub fn spare_group(&self) -> io::Result<Option<OwnedFd>> {
+        self.groups.spare()
     }
 
     /// Whether the host's user is root.

@@ -266,6 +266,20 @@ impl Testbed {
         Ok((TcpSampler::of(names.into_iter().zip(line.descriptors)), line.socket))
     }
 
+    /// Keeps this machine's processors from halting, until what comes back is dropped or the testbed ends: what gets ready to
+    /// run on a virtual machine need not wait then for a host to give a processor back.
+    ///
+    /// # Errors
+    /// When this user can start nothing that gives way to all other programs.
+    pub fn keep_awake(&self) -> io::Result<Awake> {
+        let mut line = self.ask(Request::KeepAwake, &[])?;
+        match line.receive()? {
+            Some(Reply::Failed(reason)) => Err(io::Error::other(reason)),
+            Some(_) => Ok(Awake { _line: line }),
+            None => Err(self.gone()),
+        }
+    }
+
     /// Rows of samples, until the iterator is dropped.
     pub fn sample(&self, request: SampleRequest) -> io::Result<Samples> {
         Ok(Samples { line: self.ask(Request::Sample(request), &[])? })
@@ -307,6 +321,11 @@ impl AsFd for Running {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.line.socket.as_fd()
     }
+}
+
+/// Processors that do not halt while this lives.
+pub struct Awake {
+    _line: Line,
 }
 
 /// Rows of samples as they come.

@@ -9,7 +9,7 @@ mod directory;
 mod line;
 mod protocol;
 
-pub use client::{Capture, ExecStatus, Running, Samples, Terminal, Testbed};
+pub use client::{Awake, Capture, ExecStatus, Running, Samples, Terminal, Testbed};
 pub use directory::{Directory, Found, OwnSocket};
 pub use line::Line;
 pub use protocol::{

@@ -62,6 +62,8 @@ pub enum Request {
     },
     /// What the testbed is, for people.
     Inspect,
+    /// Keep processors from halting until the asker closes the connection. Answers `{"awake": processors}` once they are.
+    KeepAwake,
     /// The supervisor's log so far.
     Log,
     /// Numbers in Prometheus' text form.

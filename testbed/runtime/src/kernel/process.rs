@@ -265,17 +265,6 @@ pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Gives the calling thread real-time scheduling (SCHED_FIFO).
-pub fn try_real_time(priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the pointer is to a live local.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) } == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
 /// How many files a process may have open: now, and at most.
 pub fn open_file_limits() -> (u64, u64) {
     let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);

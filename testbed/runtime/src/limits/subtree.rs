@@ -96,6 +96,15 @@ fn own_group<'a>(table: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
+/// Whether the kernel's scheduler sees all programs of this machine side by side: no groups made by hand, and none that
+/// it makes itself of each session (sched(7), "The autogroup feature").
+pub(crate) fn is_flat() -> bool {
+    let grouped = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").unwrap_or_default();
+    let table = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    grouped.trim() != "1"
+        && ["cpu", ""].iter().all(|kind| own_group(&table, kind).is_none_or(|group| group == "/"))
+}
+
 fn has(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }

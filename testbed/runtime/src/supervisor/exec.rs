@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end after it was asked to.
-const GRACE: Duration = Duration::from_millis(500);
+pub(super) const GRACE: Duration = Duration::from_millis(500);
 
 impl Supervisor {
     /// Runs a program for the other side of a line, and kills it when that side is gone.

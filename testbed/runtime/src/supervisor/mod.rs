@@ -7,6 +7,7 @@
 //! dead children ─────── reaper ──► who waits for them ◄─────┘
 //! ```
 
+mod awake;
 mod change;
 mod check;
 mod deputy;

@@ -91,6 +91,10 @@ impl Supervisor {
             Request::Fail { link, direction } => Answer::Value(self.fail_link(&link, direction, true)?),
             Request::FailNode { node } => Answer::Value(self.fail_node(&node, true)?),
             Request::Inspect => Answer::Value(serde_json::to_value(self.report())?),
+            Request::KeepAwake => {
+                self.keep_awake(line)?;
+                Answer::Given
+            }
             Request::Log => Answer::Value(log::read().into()),
             Request::Metrics => Answer::Value(self.metrics().into()),
             Request::Open { node, path } => Answer::Descriptor(self.open(&node, &path)?),

@@ -1,0 +1,18 @@
+//! The processors that Plait runs on.
+//!
+//! - [`allowed`], [`stay_on`] – which they are, and a thread that stays on one;
+//! - [`become_real_time`] – a thread that runs when its timer fires;
+//! - [`Ticks`] – what a hypervisor took of them, which [`is_virtual`] says there is;
+//! - [`Waker`] – a process that keeps one from halting, where a hypervisor gives away those that do.
+
+#![allow(unsafe_code, reason = "scheduling classes and a copy of the process are asked of the kernel itself")]
+
+mod affinity;
+mod priority;
+mod ticks;
+mod waker;
+
+pub use affinity::{allowed, stay_on};
+pub use priority::become_real_time;
+pub use ticks::{Ticks, is_virtual};
+pub use waker::Waker;

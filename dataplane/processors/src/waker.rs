@@ -1,0 +1,96 @@
+//! A process that keeps a processor from halting.
+//!
+//! A processor of a virtual machine that halts is given to others, and comes back when the host's scheduler gets to it:
+//! some tens of microseconds later, or some tens of milliseconds where the host is full. One that never halts is left
+//! alone. Kernels know the remedy as `idle=poll`, which a machine has to be booted with; this is the same for as long as
+//! somebody measures.
+
+use crate::affinity::stay_on;
+use crate::priority::give_way;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+/// Keeps one processor awake while it lives, and takes nothing from anybody: its process runs in the scheduling class
+/// of those that nobody waits for.
+#[derive(Debug)]
+pub struct Waker {
+    process: Pid,
+}
+
+impl Waker {
+    /// Starts it. `group` is the open `cgroup.procs` of a control group whose `cpu.idle` is 1, without which the process
+    /// gives way to those of its own group and session alone (sched(7), "The autogroup feature").
+    ///
+    /// # Errors
+    /// When there is no such processor, the group takes no process, or the kernel makes none.
+    pub fn start(processor: usize, group: Option<BorrowedFd<'_>>) -> io::Result<Self> {
+        // What keeps it from beginning comes back by this, as the kernel's number; an end without a word is that it began.
+        let (answer, told) = pipe_with(PipeFlags::CLOEXEC)?;
+        // SAFETY: this process may have other threads, so between here and its end the copy makes system calls alone, and
+        // touches no memory that was not there before.
+        let id = unsafe { libc::fork() };
+        if id < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let Some(process) = Pid::from_raw(id) else { be_the_copy(processor, group, &told) };
+        let begun = Self { process };
+        drop(told);
+        let mut reason = [0; 4];
+        match File::from(answer).read(&mut reason)? {
+            0 => Ok(begun),
+            _ => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(reason))),
+        }
+    }
+
+    /// Its process ID.
+    pub fn id(&self) -> i32 {
+        self.process.as_raw_nonzero().get()
+    }
+
+    /// Leaves the process to somebody else, who ends it and waits for it.
+    pub fn into_id(self) -> i32 {
+        let id = self.id();
+        std::mem::forget(self);
+        id
+    }
+}
+
+impl Drop for Waker {
+    fn drop(&mut self) {
+        let _ = kill_process(self.process, Signal::KILL);
+        let _ = waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+/// All that the copy ever does.
+fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) -> ! {
+    let begin = || -> io::Result<()> {
+        // "0" means the writer itself.
+        group.map(|group| rustix::io::write(group, b"0")).transpose()?;
+        rustix::thread::set_name(c"plait-waker")?;
+        // What is typed at a terminal is not for it.
+        rustix::process::setsid()?;
+        stay_on(processor)?;
+        // Which weighs nothing in this class; who reads how busy processors are sees that nobody waits for it.
+        rustix::process::setpriority_process(None, 19)?;
+        give_way()
+    };
+    if let Err(error) = begin() {
+        let reason = error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
+        // SAFETY: the pointer is to four bytes of this frame, and the descriptor is open; `_exit` runs nothing that the
+        // original registered for its own end.
+        unsafe {
+            libc::write(told.as_raw_fd(), reason.as_ptr().cast(), reason.len());
+            libc::_exit(1)
+        }
+    }
+    // SAFETY: the copy uses no descriptor from here on. Whoever waits for the end of one that the original holds
+    // would wait for this process too.
+    unsafe { libc::close_range(0, u32::MAX, 0) };
+    loop {
+        std::hint::spin_loop();
+    }
+}
