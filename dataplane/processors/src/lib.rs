@@ -1,7 +1,7 @@
 //! The processors that Plait runs on.
 //!
 //! - [`allowed`], [`stay_on`] – which they are, and a thread that stays on one;
-//! - [`become_real_time`] – a thread that runs when its timer fires;
+//! - [`become_real_time`] – a thread that runs when its timer fires; [`hurry`] – a process that gives way no more;
 //! - [`Ticks`] – what a hypervisor took of them, which [`is_virtual`] says there is;
 //! - [`Waker`] – a process that keeps one from halting, where a hypervisor gives away those that do.
 
@@ -13,6 +13,6 @@ mod ticks;
 mod waker;
 
 pub use affinity::{allowed, stay_on};
-pub use priority::become_real_time;
+pub use priority::{become_real_time, hurry};
 pub use ticks::{Ticks, is_virtual};
 pub use waker::Waker;

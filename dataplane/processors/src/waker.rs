@@ -78,7 +78,19 @@ fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) 
         rustix::process::setpriority_process(None, 19)?;
         give_way()
     };
-    if let Err(error) = begin() {
+    // What the copy has of the original's files would keep them open: who waits for the end of one that the original holds
+    // would wait for this process too. All but the one that tells.
+    let close_others = || -> io::Result<()> {
+        let kept = told.as_raw_fd().cast_unsigned();
+        for (first, last) in [(0, kept.checked_sub(1)), (kept + 1, Some(u32::MAX))] {
+            // SAFETY: the copy uses no descriptor from here on but the one between.
+            if last.is_some_and(|last| unsafe { libc::close_range(first, last, 0) } != 0) {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = begin().and_then(|()| close_others()) {
         let reason = error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
         // SAFETY: the pointer is to four bytes of this frame, and the descriptor is open; `_exit` runs nothing that the
         // original registered for its own end.
@@ -87,9 +99,8 @@ fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) 
             libc::_exit(1)
         }
     }
-    // SAFETY: the copy uses no descriptor from here on. Whoever waits for the end of one that the original holds
-    // would wait for this process too.
-    unsafe { libc::close_range(0, u32::MAX, 0) };
+    // SAFETY: the descriptor is open, and the copy uses none from here on; that it closes says that it began.
+    unsafe { libc::close(told.as_raw_fd()) };
     loop {
         std::hint::spin_loop();
     }

@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Person, eventually, lives, send, skip};
-use plait_dataplane_processors::{allowed, stay_on};
+use plait_dataplane_processors::{allowed, is_virtual, stay_on};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The number of SCHED_IDLE in `/proc/PID/stat`.
@@ -27,7 +27,7 @@ fn group_of(person: &Person) -> Option<PathBuf> {
     })
 }
 
-fn members(group: &PathBuf) -> Vec<i32> {
+fn members(group: &Path) -> Vec<i32> {
     let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     text.lines().flat_map(str::parse).collect()
 }
@@ -54,16 +54,18 @@ fn place(process: i32) -> String {
 #[test]
 fn processors_are_kept_awake_and_programs_lose_nothing_by_it() {
     let Some(person) = Person::root() else { return };
-    let mut running = person.start(&["awake", "--", "sleep", "600"]);
-    let processors = allowed();
-    let all_there = || group_of(&person).is_some_and(|group| members(&group).len() == processors.len());
-    assert!(eventually(|| !running.is_running() || all_there()));
-    if !running.is_running() {
+    // The command begins when all stand.
+    let begun = person.work().join("begun");
+    let words = ["awake", "--", "sh", "-c", "touch begun; exec sleep 600"];
+    let mut running = person.start(&words);
+    assert!(eventually(|| begun.exists() || !running.is_running()));
+    if !begun.exists() {
         let ended = running.wait();
-        assert!(ended.stderr.contains("no control group"), "{}", ended.stderr);
-        return skip("no control group for processors here");
+        assert!(ended.stderr.contains("--awake never"), "{}", ended.stderr);
+        return skip("no program gives way to all others here");
     }
-    let group = group_of(&person).unwrap();
+    let Some(group) = group_of(&person) else { return skip("no control groups stand between programs here") };
+    let processors = allowed();
     assert_eq!(fs::read_to_string(group.join("cpu.idle")).unwrap().trim(), "1");
     let wakers = members(&group);
     for waker in &wakers {
@@ -107,8 +109,9 @@ fn processors_are_kept_awake_and_programs_lose_nothing_by_it() {
     assert!(!group.exists());
     assert!(wakers.iter().all(|waker| !lives(*waker)));
 
-    let killed = person.start(&["awake", "--", "sleep", "601"]);
-    assert!(eventually(|| group_of(&person).is_some()));
+    fs::remove_file(&begun).unwrap();
+    let killed = person.start(&words);
+    assert!(eventually(|| begun.exists()));
     let group = group_of(&person).unwrap();
     send(killed.pid(), Signal::KILL);
     assert!(eventually(|| !group.exists()));
@@ -136,7 +139,7 @@ fn the_code_of_the_command_is_passed_on_and_who_may_not_is_told() {
         return;
     }
     assert!(
-        refused.status.code() == Some(1) && refused.stderr.contains("run as root, or add `--try`"),
+        refused.status.code() == Some(1) && refused.stderr.contains("be root of the host"),
         "{}",
         refused.stderr
     );
@@ -152,23 +155,30 @@ fn the_code_of_the_command_is_passed_on_and_who_may_not_is_told() {
 fn a_run_says_whether_processors_were_kept_awake() {
     let Some(person) = Person::root() else { return };
     person.file("run.yaml", "plait: 1\nnodes: {a: host, b: host}\nlinks: [a-b]\nduration: 1s\n");
-    let kept = |when: &str| {
-        let ended = person.plait(&["run", "run.yaml", "--awake", when, "--output", when]);
-        if when == "always" && ended.stderr.contains("no control group") {
+    let kept = |words: &[&str], folder: &str| {
+        let ended = person.plait(&[&["run", "run.yaml", "--output", folder], words].concat());
+        if !ended.status.success() && ended.stderr.contains("--awake never") {
             return None;
         }
         ended.fine();
-        let folder = person.work().join(when);
+        let folder = person.work().join(folder);
         let results: Value = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
         let report = fs::read_to_string(folder.join("report.html")).unwrap();
         let kept = results["world"]["kept_awake"] == true;
         assert_eq!(report.contains("kept from halting"), kept);
         Some(kept)
     };
-    assert_eq!(kept("never"), Some(false));
-    match kept("always") {
+    assert_eq!(kept(&["--awake", "never"], "never"), Some(false));
+    match kept(&["--awake", "always"], "always") {
         Some(kept) => assert!(kept),
-        None => skip("no control group for processors here"),
+        None => return skip("no program gives way to all others here"),
     }
+    assert_eq!(kept(&[], "auto"), Some(is_virtual()));
+    let ended = person.plait(&["run", "run.yaml", "--awake", "always", "--world", "simulated"]);
+    assert!(
+        ended.status.code() == Some(2) && ended.stderr.contains("virtual time does not wait"),
+        "{}",
+        ended.stderr
+    );
     person.assert_nothing_runs();
 }

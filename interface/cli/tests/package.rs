@@ -32,7 +32,12 @@ fn run(program: &str, arguments: &[&str]) -> String {
 /// Makes the package and the tarball of the program under test.
 fn make(folder: &Path) -> (PathBuf, PathBuf) {
     let script = repository().join("setup/package");
-    let said = run(script.to_str().unwrap(), &[env!("CARGO_BIN_EXE_plait"), folder.to_str().unwrap()]);
+    let mut command = Command::new(script);
+    command
+        .args([Path::new(env!("CARGO_BIN_EXE_plait")), folder])
+        .env("PACKAGE_LEVEL", "1")
+        .stdin(Stdio::null());
+    let said = done(&command.output().unwrap(), "setup/package");
     let mut made = said.lines().map(PathBuf::from);
     (made.next().unwrap(), made.next().unwrap())
 }

@@ -4,7 +4,7 @@
 //! is left.
 
 use crate::kernel::{namespace, process};
-use crate::limits::{Controller, Subtree, is_flat, subtrees};
+use crate::limits::{Controller, Groups, subtrees};
 use plait_dataplane_links::netem;
 use plait_dataplane_processors::{become_real_time, is_virtual};
 use plait_model_link::Conditions;
@@ -138,15 +138,14 @@ pub fn examine() -> Vec<Finding> {
     }
     findings.push(finding(
         "processors kept awake",
-        may_keep_awake(&subtrees),
+        may_keep_awake(),
         false,
         if is_virtual() {
             "a hypervisor gives away processors that halt: runs keep them awake"
         } else {
             "`plait run --awake always` keeps processors from halting; no hypervisor is here that gives them away"
         },
-        "where a hypervisor gives away processors that halt, packets are late until they are back: run as root, or with a \
-         delegated `cpu` control group",
+        "where a hypervisor gives away processors that halt, packets are late until they are back: run as root of the host",
     ));
     for (program, what, without) in [
         ("/usr/lib/frr/zebra", "FRR", "`routing: frr` is refused: install `frr`"),
@@ -160,14 +159,15 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Whether a process may give way to all others, whatever groups they are in.
-fn may_keep_awake(subtrees: &[Subtree]) -> Result<String, String> {
-    match subtrees.iter().find(|subtree| subtree.controllers.contains(&Controller::Processor)) {
-        Some(subtree) => {
-            Ok(format!("control group, version {}, in {}", subtree.version, subtree.path.display()))
-        }
-        None if is_flat() => Ok("no control group is needed".to_owned()),
-        None => Err("no `cpu` control group for you".to_owned()),
+/// Whether programs of this user may give way to all others, whatever groups they are in. Leaves no group.
+fn may_keep_awake() -> Result<String, String> {
+    let mut groups = Groups::find().of(std::process::id() as i32, 0);
+    let made = groups.spare();
+    groups.remove();
+    match made {
+        Ok(Some(_)) => Ok("tried: a control group that gives way".to_owned()),
+        Ok(None) => Ok("no control group is needed".to_owned()),
+        Err(error) => Err(format!("tried: {error}")),
     }
 }
 

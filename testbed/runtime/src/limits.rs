@@ -5,6 +5,7 @@
 //! called `plait-PID-START` after the supervisor, so that the next command from the same subtree removes those of the
 //! dead.
 
+mod spare;
 mod subtree;
 
 use crate::kernel::files::{Doing, write_kernel};
@@ -15,13 +16,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-pub(crate) use subtree::{Controller, Subtree, is_flat, subtrees};
+pub(crate) use subtree::{Controller, subtrees};
+use subtree::{Subtree, is_flat};
 
 /// Period over which processor time is counted, in microseconds (the kernel's default).
 const PERIOD: u64 = 100_000;
-
-/// What the group of programs that give way is called behind the testbed's own.
-const SPARE: &str = "-spare";
 
 /// The control groups of one testbed.
 pub struct Groups {
@@ -89,35 +88,9 @@ impl Groups {
         Ok(joined)
     }
 
-    /// A group for programs that nobody waits for: all others on this machine come first, whatever group they are in.
-    /// None where no group stands between programs, so that their scheduling class is enough.
-    ///
-    /// # Errors
-    /// When such a group is needed, and this user may make none.
-    pub fn spare(&self) -> io::Result<Option<OwnedFd>> {
-        let of_processor = |of: &&Hierarchy| of.subtree.controllers.contains(&Controller::Processor);
-        let Some(hierarchy) = self.hierarchies.iter().find(of_processor) else {
-            if is_flat() {
-                return Ok(None);
-            }
-            let text = "this host has no control group for you in which programs give way to all others";
-            return Err(io::Error::other(text));
-        };
-        let group = hierarchy.spare(&self.name);
-        match fs::create_dir(&group) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => write_kernel(group.join("cpu.idle"), "1")
-                .doing(|| "make a group of programs give way".to_owned())?,
-        }
-        let procs = fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"))?;
-        Ok(Some(procs.into()))
-    }
-
     /// Removes what was made.
     pub fn remove(&mut self) {
-        for hierarchy in &self.hierarchies {
-            remove_soon(&hierarchy.spare(&self.name));
-        }
+        self.remove_spare();
         self.hierarchies
             .iter_mut()
             .filter(|hierarchy| hierarchy.made)
@@ -129,12 +102,6 @@ impl Hierarchy {
     /// The folder that holds one group a node.
     fn parent(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd())).join(name)
-    }
-
-    /// The folder of the group of programs that give way. It stands beside the nodes' and not among them: who gives way
-    /// does so to the programs of groups beside its own.
-    fn spare(&self, name: &str) -> PathBuf {
-        self.parent(&format!("{name}{SPARE}"))
     }
 
     /// The group of a node, made with its parent.
@@ -170,21 +137,18 @@ impl Hierarchy {
         }
     }
 
-    /// Removes the groups of all nodes.
+    /// Removes the groups of all nodes. Their programs are dead by now, but the kernel may take a moment to see it.
     fn remove(&mut self, name: &str) {
-        self.made = !remove_soon(&self.parent(name));
-    }
-}
-
-/// Removes groups whose programs are dead by now, though the kernel may take a moment to see it. Whether they are gone.
-fn remove_soon(parent: &Path) -> bool {
-    (0..100).any(|again| {
-        if again > 0 {
+        let parent = self.parent(name);
+        for _ in 0..100 {
+            remove(&parent);
+            if !parent.exists() {
+                self.made = false;
+                break;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
-        remove(parent);
-        !parent.exists()
-    })
+    }
 }
 
 /// The files of a controller, and what to write into them.
@@ -214,7 +178,7 @@ fn group_name(pid: i32, start_time: u64) -> String {
 pub fn clean(pid: i32, start_time: u64) {
     let name = group_name(pid, start_time);
     for subtree in subtrees() {
-        remove(&subtree.path.join(format!("{name}{SPARE}")));
+        spare::clean(&subtree.path, &name);
         remove(&subtree.path.join(&name));
     }
 }

@@ -23,9 +23,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "NODE:INTERFACE")]
     pub capture: Vec<String>,
     /// Keep this machine's processors from halting meanwhile: a hypervisor gives away those that do, and packets are late until
-    /// they are back. No program gets less time for it
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub awake: AwakeArgument,
+    /// they are back. What keeps them awake gives way to all programs. `auto` when not given
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub awake: Option<AwakeArgument>,
     /// Where the results go; `results/NAME-NUMBER` when not given
     #[arg(long, short)]
     pub output: Option<PathBuf>,
@@ -62,10 +62,9 @@ pub struct RunArguments {
 }
 
 /// When processors are kept from halting.
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AwakeArgument {
     /// Where there is a hypervisor, and you may
-    #[default]
     Auto,
     /// Everywhere; a run that may not is refused
     Always,

@@ -177,7 +177,7 @@ pub fn child(
     if arguments.world == WorldArgument::Simulated {
         command.args(["--world", "simulated"]);
     }
-    if let Some(awake) = arguments.awake.to_possible_value() {
+    if let Some(awake) = arguments.awake.and_then(|awake| awake.to_possible_value()) {
         command.args(["--awake", awake.get_name()]);
     }
     if arguments.leave_out {

@@ -5,7 +5,7 @@ use crate::commands::sweep::{short, sweep};
 use crate::commands::twice::twice;
 use crate::load::{load, portable, testbed};
 use crate::output::{Failure, Output, Progress as Line, counted, write_file};
-use plait::{Checked, Course, Moment, Results, VerdictWord, next_place, report as make_report};
+use plait::{Checked, Course, KeepAwake, Moment, Results, VerdictWord, next_place, report as make_report};
 use plait_simulator_world::is_link_end;
 use plait_testbed_experiment::report::junit_of_run;
 use plait_testbed_experiment::results::EventKind;
@@ -38,6 +38,11 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     }
     if arguments.threads.is_some() && !simulated {
         let text = "`--threads` are those of virtual time: add `--world simulated`, or leave them out";
+        return Err(Failure::usage(text));
+    }
+    if arguments.awake.is_some() && simulated {
+        let text =
+            "`--awake` is of this machine's processors, which virtual time does not wait for: leave it out";
         return Err(Failure::usage(text));
     }
     // Before anything is made.
@@ -106,7 +111,7 @@ pub fn run(arguments: RunArguments, output: &Output) -> Result<ExitCode, Failure
     crate::logging();
     // Ctrl-C ends the run, not the program: what was measured until then is kept.
     let stop = crate::stop::on_signals()?;
-    let awake = arguments.awake.into();
+    let awake = arguments.awake.map_or(KeepAwake::Auto, KeepAwake::from);
     let course = Course { script, traces, place: &place, awake, stop: &stop };
     let mut told = Told { output, line: output.progress("running"), until: None };
     let mut measuring = |link: &str| output.note(&format!("measuring link {link}"));

@@ -3,8 +3,8 @@
 use super::Builder;
 use crate::kernel::capability;
 use crate::kernel::process::start;
+use crate::limits::Groups;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -37,9 +37,9 @@ impl Builder {
         Ok((pid, log))
     }
 
-    /// The group of programs that give way to all others, made if it is not there.
-    pub fn spare_group(&self) -> io::Result<Option<OwnedFd>> {
-        self.groups.spare()
+    /// Where programs are kept that are limited or give way.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     /// Whether the host's user is root.

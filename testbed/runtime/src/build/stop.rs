@@ -42,6 +42,8 @@ impl Builder {
 
     /// Lets go of everything, in chunks.
     pub fn stop(&mut self, progress: super::Progress<'_>) {
+        // First of all: what gave way to all others has been killed, and dies no sooner than it may run.
+        self.groups.remove_spare();
         self.engine = None;
         // Only where a program was can there be connections.
         let inhabited = self.nodes.iter().filter(|(_, node)| node.view.is_some());

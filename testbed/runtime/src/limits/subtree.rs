@@ -3,6 +3,7 @@
 use crate::plan::Limits;
 use rustix::fs::{Access, access};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = "/sys/fs/cgroup";
@@ -96,13 +97,17 @@ fn own_group<'a>(table: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
+/// The namespace of control groups that a machine begins with (`PROC_CGROUP_INIT_INO` of the kernel).
+const FIRST_NAMESPACE: u64 = 0xEFFF_FFFB;
+
 /// Whether the kernel's scheduler sees all programs of this machine side by side: no groups made by hand, and none that
-/// it makes itself of each session (sched(7), "The autogroup feature").
+/// it makes itself of each session (sched(7), "The autogroup feature"). In a namespace of control groups nobody can tell.
 pub(crate) fn is_flat() -> bool {
+    let first = fs::metadata("/proc/self/ns/cgroup").is_ok_and(|of| of.ino() == FIRST_NAMESPACE);
     let grouped = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").unwrap_or_default();
     let table = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    grouped.trim() != "1"
-        && ["cpu", ""].iter().all(|kind| own_group(&table, kind).is_none_or(|group| group == "/"))
+    let on_top = |kind: &&str| own_group(&table, kind).is_none_or(|group| group == "/");
+    first && grouped.trim() != "1" && ["cpu", ""].iter().all(on_top)
 }
 
 fn has(list: &str, name: &str) -> bool {

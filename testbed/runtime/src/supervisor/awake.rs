@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
 
 impl Supervisor {
     /// Keeps all processors awake until the other side of a line is gone, or the testbed is.
@@ -21,16 +22,26 @@ impl Supervisor {
             line.send(&Reply::Row(json!({ "awake": wakers.len() })), &[])?;
             wait_readable(&line.socket, None)
         });
+        wakers.iter().for_each(|waker| kill_group(*waker, Signal::KILL));
+        self.builder().groups().release(&wakers);
         for waker in wakers {
-            kill_group(waker, Signal::KILL);
             let _ = self.children.wait(waker, GRACE);
         }
         begun.map(drop)
     }
 
     fn start_wakers(&self, wakers: &mut Vec<i32>) -> io::Result<()> {
-        let group = self.builder().spare_group()?;
-        for processor in allowed() {
+        // Until all stand: what ends the testbed kills them and removes their group while it holds the builder.
+        let builder = self.builder();
+        if self.ending.load(Ordering::Acquire) {
+            return Err(io::Error::other("the testbed is being taken down"));
+        }
+        let group = builder.groups().spare()?;
+        let processors = allowed();
+        if processors.is_empty() {
+            return Err(io::Error::other("the kernel does not say which processors there are"));
+        }
+        for processor in processors {
             let start = || Waker::start(processor, group.as_ref().map(AsFd::as_fd)).map(Waker::into_id);
             wakers.push(self.children.start(start).doing(|| format!("keep processor {processor} awake"))?);
         }
