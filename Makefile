@@ -46,7 +46,6 @@ docs: ## Make the book: docs/book/index.html
 	mdbook build docs
 
 bench-links: build ## Hold the link engine against its bars (root for class A)
-	@setup/install build
 	$(CARGO) build --release --locked --package plait-dataplane-links --example bars
 	@$(AWAKE) $(RELEASE)/examples/bars
 

@@ -13,8 +13,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// Keeps one processor awake while it lives, and takes nothing from anybody: its process runs in the scheduling class
-/// of those that nobody waits for.
+/// Keeps one processor awake while it lives. Its process runs in the scheduling class of those that nobody waits for, and
+/// weighs 3 there beside a program of 1024.
 #[derive(Debug)]
 pub struct Waker {
     process: Pid,
