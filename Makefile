@@ -9,7 +9,7 @@ RELEASE = $(CARGO_TARGET_DIR)/release
 AWAKE = bin/plait awake --try --
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fuzz same-bytes docs bench-links bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-iplb study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
+.PHONY: help build demo test fuzz same-bytes docs bench-links bench-awake bench-testbed bench-experiment bench-overlay bench-control bench-controller bench-paths bench-simulator study-accuracy study-guests study-iplb study-maestro study-overlay-profile study-ovstack study-real-networks study-vito package clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +39,7 @@ same-bytes: ## Hold what the simulator gives on another kind of processor agains
 	rustup target add aarch64-unknown-linux-gnu
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
-		$(CARGO) test --release --locked --target aarch64-unknown-linux-gnu --package plait-simulator-engine --test determinism -- machine
+		$(CARGO) test --release --locked --target aarch64-unknown-linux-gnu --package plait-simulator-engine --package plait-simulator-world --test determinism --test overlays --test paths -- machine
 
 docs: ## Make the book: docs/book/index.html
 	@command -v mdbook >/dev/null || { echo "mdbook is missing; get it by: cargo install mdbook" >&2; exit 1; }
@@ -48,6 +48,10 @@ docs: ## Make the book: docs/book/index.html
 bench-links: build ## Hold the link engine against its bars (root for class A)
 	$(CARGO) build --release --locked --package plait-dataplane-links --example bars
 	@$(AWAKE) $(RELEASE)/examples/bars
+
+bench-awake: build ## Say what keeping processors awake gains and costs (root; SMALL=1)
+	$(CARGO) build --release --locked --package plait-dataplane-processors --example waits
+	@studies/awake/run $(if $(SMALL),--small)
 
 bench-testbed: build ## Hold building and teardown against Mininet and `ip -batch`, and say what links carry (root)
 	@setup/install demo test bench

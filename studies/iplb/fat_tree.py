@@ -15,6 +15,9 @@ RATE = 4
 # As in the simulated study: a link holds what a host sends with a GRE header before each packet.
 OFFERED = 16 * RATE * 1066 / 1090
 
+REAL = "real"
+WORLDS = (REAL, "simulated")
+
 # As in the simulated study: queues on a path can differ in five full ones, and some; and ports are drawn, so that repeats meet other
 # hashes.
 LOAD = """experiment:
@@ -33,7 +36,7 @@ metrics:
 
 
 def measure(plait, folder, small):
-    """Shares of what was sent that arrived, by pattern and method: a share a run. And in which order it arrived."""
+    """Shares of what was sent that arrived, by pattern, method and world: a share a run. And in which order it arrived on real stacks."""
     patterns, repeats, seconds = (PATTERNS[-1:], 1, 6) if small else (PATTERNS, 3, 16)
     network = stacks.printed(plait, "generate", "fat-tree", "--k", "4")
     load = LOAD.format(patterns=", ".join(patterns), repeats=repeats, seconds=seconds, warmup=seconds // 2, rate=1000 * OFFERED, link=RATE)
@@ -42,29 +45,24 @@ def measure(plait, folder, small):
     text = network + load + "".join(f"  {name}: {{link: {link}, column: bytes, take: rate}}\n" for link, name in names.items())
     plain = re.sub(r"(?m)^(paths|    select): .*\n", "", text)
     shares, order = {}, Order(METHODS)
-    for name, of in (("fat-tree", text), ("fat-tree-plain", plain)):
-        output = stacks.run(plait, name, of, folder)
-        for row in stacks.runs(output):
-            received = sum(float(row[name]) for name in names.values()) * 8 / 1e6
-            method = row.get("select", METHODS[0])
-            shares.setdefault((row["pattern"], method), []).append(received / OFFERED)
-            order.add(method, stacks.attempt(output, row))
+    for world in WORLDS:
+        for name, of in (("fat-tree", text), ("fat-tree-plain", plain)):
+            output = stacks.run(plait, name if world == REAL else f"{name}-{world}", of, folder, ("--world", world))
+            for row in stacks.runs(output):
+                received = sum(float(row[name]) for name in names.values()) * 8 / 1e6
+                method = row.get("select", METHODS[0])
+                shares.setdefault((row["pattern"], method, world), []).append(received / OFFERED)
+                if world == REAL:
+                    order.add(method, stacks.attempt(output, row))
     return shares, order
 
 
-# What the simulated study calls the same.
-SIMULATED = {"one path": "tree"}
-
-
-def beside(shares, runs):
-    """Means and the worst runs, beside those of simulated runs."""
-    def shown(values):
+def beside(shares):
+    """Means and the worst runs, of both worlds."""
+    def shown(*key):
+        values = shares[key]
         return f"{100 * statistics.fmean(values):.1f} ({100 * min(values):.1f})"
 
-    def simulated(pattern, method):
-        return shown(runs.shares(pattern, "same", SIMULATED.get(method, method)))
-
-    patterns = list(dict.fromkeys(pattern for pattern, _ in shares))
-    rows = [[pattern, *[cell for method in METHODS for cell in (shown(shares[pattern, method]), simulated(pattern, method))]]
-            for pattern in patterns]
-    return table(["% received of sent", *[head for method in METHODS for head in (method, "simulated")]], rows)
+    patterns = list(dict.fromkeys(pattern for pattern, _, _ in shares))
+    rows = [[pattern, *[shown(pattern, method, world) for method in METHODS for world in WORLDS]] for pattern in patterns]
+    return table(["% received of sent", *[head for method in METHODS for head in (method, "in virtual time")]], rows)

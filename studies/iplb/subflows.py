@@ -12,15 +12,15 @@ THESIS = {networks.ECMP: 1.12, 2: 1.18, 3: 1.22, 4: 1.23, 5: 1.22, 6: 1.23, 7: 1
 # Ways of the study by the length of queues, and of the small one. Choice: with short queues three of the thesis's seven numbers
 # of paths, since runs on real stacks take as long as they say.
 METHODS = {networks.LONG: (networks.SINGLE, networks.ECMP, *range(2, 9)), networks.SHORT: (networks.SINGLE, networks.ECMP, 2, 4, 8)}
-SMALL = {networks.LONG: (networks.SINGLE, 4), networks.SHORT: (networks.SINGLE, 4)}
+SMALL = (networks.SINGLE, 4)
 GRAPHS, SECONDS, OMITTED = 6, 20, 8
 
 
-def measure(plait, folder, small):
-    """Bytes that arrived in all, by the length of queues, method and graph; and what was run."""
-    methods, graphs, seconds, omitted = (SMALL, 1, 4, 1) if small else (METHODS, GRAPHS, SECONDS, OMITTED)
+def measure(plait, folder, small, queue):
+    """Bytes that arrived in all with queues of so many packets, by method and graph; and what was run."""
+    methods, graphs, seconds, omitted = (SMALL, 1, 4, 1) if small else (METHODS[queue], GRAPHS, SECONDS, OMITTED)
 
-    def received(seed, method, queue):
+    def received(seed, method):
         text = networks.subflows(seed, method, seconds, omitted, queue)
         # While thirty programs begin, links are late on a small machine; that is over long before anything counts. Later a frame
         # may be late by less than the 7.2 ms that it takes to be sent: the link's rate stays what it is, and queues hold 144 ms or more.
@@ -30,27 +30,24 @@ def measure(plait, folder, small):
         return sum(said["end"]["sum_received"]["bytes"] for said in stacks.uploads(output))
 
     # One after the other: on two processors two of them disturb each other.
-    sums = {queue: {method: [] for method in of} for queue, of in methods.items()}
-    for queue, of in sums.items():
-        for seed in range(1, graphs + 1):
-            for method in of:
-                of[method].append(received(seed, method, queue))
-    return sums, f"E9           {graphs} graphs, {seconds} s each"
+    sums = {method: [] for method in methods}
+    for seed in range(1, graphs + 1):
+        for method, of in sums.items():
+            of.append(received(seed, method))
+    return sums, f"E9           {graphs} graphs, {seconds} s each, queues of {queue} packets"
 
 
 def beside(sums):
-    def gain(of, method):
-        if method not in of:
-            return "–"
-        single = of[networks.SINGLE]
-        gains = [all_of / one for all_of, one in zip(of[method], single)]
-        spread = f" ± {interval(gains):.2f}" if len(gains) > 1 else ""
-        return f"{statistics.fmean(of[method]) / statistics.fmean(single):.2f}{spread}"
+    single = sums[networks.SINGLE]
 
-    rows = [[method if method == networks.ECMP else f"k = {method}", f"{THESIS[method]:.2f}",
-             *[gain(of, method) for of in sums.values()]]
-            for method in sums[networks.LONG] if method != networks.SINGLE]
-    return table(["by a single shortest path", "thesis", *[f"queues of {queue} packets" for queue in sums]], rows)
+    def gain(method):
+        gains = [all_of / one for all_of, one in zip(sums[method], single)]
+        spread = f" ± {interval(gains):.2f}" if len(gains) > 1 else ""
+        return f"{statistics.fmean(sums[method]) / statistics.fmean(single):.2f}{spread}"
+
+    rows = [[method if method == networks.ECMP else f"k = {method}", f"{THESIS[method]:.2f}", gain(method)]
+            for method in sums if method != networks.SINGLE]
+    return table(["by a single shortest path", "thesis", "here"], rows)
 
 
 def interval(values):

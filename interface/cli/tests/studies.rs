@@ -104,6 +104,23 @@ fn a_long_queue_makes_a_ping_wait_and_a_short_one_does_not() {
 }
 
 #[test]
+fn what_keeping_processors_awake_gains_and_costs_is_measured() {
+    let Some(person) = Person::root() else { return };
+    if !installed("python3") {
+        return;
+    }
+    if !target().join("release/examples/waits").exists() {
+        return skip("the example `waits` is not built: test the whole workspace");
+    }
+    let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/awake/run");
+    let mut command = person.command(study);
+    command.arg("--small").env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
+    let said = Running::start(&mut command, "studies/awake/run --small".to_owned()).wait().fine();
+    assert_eq!(said.lines().filter(|line| line.starts_with("bar awake.")).count(), 4, "{said}");
+    person.assert_nothing_runs();
+}
+
+#[test]
 fn maestros_experiments_run_and_count_what_workers_meet() {
     let Some(person) = Person::root() else { return };
     if !installed("python3") {

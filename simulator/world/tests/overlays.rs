@@ -10,6 +10,7 @@ use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::engine::Reason;
 use plait_simulator_world::{DataPlane, Options, OverlayFlowSpec, OverlayIndex, OverlaySpec, Side, World};
+use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 use std::time::Duration;
 use support::{FILE, network};
@@ -361,4 +362,25 @@ fn a_hundred_members_that_probe_eight_others_each_have_a_way_to_all() {
         }
         assert!(world.totals().is_conserved());
     }
+}
+
+/// Every frame that members say to each other, and each instant of it, is what it was where this was written down, through a failure
+/// and a change of plane. As of `any_machine_gives_the_same_bytes` of the engine.
+#[test]
+fn members_speak_in_the_same_bytes_on_any_machine() {
+    let (mut world, overlay) = world(Plane::Delay, 2);
+    for host in ["a", "b", "c"] {
+        world.add_capture(host, "eth0").unwrap();
+    }
+    world.run_until(Duration::from_secs(10));
+    world.set_link_up("ra-rb", Side::Both, false).unwrap();
+    world.run_until(Duration::from_secs(40));
+    assert_eq!(next_hop(&world, overlay, 0, 3), Some(3));
+    for place in 0..3 {
+        world.with_member(overlay, place, |member| member.set_plane(Plane::Mesh)).unwrap();
+    }
+    world.run_until(Duration::from_secs(50));
+    let bytes = Sha256::digest(world.simulation().pcapng());
+    let digest = bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    assert_eq!(digest, "f8c410a1b78788548f1973f04f65faa350ce762b92456f1ee7f41c20912ce05c");
 }

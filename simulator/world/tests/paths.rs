@@ -19,6 +19,7 @@ use plait_model_topology::document::Source;
 use plait_model_topology::{Network, Vocabulary, parse_network};
 use plait_simulator_world::engine::{FlowCounters, FlowIndex, FlowSpec, NodeIndex, Reason, Size};
 use plait_simulator_world::{Detection, LearningSpec, Options, PathsSpec, Side, World};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -472,4 +473,24 @@ fn who_fails_behind_a_switch_is_missed_by_its_silence_alone() {
     let before = world.follow_report().unwrap().changes;
     world.run_until(Duration::from_secs(5));
     assert_eq!((before, world.follow_report().unwrap().changes), (1, 2));
+}
+
+/// Every frame at both hosts, and each instant of it, is what it was where this was written down: lists that are learnt, their headers,
+/// the moves of flows when a switch fails and comes back. As of `any_machine_gives_the_same_bytes` of the engine.
+#[test]
+fn any_machine_steers_in_the_same_bytes() {
+    let mut world = learning();
+    for host in ["h1", "h2"] {
+        world.add_capture(host, "eth0").unwrap();
+    }
+    let flows: Vec<FlowIndex> = (0..8).map(|port| flow(&mut world, 6000 + port, 833, 1000, 15_000)).collect();
+    for (millis, is_up) in [(2000, false), (9000, true), (20_000, true)] {
+        world.run_until(Duration::from_millis(millis));
+        world.set_node_up("up", is_up).unwrap();
+    }
+    assert!(counters(&world, &flows).received > 8000);
+    assert!(world.follow_report().unwrap().changes >= 2);
+    let bytes = Sha256::digest(world.simulation().pcapng());
+    let digest = bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    assert_eq!(digest, "7fa0ac7ff7c72e1a26e04afd64717dfa2413a4c9ebc3efd2e46aa8771c2639f2");
 }

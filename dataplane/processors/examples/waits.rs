@@ -1,0 +1,126 @@
+//! How long this machine makes others wait, as JSON: a thread that sleeps, two that take turns, one that reads what another writes,
+//! and who asks for a grace period of RCU. `studies/awake` compares it with processors kept awake and without.
+
+use plait_dataplane_processors::{Ticks, become_real_time};
+use rustix::thread::{MembarrierCommand, membarrier};
+use std::hint::{black_box, spin_loop};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PERIOD: Duration = Duration::from_millis(1);
+
+/// How much of each wait is looked at.
+struct Extent {
+    sleeps: u32,
+    turns: Duration,
+    read: Duration,
+    grace_periods: u32,
+}
+
+const WHOLE: Extent =
+    Extent { sleeps: 2000, turns: Duration::from_secs(1), read: Duration::from_secs(2), grace_periods: 50 };
+/// To see that it works.
+const BRIEF: Extent = Extent {
+    sleeps: 100,
+    turns: Duration::from_millis(50),
+    read: Duration::from_millis(50),
+    grace_periods: 2,
+};
+
+fn main() {
+    let extent = if std::env::args().nth(1).is_some_and(|word| word == "--brief") { BRIEF } else { WHOLE };
+    let began = Ticks::now();
+    let turns = turns_a_second(extent.turns);
+    let stream = stream_a_second(extent.read) / 1e9;
+    let grace_ms = grace_period(extent.grace_periods).as_secs_f64() * 1e3;
+    // Last: a thread that has become real-time has others by it.
+    let is_real_time = become_real_time(1).is_ok();
+    let mut late = lateness(extent.sleeps);
+    late.sort_unstable();
+    let micros = |share: f64| late[((late.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e6;
+    let stolen = Ticks::now().since(began).map_or(0.0, |(stolen, _)| stolen);
+    println!(
+        r#"{{"late_p99_us": {:.1}, "late_most_us": {:.1}, "turns_per_s": {turns:.0}, "stream_gb_s": {stream:.3}, "grace_ms": {grace_ms:.3}, "stolen": {stolen:.4}, "real_time": {is_real_time}}}"#,
+        micros(0.99),
+        micros(1.0),
+    );
+}
+
+/// By how much each of so many sleeps until a moment was too long.
+fn lateness(sleeps: u32) -> Vec<Duration> {
+    let began = Instant::now();
+    (1..=sleeps)
+        .map(|number| {
+            let due = began + PERIOD * number;
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            due.elapsed()
+        })
+        .collect()
+}
+
+/// How often two threads meet in a second, each of which looks a while whether the other is there and then offers its processor
+/// (sched_yield(2)), as barriers and pools of threads do.
+fn turns_a_second(during: Duration) -> f64 {
+    let (turn, both) = (AtomicUsize::new(0), Barrier::new(2));
+    let run = |own: usize| {
+        both.wait();
+        let began = Instant::now();
+        let mut taken = 0_u32;
+        while began.elapsed() < during {
+            let mut looks = 0;
+            while turn.load(Ordering::Acquire) % 2 != own {
+                looks += 1;
+                if looks < 100 {
+                    spin_loop()
+                } else {
+                    thread::yield_now()
+                }
+                // The other may have stopped.
+                if began.elapsed() > during {
+                    return taken;
+                }
+            }
+            // Ten microseconds of work, more or less, in which the other waits.
+            (0..10_000_u32).for_each(|number| _ = black_box(number));
+            turn.fetch_add(1, Ordering::Release);
+            taken += 1;
+        }
+        taken
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| run(1));
+        let own = run(0);
+        f64::from(own + other.join().expect("it only counts")) / during.as_secs_f64()
+    })
+}
+
+/// Bytes a second that one thread writes and another reads by a local stream, both of which sleep where they have to.
+fn stream_a_second(during: Duration) -> f64 {
+    let (mut from, mut to) = UnixStream::pair().expect("a process may open two sockets");
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let block = [0; 1 << 16];
+            // Until nobody reads any more.
+            while to.write_all(&block).is_ok() {}
+        });
+        let (began, mut block, mut read) = (Instant::now(), vec![0; 1 << 16], 0);
+        while began.elapsed() < during {
+            read += from.read(&mut block).expect("the other end is open");
+        }
+        drop(from);
+        read as f64 / during.as_secs_f64()
+    })
+}
+
+/// How long until every processor has left whatever it read under RCU (membarrier(2), `MEMBARRIER_CMD_GLOBAL`), on average.
+fn grace_period(count: u32) -> Duration {
+    let began = Instant::now();
+    for _ in 0..count {
+        membarrier(MembarrierCommand::Global).expect("Linux has it since 4.3");
+    }
+    began.elapsed() / count
+}
