@@ -202,8 +202,11 @@ fn each_link_carries_what_hosts_steer_over_it_header_by_header_in_both_worlds() 
          [{relays: [down], weight: 2}, {relays: [low, s2]}, []]}}}}",
         "{learn: none, type: ovstack, lists: {h1: {10.0.0.0/8: {select: round-robin, lists: \
          [[down], [low, s2], []]}}}}",
+        "{k: 3, select: round-robin, type: srv6}",
     ] {
-        person.file("net.yaml", steered(paths));
+        // Segments are addresses of IPv6.
+        let more = if paths.contains("srv6") { "defaults: {ipv6: on}\n" } else { "" };
+        person.file("net.yaml", steered(paths) + more);
         let run = |world: &str| {
             person.plait(&["run", "net.yaml", "--world", world, "--output", world]).fine();
             let folder = person.work().join(world);
@@ -269,6 +272,8 @@ collect: {links: 100ms, tcp: off, interfaces: off}
 traffic:
   - {name: load, from: a, to: c, over: ov0, flows: 4, rate: 4Mbit, start: 1500ms, stop: 3500ms}
   - {name: around, pattern: stride(1), over: ov0, rate: 1Mbit, start: 1500ms, stop: 3500ms}
+  - {name: into, pattern: incast(1), over: ov0, rate: 500kbit, start: 1500ms, stop: 3500ms}
+  - {name: all, pattern: all_to_all, over: ov0, rate: 600kbit, start: 1500ms, stop: 3500ms}
   - {name: four, from: a, to: c, over: four, rate: 200kbit, start: 1500ms, stop: 3500ms}
   - {name: back, from: c, to: a, over: four, rate: 200kbit, start: 1500ms, stop: 3500ms}
   - {name: six, from: c, to: a, over: six, rate: 200kbit, start: 1500ms, stop: 3500ms}
@@ -285,7 +290,7 @@ fn traffic_over_an_overlay_arrives_by_the_same_links_in_both_worlds() {
             (carried(&folder), flows(&fs::read_to_string(folder.join("samples/flows.csv")).unwrap()))
         };
         let ((real, told), (simulated, foretold)) = (run("testbed"), run("simulated"));
-        assert_eq!(told.len(), 10);
+        assert_eq!(told.len(), 18);
         for ((name, sent, received), (same, asked, came)) in told.iter().zip(&foretold) {
             assert_eq!(name, same);
             assert_eq!((sent, asked), (received, came), "{plane}: {name}");

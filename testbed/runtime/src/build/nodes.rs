@@ -236,12 +236,18 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
             .write(FORWARDING, if forwards { "1" } else { "0" })
             .doing(|| format!("turn forwarding {}", if forwards { "on" } else { "off" }))?;
     }
-    let has_ipv6 =
-        || state.interfaces.values().flat_map(|known| &known.addresses).any(|net| net.addr().is_ipv6());
-    if forwards && has_ipv6() {
+    let mut addresses = state.interfaces.values().flat_map(|known| &known.addresses);
+    if addresses.any(|net| net.addr().is_ipv6()) {
+        // Devices that come from here on have their link-local addresses at once. With detection of duplicates it takes a second, before
+        // which a router asks no neighbour: what it is to send on waits, and most of that is lost.
         parameters
-            .write("net/ipv6/conf/all/forwarding", "1")
-            .doing(|| "turn IPv6 forwarding on".to_owned())?;
+            .write("net/ipv6/conf/default/accept_dad", "0")
+            .doing(|| "turn detection of duplicate addresses off".to_owned())?;
+        if forwards {
+            parameters
+                .write("net/ipv6/conf/all/forwarding", "1")
+                .doing(|| "turn IPv6 forwarding on".to_owned())?;
+        }
     }
     sysctls(&state.sysctls, parameters)?;
     Ok(node)
