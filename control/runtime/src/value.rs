@@ -86,22 +86,16 @@ impl Value {
 /// A list as it is written: of bytes, which packets are, two digits each in place of a map each.
 mod list {
     use super::Value;
+    use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
     use serde::de::{Error, SeqAccess, Visitor};
     use serde::{Deserializer, Serialize, Serializer};
-    use std::fmt::{self, Write};
+    use std::fmt;
     use std::sync::Arc;
 
     pub fn serialize<S: Serializer>(items: &Arc<[Value]>, serializer: S) -> Result<S::Ok, S::Error> {
         let byte = |item: &Value| if let Value::U8(byte) = item { Some(*byte) } else { None };
         match items.iter().map(byte).collect::<Option<Vec<u8>>>() {
-            Some(bytes) if !bytes.is_empty() => {
-                let mut digits = String::with_capacity(2 * bytes.len());
-                for byte in bytes {
-                    // Writing to a string never fails.
-                    let _ = write!(digits, "{byte:02x}");
-                }
-                serializer.serialize_str(&digits)
-            }
+            Some(bytes) if !bytes.is_empty() => serializer.serialize_str(&HEXLOWER.encode(&bytes)),
             _ => items.serialize(serializer),
         }
     }
@@ -114,13 +108,10 @@ mod list {
                 f.write_str("a list of values, or bytes as pairs of hexadecimal digits")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Arc<[Value]>, E> {
-                let digit = |digit: &u8| char::from(*digit).to_digit(16).map(|value| value as u8);
-                let pair = |pair: &[u8]| match pair {
-                    [high, low] => Some(Value::U8(digit(high)? << 4 | digit(low)?)),
-                    _ => None,
-                };
-                let bytes: Option<Arc<[Value]>> = text.as_bytes().chunks(2).map(pair).collect();
-                bytes.ok_or_else(|| E::custom("bytes are pairs of hexadecimal digits"))
+                let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes());
+                let bytes = bytes
+                    .map_err(|why| E::custom(format!("bytes are pairs of hexadecimal digits: {why}")))?;
+                Ok(bytes.into_iter().map(Value::U8).collect())
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Arc<[Value]>, A::Error> {
                 let mut items = Vec::new();

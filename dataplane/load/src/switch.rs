@@ -114,6 +114,11 @@ impl Switch {
 
     /// Bytes of the controller; every flow-mod and packet-out is named.
     pub fn handle_input(&mut self, bytes: &[u8], mut named: impl FnMut(Named)) {
+        if self.state == State::Hello && self.partial.is_empty() && is_tls(bytes) {
+            let remedy =
+                "give a key, a certificate and authorities (`--key`, `--certificate`, `--authorities`)";
+            return self.close(format!("the controller speaks TLS: {remedy}"));
+        }
         let mut rest = bytes;
         while !rest.is_empty() && self.closed.is_none() {
             if self.partial.is_empty() {
@@ -406,6 +411,11 @@ impl Switch {
         self.partial = Vec::new();
         self.closed.get_or_insert(why);
     }
+}
+
+/// Whether bytes begin with an alert or a handshake of TLS (RFC 8446 section 5.1), which no message of OpenFlow does.
+fn is_tls(bytes: &[u8]) -> bool {
+    matches!(bytes, [21 | 22, 3, ..])
 }
 
 /// What a flow-mod or packet-out to the switch `own` names; nothing of other messages.

@@ -35,6 +35,7 @@ pub mod protocol;
 mod relay;
 mod report;
 mod slots;
+mod superpackets;
 
 pub use client::Client;
 pub use device::Lengths;

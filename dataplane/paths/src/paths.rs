@@ -1,34 +1,24 @@
 //! A device whose packets are steered.
 
+mod live;
+
 use crate::cutter::{self, Cutter};
 use crate::device::{Device, Lengths};
 use crate::error::Error;
-use crate::holder::Holder;
 use crate::options::{Options, Superpackets, Ways, longest_hold, longest_silence};
-use crate::report::{FlowReport, ListReport};
 use crate::slots::Slots;
+use crate::superpackets::{Asked, Limits};
 use ipnet::IpNet;
 use plait_control_paths::{Operation, RelayList};
-use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, PathProgram, PathPrograms, path_names, release_path};
 use plait_dataplane_reference::paths::tables::*;
-use plait_dataplane_reference::paths::unmapped;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What every link of IPv6 carries.
 const LEAST_MTU: u32 = 1280;
-
-/// The longest stack that TCP leaves room for by itself. Choice: it takes the length of a superpacket for what is behind all
-/// headers, and leaves at least 192 bytes for them, of which its own and IP's are 100 at most.
-const SPARE: u32 = 64;
-
-/// How long superpackets may be where a stack is longer. Choice: one length for all such stacks, so that lists that come and go
-/// change it once.
-const LONGEST_UNDER_STACKS: u32 = 65_536 - size::STACK;
 
 /// What stands in the tables for a prefix.
 struct Entry {
@@ -37,15 +27,6 @@ struct Entry {
     ways: Ways,
     stacks: Vec<Placed>,
     asks: Asked,
-}
-
-/// What stacks ask of superpackets that senders make for a device.
-#[derive(Clone, Copy, Default)]
-struct Asked {
-    /// That there are none.
-    none: bool,
-    /// That they leave room.
-    room: bool,
 }
 
 /// Where a list's stack stands, and what was counted there before.
@@ -65,10 +46,8 @@ pub struct Paths {
     entries: BTreeMap<IpNet, Entry>,
     sets: Slots,
     stacks: Slots,
-    /// How many segments the device's superpackets had before they were forbidden.
-    segments: Option<u32>,
-    /// How long they were before they had to leave room.
-    lengths: Option<Lengths>,
+    /// What the device's superpackets were before stacks asked for others.
+    before: Limits,
     cutter: Option<Cutter>,
     is_kept: bool,
 }
@@ -105,8 +84,7 @@ impl Paths {
             stacks: Slots::new(options.sizes.stacks),
             options,
             entries: BTreeMap::new(),
-            segments: None,
-            lengths: None,
+            before: Limits::default(),
             cutter: None,
             is_kept: false,
         })
@@ -204,8 +182,8 @@ impl Paths {
             self.sets.give([set]);
             return Err(Error::Full(prefix));
         };
-        let asks = self.asked_by(&stacks);
-        let limited = self.limit_superpackets(asks);
+        let asks = Asked::by(&stacks, self.options.superpackets);
+        let limited = self.before.limit(&self.device, asks);
         let places = known.iter().zip(&stacks);
         match limited.and_then(|()| self.write(prefix, set, places, &free, ways)) {
             Ok(entry) => {
@@ -278,49 +256,10 @@ impl Paths {
         if mtu < most + LEAST_MTU { Err(Error::Narrow(prefix, most, mtu)) } else { Ok(()) }
     }
 
-    /// What stacks ask of superpackets.
-    fn asked_by(&self, stacks: &[Stack]) -> Asked {
-        let is_whole = self.options.superpackets == Superpackets::Whole;
-        Asked {
-            none: !is_whole && stacks.iter().any(|stack| stack.count > 1),
-            room: stacks.iter().any(|stack| (is_whole || stack.count == 1) && stack.length > SPARE),
-        }
-    }
-
-    /// Has senders make no superpackets for the device, or none that leave no room, those of connections that are open among
-    /// them.
-    fn limit_superpackets(&mut self, asked: Asked) -> Result<(), Error> {
-        if asked.none && self.segments.is_none() {
-            let segments = self.device.segments()?;
-            if segments != 1 {
-                self.device.set_segments(1)?;
-                self.segments = Some(segments);
-            }
-        }
-        if asked.room && self.lengths.is_none() {
-            let lengths = self.device.lengths()?;
-            let less = lengths.at_most(LONGEST_UNDER_STACKS);
-            if less != lengths {
-                self.device.set_lengths(less)?;
-                self.lengths = Some(lengths);
-            }
-        }
-        Ok(())
-    }
-
     /// Allows superpackets again, where nothing speaks against them any more.
     fn allow_superpackets(&mut self) {
-        // Where the device is gone, so is its setting.
-        if !self.entries.values().any(|entry| entry.asks.none)
-            && let Some(segments) = self.segments.take()
-        {
-            let _ = self.device.set_segments(segments);
-        }
-        if !self.entries.values().any(|entry| entry.asks.room)
-            && let Some(lengths) = self.lengths.take()
-        {
-            let _ = self.device.set_lengths(lengths);
-        }
+        let asked = self.entries.values().fold(Asked::default(), |asked, entry| asked.or(entry.asks));
+        self.before.allow(&self.device, asked);
     }
 
     /// The device's index.
@@ -330,18 +269,18 @@ impl Paths {
 
     /// How many segments the device's superpackets had before they were forbidden; for the next life to know.
     pub fn segments_before(&self) -> Option<u32> {
-        self.segments
+        self.before.segments
     }
 
     /// How long they were before they had to leave room; likewise.
     pub fn lengths_before(&self) -> Option<Lengths> {
-        self.lengths
+        self.before.lengths
     }
 
     /// As [`segments_before`](Self::segments_before) and [`lengths_before`](Self::lengths_before) were in a former life, which
     /// left the device as it was.
     pub fn recall(&mut self, segments: Option<u32>, lengths: Option<Lengths>) {
-        (self.segments, self.lengths) = (segments, lengths);
+        self.before = Limits { segments, lengths };
     }
 
     fn remove(&mut self, prefix: IpNet) -> Result<(), Error> {
@@ -359,102 +298,6 @@ impl Paths {
             let is_free = |slot: &u32| !still.iter().any(|placed| placed.slot == *slot);
             self.stacks.give(old.stacks.iter().map(|placed| placed.slot).filter(is_free));
         }
-    }
-
-    /// Moves a flow to another of its prefix's lists, where the selector is flow-based: by hand, so that rearrangement leaves it
-    /// there until the prefix gets other lists or the flow is over, or not.
-    ///
-    /// # Errors
-    /// The flow is not known, or has no such list; the kernel's refusal.
-    pub fn move_flow(&self, key: &FlowKey, list: u32, by_hand: bool) -> Result<(), Error> {
-        self.programs.table(&path_names::FLOWS)?.get(key)?.ok_or(Error::Flow(list))?;
-        // Its last packet may have met lists that are no more.
-        let (_, entry) = self.entry_of(unmapped(key.destination)).ok_or(Error::Flow(list))?;
-        if list as usize >= entry.ways.lists.len() {
-            return Err(Error::Flow(list));
-        }
-        let place = MovePlace { set: entry.set, list, by_hand };
-        Ok(self.programs.table(&path_names::MOVES)?.set(key, &place.word())?)
-    }
-
-    /// Holds packets of flows that are to move and have no gap, until what they sent before cannot be overtaken. Without it
-    /// such flows stay where they are. It ends when what this returns is dropped.
-    ///
-    /// # Errors
-    /// No `/dev/net/tun`; the kernel's refusal.
-    pub fn hold(&self) -> Result<Holder, Error> {
-        Holder::start(self.device.index, &self.programs)
-    }
-
-    /// The flows that were heard of, in no order.
-    ///
-    /// # Errors
-    /// The kernel's refusal.
-    pub fn flows(&self) -> Result<Vec<FlowReport>, Error> {
-        let table = self.programs.table(&path_names::FLOWS)?;
-        let moves = self.programs.table(&path_names::MOVES)?;
-        let by_set: HashMap<u32, (&IpNet, &Entry)> =
-            self.entries.iter().map(|known| (known.1.set, known)).collect();
-        let mut flows = Vec::new();
-        for key in table.keys() {
-            // It may be gone meanwhile.
-            let Some(flow) = table.get(&key)? else { continue };
-            if self.options.idle.is_some_and(|idle| flow.is_over(nanos(idle), nanos(now()))) {
-                continue;
-            }
-            // One that was not heard of since its prefix got other lists is known by the name of its own.
-            let destination = unmapped(key.destination);
-            let known = by_set.get(&flow.set).copied().filter(|(prefix, _)| prefix.contains(&destination));
-            let known = known.or_else(|| self.entry_of(destination));
-            let list = known.and_then(|(_, entry)| flow.list_in(&entry.lists));
-            let set = known.map_or(flow.set, |(_, entry)| entry.set);
-            let moved = moves.get(&key)?.map(MovePlace::of).filter(|place| place.set == set);
-            flows.push(FlowReport {
-                key,
-                moves: moved.map(|place| place.list).filter(|moved| Some(*moved) != list),
-                by_hand: moved.is_some_and(|place| place.by_hand),
-                prefix: known.filter(|_| list.is_some()).map(|(prefix, _)| *prefix),
-                list: list.unwrap_or(flow.list),
-                packets: flow.packets,
-                bytes: flow.bytes,
-                heard: Duration::from_nanos(flow.heard),
-            });
-        }
-        Ok(flows)
-    }
-
-    /// What is there for a destination.
-    fn entry_of(&self, destination: IpAddr) -> Option<(&IpNet, &Entry)> {
-        let of = self.entries.iter().filter(|(prefix, _)| prefix.contains(&destination));
-        of.max_by_key(|(prefix, _)| prefix.prefix_len())
-    }
-
-    /// How much went by each list, by prefix and in the lists' order.
-    ///
-    /// # Errors
-    /// The kernel's refusal.
-    pub fn counters(&self) -> Result<Vec<ListReport>, Error> {
-        let mut reports = Vec::new();
-        for (prefix, entry) in &self.entries {
-            for (relays, Placed { slot, before }) in entry.ways.lists.iter().zip(&entry.stacks) {
-                let count = self.programs.list_count(*slot)?;
-                reports.push(ListReport {
-                    prefix: *prefix,
-                    relays: relays.clone(),
-                    packets: count.packets - before.packets,
-                    bytes: count.bytes - before.bytes,
-                });
-            }
-        }
-        Ok(reports)
-    }
-
-    /// What was dropped.
-    ///
-    /// # Errors
-    /// The kernel's refusal.
-    pub fn drops(&self) -> Result<BTreeMap<PathDrop, u64>, Error> {
-        Ok(self.programs.drops()?)
     }
 }
 

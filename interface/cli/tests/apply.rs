@@ -82,6 +82,27 @@ fn addresses(report: &Value) -> Vec<String> {
 }
 
 #[test]
+fn a_running_network_gets_ipv6() {
+    let text = |on: &str| {
+        format!(
+            "plait: 1\ndefaults: {{ipv6: {on}}}\nnodes: {{a: host, r: router, b: host}}\nlinks: [a-r, r-b]\n"
+        )
+    };
+    as_root_and_as_user(|person| {
+        let testbed = person.up(&text("off"));
+        testbed.exec("a", &["ping", "-c", "1", "-W", "20", "b"]).fine();
+        testbed.shell("r", "echo kept > /tmp/note").fine();
+        let done = steps(&testbed.apply(&text("on")).json());
+        assert!(done.iter().all(|step| !step.contains("node ") && !step.contains("link ")), "{done:?}");
+        testbed.exec("a", &["ping", "-6", "-c", "1", "-W", "20", "b"]).fine();
+        testbed.exec("a", &["ping", "-4", "-c", "1", "-W", "20", "b"]).fine();
+        let known = testbed.exec("a", &["ip", "-6", "-o", "address", "show", "dev", "eth0"]).fine();
+        assert!(known.contains("inet6 fe80::"), "a link-local address, too: {known}");
+        assert_eq!(testbed.shell("r", "cat /tmp/note").fine(), "kept\n");
+    });
+}
+
+#[test]
 fn files_parameters_addresses_and_routes_change_in_place() {
     let text = |motto: &str, ecn: u8, length: u8, more: &str| {
         format!(

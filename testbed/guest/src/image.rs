@@ -2,6 +2,7 @@
 
 use crate::archive::Archive;
 use crate::debian::{self, Found};
+use data_encoding::HEXLOWER;
 use plait_testbed_runtime::kernel::files::Doing;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, linkat, openat};
 use sha2::{Digest, Sha256};
@@ -93,7 +94,7 @@ impl Image {
 /// What tells images apart: the recipe and the packages.
 fn key(packages: &[String]) -> String {
     let digest = Sha256::digest(format!("{} {}", debian::RECIPE, packages.join(",")));
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&digest[..8])
 }
 
 /// Holds the cache for the caller until the file is dropped, or the process ends.

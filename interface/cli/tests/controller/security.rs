@@ -57,12 +57,9 @@ fn open_vswitch_and_the_controller_show_each_other_who_they_are() {
     };
     let loaded = load("switch").json();
     assert!(loaded["unanswered"] == 0 && loaded["answered"].as_f64() > Some(0.0), "{loaded}");
-    for papers_of in ["stranger", ""] {
+    for (papers_of, why) in [("stranger", "no switch was answered"), ("", "the controller speaks TLS")] {
         let refused = load(papers_of);
-        assert!(
-            refused.code() == Some(1) && refused.stdout.contains("no switch was answered"),
-            "{refused:?}"
-        );
+        assert!(refused.code() == Some(1) && refused.stdout.contains(why), "{refused:?}");
     }
 
     // Papers of somebody else's, and none, since it speaks in the clear, make nobody a switch. A connection that is there is of those

@@ -60,7 +60,12 @@ impl Builder {
             let (node, result) = match step {
                 Step::Addresses { node, interface, remove, add } => {
                     let inside = pending.nodes.entry(node.clone()).or_default();
-                    let result = self.index(node, interface).map(|index| {
+                    // What was plugged in by this plan speaks IPv6 already, if it is to.
+                    let speaks = match self.ipv6.remove(&(node.clone(), interface.clone())) {
+                        true => self.speak_ipv6(node, interface),
+                        false => Ok(()),
+                    };
+                    let result = speaks.and_then(|()| self.index(node, interface)).map(|index| {
                         // The last first: with the first of a prefix the kernel forgets the others of it.
                         for address in remove.iter().rev() {
                             inside.push(messages::address(index, *address, false), 0, at);

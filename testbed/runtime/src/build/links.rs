@@ -97,8 +97,8 @@ impl Builder {
             }
             let is_bridged = self.state.nodes[node].is_bridged();
             // A device with an MTU below IPv6's least has no IPv6 to be quiet about.
-            let link_local = link.mtu.is_some_and(|mtu| mtu < messages::IPV6_LEAST)
-                || self.ipv6.contains(&(node.clone(), interface.clone()));
+            let link_local = self.ipv6.remove(&(node.clone(), interface.clone()))
+                || link.mtu.is_some_and(|mtu| mtu < messages::IPV6_LEAST);
             pending.plug(node, index, is_bridged, link_local, at);
         }
     }

@@ -72,7 +72,7 @@ pub struct Builder {
     groups: crate::limits::Groups,
     pub(crate) children: Children,
     gate: Option<Gate>,
-    /// Interfaces that the plan at hand gives IPv6 addresses.
+    /// Interfaces that the plan at hand gives IPv6 addresses, until they speak IPv6.
     ipv6: HashSet<(String, String)>,
     pub(crate) overlays: crate::overlay::Means,
     /// Which ways links are cut, by their names.

@@ -130,6 +130,22 @@ impl Builder {
         Ok(node)
     }
 
+    /// Has an interface speak IPv6 that was there before its first IPv6 address, and so has no link-local one.
+    pub(super) fn speak_ipv6(&self, node: &str, interface: &str) -> io::Result<()> {
+        let forwards = self.state.nodes[node].role == Role::Router;
+        let network = self.known(node)?.network.clone();
+        namespace::in_network(&network, || {
+            let mut parameters = Parameters::default();
+            prepare_ipv6(forwards, &mut parameters)?;
+            // The kernel makes the address when the mode changes, to that of EUI-64 here.
+            [("accept_dad", "0"), ("addr_gen_mode", "0")].into_iter().try_for_each(|(name, value)| {
+                parameters
+                    .write(&format!("net/ipv6/conf/{interface}/{name}"), value)
+                    .doing(|| format!("turn IPv6 of {interface} on"))
+            })
+        })
+    }
+
     /// Sets kernel parameters inside a node.
     pub(super) fn set_sysctls(&mut self, node: &str, set: &BTreeMap<String, String>) -> io::Result<()> {
         let network = self.known(node)?.network.clone();
@@ -238,19 +254,25 @@ fn make(name: &str, state: &NodeState, inherited: bool, parameters: &mut Paramet
     }
     let mut addresses = state.interfaces.values().flat_map(|known| &known.addresses);
     if addresses.any(|net| net.addr().is_ipv6()) {
-        // Devices that come from here on have their link-local addresses at once. With detection of duplicates it takes a second, before
-        // which a router asks no neighbour: what it is to send on waits, and most of that is lost.
-        parameters
-            .write("net/ipv6/conf/default/accept_dad", "0")
-            .doing(|| "turn detection of duplicate addresses off".to_owned())?;
-        if forwards {
-            parameters
-                .write("net/ipv6/conf/all/forwarding", "1")
-                .doing(|| "turn IPv6 forwarding on".to_owned())?;
-        }
+        prepare_ipv6(forwards, parameters)?;
     }
     sysctls(&state.sysctls, parameters)?;
     Ok(node)
+}
+
+/// Has the calling thread's network namespace speak IPv6 as Plait's nodes do.
+fn prepare_ipv6(forwards: bool, parameters: &mut Parameters) -> io::Result<()> {
+    // Devices that come from here on have their link-local addresses at once. With detection of duplicates it takes a second, before
+    // which a router asks no neighbour: what it is to send on waits, and most of that is lost.
+    parameters
+        .write("net/ipv6/conf/default/accept_dad", "0")
+        .doing(|| "turn detection of duplicate addresses off".to_owned())?;
+    if forwards {
+        parameters
+            .write("net/ipv6/conf/all/forwarding", "1")
+            .doing(|| "turn IPv6 forwarding on".to_owned())?;
+    }
+    Ok(())
 }
 
 /// Sets kernel parameters of the calling thread's network namespace.

@@ -5,6 +5,7 @@ use crate::agent::PAUSE;
 use crate::build::Builder;
 use crate::kernel::files::Doing;
 use crate::plan::{OverlayState, State};
+use data_encoding::HEXLOWER;
 use plait_dataplane_overlay::agent::{Places, remove};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -61,7 +62,7 @@ impl Means {
         }
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        let key: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = HEXLOWER.encode(&bytes);
         self.keys.insert(overlay.to_owned(), key.clone());
         Ok(key)
     }

@@ -1,25 +1,17 @@
 //! Bytes as pairs of hexadecimal digits, where a state is written.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt::Write;
 
 pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string never fails.
-        let _ = write!(text, "{byte:02x}");
-    }
-    serializer.serialize_str(&text)
+    serializer.serialize_str(&HEXLOWER.encode(bytes))
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|letter| letter.to_digit(16).map(|digit| digit as u8)).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0);
-    let digits = digits.ok_or_else(|| D::Error::custom("bytes are pairs of hexadecimal digits"))?;
-    Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes());
+    bytes.map_err(|why| D::Error::custom(format!("bytes are pairs of hexadecimal digits: {why}")))
 }
 
 /// The same of bytes that need not be there.
