@@ -1,8 +1,7 @@
 //! Hosts learn the fabric from routing daemons, and lists of it.
 
-use super::common::{Host, Person, eventually, installed, skip};
+use super::common::{Host, Person, eventually, skip};
 use super::{asked, choose_by_hand, lists, prefix};
-use plait_model_wire::number::protocol;
 use serde_json::Value;
 use std::path::Path;
 

@@ -7,7 +7,6 @@ mod faults;
 mod learning;
 
 use common::{Person, Testbed, eventually, installed, steps};
-use plait_model_wire::{ipv4, push, udp};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
