@@ -10,7 +10,6 @@ use plait_model_topology::random::SplitMix64;
 use plait_model_wire::ospf::{Contents, Lsa, LsaKey, RouterLink, RouterLinks};
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -210,9 +209,8 @@ fn rivals(plan: &Plan, name: &str, links: &[(usize, usize)], link_costs: &[u32])
             );
         }
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/shortest_simple_paths.py");
     let mut python = match Command::new("python3")
-        .arg(script)
+        .args(["-c", include_str!("shortest_simple_paths.py")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
