@@ -85,7 +85,7 @@ fn addresses(report: &Value) -> Vec<String> {
 fn a_running_network_gets_ipv6() {
     let text = |on: &str| {
         format!(
-            "plait: 1\ndefaults: {{ipv6: {on}}}\nnodes: {{a: host, r: router, b: host}}\nlinks: [a-r, r-b]\n"
+            "plait: 1\ndefaults: {{ipv6: {on}}}\nnodes: {{a: host, r: router, b: {{sysctls: {{net.ipv6.conf.default.accept_dad: 1}}}}}}\nlinks: [a-r, r-b]\n"
         )
     };
     as_root_and_as_user(|person| {
@@ -99,6 +99,8 @@ fn a_running_network_gets_ipv6() {
         let known = testbed.exec("a", &["ip", "-6", "-o", "address", "show", "dev", "eth0"]).fine();
         assert!(known.contains("inet6 fe80::"), "a link-local address, too: {known}");
         assert_eq!(testbed.shell("r", "cat /tmp/note").fine(), "kept\n");
+        let own = testbed.exec("b", &["cat", "/proc/sys/net/ipv6/conf/default/accept_dad"]).fine();
+        assert_eq!(own, "1\n", "what the file says of parameters stays");
     });
 }
 

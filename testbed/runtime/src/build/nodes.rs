@@ -132,7 +132,12 @@ impl Builder {
 
     /// Has an interface speak IPv6 that was there before its first IPv6 address, and so has no link-local one.
     pub(super) fn speak_ipv6(&self, node: &str, interface: &str) -> io::Result<()> {
-        let forwards = self.state.nodes[node].role == Role::Router;
+        let state = &self.state.nodes[node];
+        let mut known = state.interfaces.get(interface).into_iter().flat_map(|known| &known.addresses);
+        if known.any(|net| net.addr().is_ipv6()) {
+            return Ok(());
+        }
+        let forwards = state.role == Role::Router;
         let network = self.known(node)?.network.clone();
         namespace::in_network(&network, || {
             let mut parameters = Parameters::default();
@@ -142,7 +147,9 @@ impl Builder {
                 parameters
                     .write(&format!("net/ipv6/conf/{interface}/{name}"), value)
                     .doing(|| format!("turn IPv6 of {interface} on"))
-            })
+            })?;
+            // The file has the last word.
+            sysctls(&state.sysctls, &mut parameters)
         })
     }
 
