@@ -107,7 +107,7 @@ bench-simulator: build ## Hold the simulator against its bars and ns-3, and join
 	$(CARGO) build --release --locked --package plait-simulator-engine --example simulator_bars
 	g++ -std=c++17 -O3 -DNDEBUG -Wall -Wextra simulator/engine/examples/simulator_bars/rival.cc \
 		-lns3-point-to-point -lns3-internet -lns3-network -lns3-core -o $(RELEASE)/examples/ns3_rival
-	@$(AWAKE) $(RELEASE)/examples/simulator_bars --ns3 $(RELEASE)/examples/ns3_rival
+	@$(RELEASE)/examples/simulator_bars --ns3 $(RELEASE)/examples/ns3_rival
 	$(CARGO) build --release --locked --package plait-simulator-world --example thousand_nodes
 	@$(RELEASE)/examples/thousand_nodes $(if $(SMALL),100)
 

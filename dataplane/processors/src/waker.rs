@@ -4,14 +4,31 @@
 //! some tens of microseconds later, or some tens of milliseconds where the host is full. One that never halts is left
 //! alone. Kernels know the remedy as `idle=poll`, which a machine has to be booted with; this is the same for as long as
 //! somebody measures.
+//!
+//! What `idle=poll` has and a busy process has not: a processor that becomes idle looks at once whether another has programs
+//! that wait there, and takes one over (the kernel's "newidle" balance). A processor that is never idle looks when its tick says
+//! so, in some tens of milliseconds; for so long a program may be left behind a real-time one that has nine tenths of another
+//! processor. So each waker sleeps a little now and then: its processor looks around, and is back before the host gave it away.
 
 use crate::affinity::stay_on;
 use crate::priority::give_way;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::thread::{nanosleep, set_current_timer_slack};
+use rustix::time::Timespec;
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How often a processor that has nothing else to do looks whether others have.
+const LOOKS: Duration = Duration::from_millis(1);
+/// For how long it sleeps for that. A timer that fires before the process has left its processor makes it look at nothing, as
+/// those of 1 microsecond do, and some of 3.
+const NAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000 };
+/// Pauses between two looks at the clock, some microseconds.
+const BETWEEN: u32 = 64;
 
 /// Keeps one processor awake while it lives. Its process runs in the scheduling class of those that nobody waits for, and
 /// weighs 3 there beside a program of 1024.
@@ -76,6 +93,8 @@ fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) 
         stay_on(processor)?;
         // Which weighs nothing in this class; who reads how busy processors are sees that nobody waits for it.
         rustix::process::setpriority_process(None, 19)?;
+        // A sleep ends when it is over, not up to 50 microseconds later.
+        set_current_timer_slack(NonZeroU64::new(1))?;
         give_way()
     };
     // What the copy has of the original's files would keep them open: who waits for the end of one that the original holds
@@ -102,6 +121,10 @@ fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) 
     // SAFETY: the descriptor is open, and the copy uses none from here on; that it closes says that it began.
     unsafe { libc::close(told.as_raw_fd()) };
     loop {
-        std::hint::spin_loop();
+        let looked = Instant::now();
+        while looked.elapsed() < LOOKS {
+            (0..BETWEEN).for_each(|_| std::hint::spin_loop());
+        }
+        let _ = nanosleep(&NAP);
     }
 }

@@ -7,8 +7,8 @@ use std::io;
 /// Whether a run keeps the processors of its machine from halting.
 ///
 /// Choice: where there is a hypervisor it does, since a packet that is due while the host has the processor is late by as
-/// much as the host takes to give it back, and the run tainted. It costs the machine's power, and some programs
-/// a part of what they do (`docs/src/reference/accuracy.md`).
+/// much as the host takes to give it back, and the run tainted. It costs the machine's power, and programs that hand work
+/// to each other a part of what they do (`docs/src/reference/accuracy.md`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeepAwake {
     /// Where there is a hypervisor, and this user may.
