@@ -116,7 +116,7 @@ fn what_keeping_processors_awake_gains_and_costs_is_measured() {
     let mut command = person.command(study);
     command.arg("--small").env("PLAIT", env!("CARGO_BIN_EXE_plait")).env("CARGO_TARGET_DIR", target());
     let said = Running::start(&mut command, "studies/awake/run --small".to_owned()).wait().fine();
-    assert_eq!(said.lines().filter(|line| line.starts_with("bar awake.")).count(), 4, "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("bar awake.")).count(), 5, "{said}");
     person.assert_nothing_runs();
 }
 
