@@ -25,6 +25,7 @@ struct Extent {
     turns: Duration,
     read: Duration,
     grace_periods: u32,
+    /// Of the work of a busy thread.
     pieces: u32,
 }
 
@@ -140,7 +141,8 @@ fn grace_period(count: u32) -> Duration {
 }
 
 /// How long a thread takes for its work that may run anywhere, but is found where a real-time one runs most of the time; on
-/// average. A processor with nothing to do takes it over at once, or sees to it when it next compares itself with others.
+/// average. A processor with nothing to do takes it over at once, or sees to it when it next compares itself with others. Who
+/// may not be real-time shares that processor, and there is less to see.
 fn behind_another(pieces: u32) -> Duration {
     let (anywhere, first) = (sched_getaffinity(None).expect("it is this thread's own"), allowed()[0]);
     let done = AtomicBool::new(false);
@@ -157,9 +159,10 @@ fn behind_another(pieces: u32) -> Duration {
             }
         });
         let busy = scope.spawn(|| (0..pieces).map(|_| piece(first, &anywhere)).sum::<Duration>());
-        let took = busy.join().expect("it only counts");
+        let took = busy.join();
+        // Whatever became of it: the other goes on until then.
         done.store(true, Ordering::Relaxed);
-        took / pieces
+        took.expect("it only counts") / pieces
     })
 }
 

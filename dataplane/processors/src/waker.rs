@@ -120,6 +120,7 @@ fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) 
     }
     // SAFETY: the descriptor is open, and the copy uses none from here on; that it closes says that it began.
     unsafe { libc::close(told.as_raw_fd()) };
+    // The clock is read without a lock, and without memory of its own.
     loop {
         let looked = Instant::now();
         while looked.elapsed() < LOOKS {
