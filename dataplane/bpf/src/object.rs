@@ -2,7 +2,9 @@
 
 use crate::programs::{Error, Ran, Verdict};
 use crate::table::{Table, TableName};
-use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut};
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
+};
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
@@ -34,6 +36,37 @@ pub(crate) fn map(object: &Object, name: &'static str) -> Result<MapHandle, Erro
 /// A table.
 pub(crate) fn table<K, V>(object: &Object, name: &TableName<K, V>) -> Result<Table<K, V>, Error> {
     Ok(Table { map: map(object, name.name)?, types: PhantomData })
+}
+
+/// Empties all tables: they are as they were when they were loaded. Programs may run meanwhile, and see some emptied.
+pub(crate) fn clear(object: &Object) -> Result<(), Error> {
+    for map in object.maps().filter(|map| !is_constant(map.name())) {
+        match map.map_type() {
+            MapType::Array => {
+                let zero = vec![0; map.value_size() as usize];
+                for key in map.keys() {
+                    map.update(&key, &zero, MapFlags::ANY)?;
+                }
+            }
+            MapType::PercpuArray => {
+                let zero = vec![vec![0; map.value_size() as usize]; libbpf_rs::num_possible_cpus()?];
+                for key in map.keys() {
+                    map.update_percpu(&key, &zero, MapFlags::ANY)?;
+                }
+            }
+            _ => {
+                for key in map.keys().collect::<Vec<_>>() {
+                    match map.delete(&key) {
+                        Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
+                            return Err(error.into());
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A program of a name.

@@ -120,10 +120,23 @@ impl PathPrograms {
             object::map(&object, path_names::FLOWS.name)?.pin(path)?;
         }
         let programs = Self { object };
-        // A former life's flows have other generations, in all likelihood.
-        let generation = RandomState::new().hash_one("generation") as u32;
-        programs.table(&path_names::GENERATIONS)?.set(&0, &generation)?;
+        programs.begin_generation()?;
         Ok(programs)
+    }
+
+    /// A former life's flows have other generations, in all likelihood.
+    fn begin_generation(&self) -> Result<(), Error> {
+        let generation = RandomState::new().hash_one("generation") as u32;
+        self.table(&path_names::GENERATIONS)?.set(&0, &generation)
+    }
+
+    /// Empties all tables, flows and counters too: programs are as they were when they were loaded.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn clear(&self) -> Result<(), Error> {
+        object::clear(&self.object)?;
+        self.begin_generation()
     }
 
     /// Turns a prefix to a set, for flows that are known, too.

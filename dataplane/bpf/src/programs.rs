@@ -270,6 +270,15 @@ impl Programs {
         object::table(&self.object, name)
     }
 
+    /// Empties all tables, counters too: programs are as they were when they were loaded, which takes the kernel a moment
+    /// where to look at them again takes it long.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn clear(&self) -> Result<(), Error> {
+        object::clear(&self.object)
+    }
+
     /// Has receiving programs look anew at what they know of those they heard lately. To be called after tables were
     /// written: without it they see it after a moment.
     ///

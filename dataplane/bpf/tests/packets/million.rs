@@ -38,7 +38,7 @@ fn a_million_nodes_fit_and_any_is_sent_to_and_heard() {
         Device { tenant: TENANT, driver: driver::ETHERNET, prefix: [24, 64], offset: 0, mask: [0; 16] };
     let sizes = Sizes { identifiers: 16, nodes: NODES + FIRST };
     let programs = Programs::load(&[Program::Receive], &device, sizes).unwrap();
-    let node = support::Node { programs, device };
+    let node = support::Node { programs: programs.into(), device };
     node.fill(driver::ETHERNET, encapsulation::OVSTACK, false);
     let application = u32::from(APPLICATION);
     let put = &node.programs;

@@ -4,4 +4,6 @@ mod holding;
 mod lists;
 mod packets;
 mod relaying;
+#[path = "../support/shelf.rs"]
+mod shelf;
 mod steering;

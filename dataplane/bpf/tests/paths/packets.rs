@@ -1,5 +1,6 @@
 //! Packets of both families, and what the programs' tables say of them.
 
+use super::shelf::{Lent, Shelf};
 use plait_dataplane_bpf::{PathPrograms, PathSizes, path_names};
 use plait_dataplane_reference::paths::Family;
 use plait_dataplane_reference::paths::tables::*;
@@ -8,7 +9,7 @@ use plait_model_wire::ethernet::Mac;
 use plait_model_wire::number::protocol;
 use plait_model_wire::{ethernet, ipv4, ipv6, push, udp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use zerocopy::FromZeros;
+use zerocopy::{FromZeros, IntoBytes};
 
 pub const MTU: u32 = 2000;
 /// Those that have a header for each relay.
@@ -67,12 +68,14 @@ pub fn pairs() -> impl Iterator<Item = (Family, Family)> {
     Family::ALL.into_iter().flat_map(|outer| Family::ALL.map(|inner| (outer, inner)))
 }
 
-pub fn programs_of(mtu: u32) -> Option<PathPrograms> {
+pub fn programs_of(mtu: u32) -> Option<Lent<Vec<u8>, PathPrograms>> {
     programs_as(Steering { mtu, ..Steering::new_zeroed() })
 }
 
+static SHELF: Shelf<Vec<u8>, PathPrograms> = Shelf::new();
+
 /// Programs with the usual sources of headers, and otherwise as it is said.
-pub fn programs_as(steering: Steering) -> Option<PathPrograms> {
+pub fn programs_as(steering: Steering) -> Option<Lent<Vec<u8>, PathPrograms>> {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: eBPF programs are loaded by root only");
         return None;
@@ -80,10 +83,14 @@ pub fn programs_as(steering: Steering) -> Option<PathPrograms> {
     let (source, source_ipv6) = (SHARED.0.octets(), SHARED.1.octets());
     let steering = Steering { source, source_ipv6, ..steering };
     let sizes = PathSizes { prefixes: 64, sets: 16, stacks: 64, flows: 256 };
-    Some(PathPrograms::load(&steering, sizes, None).unwrap())
+    Some(SHELF.lend(
+        steering.as_bytes().to_vec(),
+        |programs| programs.clear().unwrap(),
+        || PathPrograms::load(&steering, sizes, None).unwrap(),
+    ))
 }
 
-pub fn programs() -> Option<PathPrograms> {
+pub fn programs() -> Option<Lent<Vec<u8>, PathPrograms>> {
     programs_of(MTU)
 }
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each file of tests uses some of it")]
 
 pub mod line;
+pub mod shelf;
 
 use plait_dataplane_bpf::{Program, Programs, Sizes, TableName, names};
 pub use plait_dataplane_reference::OVERLAYS as ENCAPSULATIONS;
@@ -14,6 +15,7 @@ use plait_model_wire::ovstack::NodeId;
 use plait_model_wire::{
     ethernet, geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan, vxlan_gpe,
 };
+use shelf::{Lent, Shelf};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -67,9 +69,14 @@ pub const INSIDE: u32 = 19;
 /// By which bits packets are found, where nothing is said.
 const BITS: (u32, [u8; 16]) = (18, [0xf0; 16]);
 
+/// What tells programs from others: where they are compiled, those that are wanted, and the device's constants.
+type Kind = (&'static [u8], Vec<Program>, Vec<u8>);
+
+static SHELF: Shelf<Kind, Programs> = Shelf::new();
+
 /// Programs whose tables know a peer, a node behind it, and station B at the peer.
 pub struct Node {
-    pub programs: Programs,
+    pub programs: Lent<Kind, Programs>,
     pub device: Device,
 }
 
@@ -95,9 +102,7 @@ impl Node {
         encapsulation: u32,
         is_ipv6: bool,
     ) -> Option<Self> {
-        Self::made(driver, BITS, encapsulation, is_ipv6, |device, sizes| {
-            Programs::load(&wanted, device, sizes)
-        })
+        Self::made(None, &wanted, driver, BITS, encapsulation, is_ipv6)
     }
 
     /// One that finds packets by bits from a byte on that a mask leaves.
@@ -107,9 +112,7 @@ impl Node {
         bits: (u32, [u8; 16]),
         is_ipv6: bool,
     ) -> Option<Self> {
-        Self::made(driver, bits, encapsulation::OVSTACK, is_ipv6, |device, sizes| {
-            Programs::load(&wanted, device, sizes)
-        })
+        Self::made(None, &wanted, driver, bits, encapsulation::OVSTACK, is_ipv6)
     }
 
     /// One of other compiled programs.
@@ -120,22 +123,31 @@ impl Node {
         encapsulation: u32,
         is_ipv6: bool,
     ) -> Option<Self> {
-        let load = |device: &Device, sizes| Programs::load_from(compiled, &wanted, device, sizes);
-        Self::made(driver, BITS, encapsulation, is_ipv6, load)
+        Self::made(Some(compiled), &wanted, driver, BITS, encapsulation, is_ipv6)
     }
 
     fn made(
+        compiled: Option<&'static [u8]>,
+        wanted: &[Program],
         driver: u32,
         (offset, mask): (u32, [u8; 16]),
         encapsulation: u32,
         is_ipv6: bool,
-        load: impl FnOnce(&Device, Sizes) -> Result<Programs, plait_dataplane_bpf::Error>,
     ) -> Option<Self> {
         if !may_load() {
             return None;
         }
         let device = Device { tenant: TENANT, driver, prefix: [24, 64], offset, mask };
-        let programs = load(&device, Sizes { identifiers: 65_536, nodes: 64 }).unwrap();
+        let sizes = Sizes { identifiers: 65_536, nodes: 64 };
+        let kind = (compiled.unwrap_or_default(), wanted.to_vec(), device.as_bytes().to_vec());
+        let programs = SHELF.lend(
+            kind,
+            |programs| programs.clear().unwrap(),
+            || match compiled {
+                Some(compiled) => Programs::load_from(compiled, wanted, &device, sizes).unwrap(),
+                None => Programs::load(wanted, &device, sizes).unwrap(),
+            },
+        );
         let node = Self { programs, device };
         node.fill(driver, encapsulation, is_ipv6);
         Some(node)
