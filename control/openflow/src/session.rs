@@ -1,26 +1,21 @@
 //! A switch's connection and what it takes to know the switch: its ports are asked for, its unmatched packets sent here,
 //! and what it tells becomes news in words that both versions have.
 
+mod hearing;
+mod meeting;
 mod standing;
 
-use crate::connection::{Config, Event, Reason};
+use crate::connection::{Config, Reason};
 use crate::early::EarlyPackets;
 use crate::role::Asked;
 use crate::{
-    Action, Candidacy, Command, Connection, Debt, Fields, Flow, FlowRemoved, NotGranted, NotSaid, NotSent,
-    PacketIn, Port, PortInfo, Ports, Role, SwitchEvent, SwitchInfo, Version,
+    Candidacy, Command, Connection, Debt, NotGranted, NotSaid, NotSent, PacketIn, Port, Ports, Role,
+    SwitchEvent, SwitchInfo, Version,
 };
 use plait_model_wire::Malformed;
 use plait_model_wire::openflow::{Message, TooLong, v10, v13};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// Ports of a switch that are kept. Choice: none has as many, and a hostile one cannot fill memory with them.
-const MOST_PORTS: usize = 4096;
-/// Bytes of a packet that a switch sends if it keeps the packet. Choice: both specifications' default, enough for the
-/// headers of TCP in IPv6; a switch that keeps none sends all of it.
-const BEGINNING: u16 = 128;
-const WHOLE: u16 = 0xffff;
 
 /// What a session tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -296,206 +291,6 @@ impl Session {
         self.news.pop_front()
     }
 
-    fn hear(&mut self, event: Event) {
-        match event {
-            Event::Ready(switch) if switch.auxiliary != 0 => {
-                self.stage = Stage::Auxiliary;
-                self.packets = EarlyPackets::default();
-            }
-            Event::Ready(switch) => {
-                self.version = switch.version;
-                self.datapath = switch.datapath;
-                self.info.version = switch.version.number();
-                self.greet(switch.features);
-            }
-            Event::Barrier { xid, .. } if self.barriers.iter().any(|(barrier, _)| *barrier == xid) => {
-                // One before it that was refused is never answered by itself.
-                while let Some((barrier, number)) = self.barriers.pop_front() {
-                    self.news.push_back(News::Passed(number));
-                    if barrier == xid {
-                        break;
-                    }
-                }
-            }
-            Event::Barrier { xid, .. } if self.is_settled_by(xid) => self.settle(),
-            Event::Barrier { bundle, .. } => {
-                self.news.push_back(News::Event(SwitchEvent::Barrier((bundle.count, bundle.refused))));
-            }
-            Event::Role { xid, role } => self.granted(xid, role),
-            Event::Refused { xid, error } => {
-                self.not_granted(xid, &error);
-                // A switch that knows no barriers answers none, and nobody is to wait for it. One that still waits to be
-                // written cannot have been refused.
-                if !self.connection.awaits(xid) {
-                    let refused = self.barriers.iter().position(|(barrier, _)| *barrier == xid);
-                    let number = refused.and_then(|place| self.barriers.remove(place));
-                    self.news.extend(number.map(|(_, number)| News::Unanswered(number)));
-                    if self.is_settled_by(xid) {
-                        self.settle();
-                    }
-                }
-                self.news.push_back(News::Event(SwitchEvent::Refused(error.to_string())));
-            }
-            Event::Unreadable(why) => {
-                self.news.push_back(News::Event(SwitchEvent::Refused(why.to_string())));
-            }
-            Event::Closed(reason) => self.news.push_back(News::Ended(reason)),
-            Event::Message(message) => self.told(message),
-        }
-    }
-
-    /// Whether a barrier is the one behind deletions, which nobody waits for then any more.
-    fn is_settled_by(&mut self, xid: u32) -> bool {
-        self.unsettled.take_if(|(barrier, _)| *barrier == xid).is_some()
-    }
-
-    /// What every switch is told and asked when it is met.
-    fn greet(&mut self, features: Message) {
-        self.stage = Stage::Ports;
-        match features {
-            Message::V10(v10::Message { body: v10::Body::Features(features), .. }) => {
-                self.info.buffers = features.buffers;
-                self.info.tables = features.tables;
-                features.ports.iter().for_each(|port| self.port(of_v10(port)));
-            }
-            Message::V13(v13::Message { body: v13::Body::Features(features), .. }) => {
-                self.info.buffers = features.buffers;
-                self.info.tables = features.tables;
-            }
-            _ => {}
-        }
-        // Before all else, of which a slave says nothing.
-        let asked = if self.candidacy.role == Role::Equal { Ok(()) } else { self.ask_role(true) };
-        if asked.and_then(|()| self.prepare()).and_then(|()| self.inquire()).is_err() {
-            return self.connection.close();
-        }
-        if self.version == Version::V10 {
-            self.known();
-        }
-    }
-
-    /// Has it send what it has no flow for, if that is this controller's to say.
-    fn prepare(&mut self) -> Result<(), NotTold> {
-        if self.role == Role::Slave {
-            return Ok(());
-        }
-        let length = if self.info.buffers == 0 { WHOLE } else { BEGINNING };
-        self.say(|version, xid, bytes| {
-            Ok(match version {
-                Version::V10 => {
-                    let config =
-                        v10::Config { fragments: v10::switch::Fragments(0), miss_send_length: length };
-                    v10::Message { xid, body: v10::Body::SetConfig(config) }.emit_into(bytes)
-                }
-                Version::V13 => {
-                    let config =
-                        v13::Config { fragments: v13::switch::Fragments(0), miss_send_length: length };
-                    v13::Message { xid, body: v13::Body::SetConfig(config) }.emit_into(bytes)
-                }
-            }?)
-        })?;
-        if self.version == Version::V13 {
-            // Without it a switch of 1.3 drops what no flow is for (section 5.4).
-            let actions = [Action::Controller(length)].into_iter().collect();
-            self.tell(&Command::Flow(Flow::add(0, Fields::ANY, actions)))?;
-        }
-        Ok(())
-    }
-
-    /// Asks what it is, and of 1.3 what ports it has.
-    fn inquire(&mut self) -> Result<(), NotTold> {
-        if self.version == Version::V13 {
-            self.ask(v10::statistics::Asked::Description, v13::multipart::Asked::PortDescriptions)?;
-        }
-        self.ask(v10::statistics::Asked::Description, v13::multipart::Asked::Description).map(drop)
-    }
-
-    fn known(&mut self) {
-        self.stage = Stage::Known;
-        self.news.push_back(News::Connected(self.info.clone()));
-        self.news.extend(std::mem::take(&mut self.early).into_iter().map(News::Role));
-    }
-
-    fn told(&mut self, message: Message) {
-        match message {
-            Message::V10(v10::Message { body: v10::Body::PortStatus(status), .. }) => {
-                self.changed(status.reason == v10::port::PortReason::DELETE, of_v10(&status.port));
-            }
-            Message::V13(v13::Message { body: v13::Body::PortStatus(status), .. }) => {
-                self.changed(status.reason == v13::port::PortReason::DELETE, of_v13(&status.port));
-            }
-            Message::V10(v10::Message { body: v10::Body::FlowRemoved(flow), .. }) => {
-                self.news.push_back(News::Event(SwitchEvent::FlowRemoved(FlowRemoved {
-                    cookie: flow.cookie,
-                    priority: flow.priority,
-                    reason: flow.reason.0,
-                    packets: flow.packets,
-                    bytes: flow.bytes,
-                })));
-            }
-            Message::V13(v13::Message { body: v13::Body::FlowRemoved(flow), .. }) => {
-                self.news.push_back(News::Event(SwitchEvent::FlowRemoved(FlowRemoved {
-                    cookie: flow.cookie,
-                    priority: flow.priority,
-                    reason: flow.reason.0,
-                    packets: flow.packets,
-                    bytes: flow.bytes,
-                })));
-            }
-            Message::V10(v10::Message { body: v10::Body::StatisticsReply(ref reply), .. }) => {
-                match &reply.body {
-                    v10::statistics::Answered::Description(said) => {
-                        self.described([&said.manufacturer, &said.hardware, &said.software]);
-                    }
-                    _ => self.news.push_back(News::Answer(message)),
-                }
-            }
-            Message::V13(v13::Message { body: v13::Body::MultipartReply(ref reply), .. }) => {
-                match &reply.body {
-                    v13::multipart::Answered::Description(said) => {
-                        self.described([&said.manufacturer, &said.hardware, &said.software]);
-                    }
-                    v13::multipart::Answered::PortDescriptions(ports) if self.stage == Stage::Ports => {
-                        ports.iter().for_each(|port| self.port(of_v13(port)));
-                        if !reply.flags.contains(v13::multipart::MultipartFlags::MORE) {
-                            self.known();
-                        }
-                    }
-                    _ => self.news.push_back(News::Answer(message)),
-                }
-            }
-            other => self.news.push_back(News::Answer(other)),
-        }
-    }
-
-    fn described(&mut self, [maker, hardware, software]: [&impl ToString; 3]) {
-        self.info.maker = maker.to_string();
-        self.info.hardware = hardware.to_string();
-        self.info.software = software.to_string();
-        if self.stage == Stage::Known {
-            self.news.push_back(News::Changed(self.info.clone(), None));
-        }
-    }
-
-    fn changed(&mut self, gone: bool, port: PortInfo) {
-        let number = port.number;
-        if gone {
-            self.info.ports.remove(number);
-        } else {
-            self.port(port);
-        }
-        if self.stage == Stage::Known {
-            self.news.push_back(News::Changed(self.info.clone(), Some(number)));
-        }
-    }
-
-    fn port(&mut self, port: PortInfo) {
-        match self.info.ports.len() < MOST_PORTS || self.info.ports.get(port.number).is_some() {
-            true => self.info.ports.insert(port),
-            false => self.connection.end(Reason::Ports),
-        }
-    }
-
     fn ask(&mut self, v10: v10::statistics::Asked, v13: v13::multipart::Asked) -> Result<u32, NotTold> {
         let mut sent = 0;
         self.say(|version, xid, bytes| {
@@ -546,28 +341,4 @@ pub enum NotTold {
     /// Another controller commands it.
     #[error("another controller is the switch's master")]
     Slave,
-}
-
-fn of_v10(port: &v10::Port) -> PortInfo {
-    let down = port.config.contains(v10::port::PortConfig::PORT_DOWN)
-        || port.state.contains(v10::port::PortState::LINK_DOWN);
-    PortInfo {
-        number: port.number.into(),
-        name: port.name.to_string(),
-        address: port.address.0,
-        up: !down,
-        speed: None,
-    }
-}
-
-fn of_v13(port: &v13::Port) -> PortInfo {
-    let down = port.config.contains(v13::port::PortConfig::PORT_DOWN)
-        || port.state.contains(v13::port::PortState::LINK_DOWN);
-    PortInfo {
-        number: port.number.into(),
-        name: port.name.to_string(),
-        address: port.address.0,
-        up: !down,
-        speed: (port.current_speed != 0).then_some(port.current_speed),
-    }
 }

@@ -40,6 +40,7 @@ mod driver;
 mod dry;
 mod environment;
 mod graph;
+pub mod hexadecimal;
 mod manifest;
 mod name;
 mod native;

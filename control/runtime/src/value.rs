@@ -86,7 +86,7 @@ impl Value {
 /// A list as it is written: of bytes, which packets are, two digits each in place of a map each.
 mod list {
     use super::Value;
-    use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+    use crate::hexadecimal;
     use serde::de::{Error, SeqAccess, Visitor};
     use serde::{Deserializer, Serialize, Serializer};
     use std::fmt;
@@ -95,7 +95,7 @@ mod list {
     pub fn serialize<S: Serializer>(items: &Arc<[Value]>, serializer: S) -> Result<S::Ok, S::Error> {
         let byte = |item: &Value| if let Value::U8(byte) = item { Some(*byte) } else { None };
         match items.iter().map(byte).collect::<Option<Vec<u8>>>() {
-            Some(bytes) if !bytes.is_empty() => serializer.serialize_str(&HEXLOWER.encode(&bytes)),
+            Some(bytes) if !bytes.is_empty() => hexadecimal::serialize(&bytes, serializer),
             _ => items.serialize(serializer),
         }
     }
@@ -108,9 +108,7 @@ mod list {
                 f.write_str("a list of values, or bytes as pairs of hexadecimal digits")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Arc<[Value]>, E> {
-                let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes());
-                let bytes = bytes
-                    .map_err(|why| E::custom(format!("bytes are pairs of hexadecimal digits: {why}")))?;
+                let bytes = hexadecimal::read(text).map_err(E::custom)?;
                 Ok(bytes.into_iter().map(Value::U8).collect())
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Arc<[Value]>, A::Error> {

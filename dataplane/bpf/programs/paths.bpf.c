@@ -57,15 +57,17 @@ int steer(struct __sk_buff *skb)
 	if (!stack)
 		return NEXT;
 	place = (struct flow_place){ .found = found, .list = list, .name = choice->name };
-	if (stack->count) {
+	/* Also by a list without relays, where others have some: a flow may come to them. */
+	if (set->tallest) {
 		most = longest(skb);
-		reason = misfit(skb, stack, &packet, most);
+		reason = misfit(skb, set->tallest, stack, &packet, most);
 		cutter = cutter_of(skb, stack, &packet, reason);
-		if (!reason && !cutter)
+		if (stack->count && !reason && !cutter) {
 			reason = push_stack(skb, stack, &packet, hash);
-		/* A list inside ovstack looks like the overlay's. */
-		if (!reason && !cutter)
-			skb->tc_index = GUARD_PASSES;
+			/* A list inside ovstack looks like the overlay's. */
+			if (!reason)
+				skb->tc_index = GUARD_PASSES;
+		}
 		if (reason || cutter) {
 			if (set->selector == SELECTOR_ROUND_ROBIN && (!known || known->set != slot))
 				keep_turn(&key, known, &place);
@@ -73,8 +75,8 @@ int steer(struct __sk_buff *skb)
 				return bpf_redirect(cutter, 0);
 			drop_of_path(reason);
 			/* Nothing comes back to the shared source, so that it is said here what fits. */
-			return reason == PATH_DROP_TOO_BIG && most > stack->length && !is_made_before(skb, stack, &packet) ?
-				       tell_sender(skb, most - stack->length, false) : DROPPED;
+			return reason == PATH_DROP_TOO_BIG && most > set->tallest && !is_made_before(skb, stack, &packet) ?
+				       tell_sender(skb, most - set->tallest, false) : DROPPED;
 		}
 	}
 	count_flow(&key, known, &place, choice->stack, bytes);

@@ -173,8 +173,8 @@ impl Ways {
         self.lists.iter().map(stack).collect()
     }
 
-    /// The set of all lists, whose stacks stand at these places.
-    pub fn set(&self, stacks: &[u32]) -> ListSet {
+    /// The set of all lists, whose stacks stand at these places, the tallest of so many bytes.
+    pub fn set(&self, stacks: &[u32], tallest: u32) -> ListSet {
         let mut choices = [ListChoice { below: 0, stack: 0, name: 0 }; size::LISTS as usize];
         let mut weights = 0;
         let lists = stacks.iter().zip(&self.lists).zip(self.selector.weights(stacks.len()));
@@ -182,7 +182,8 @@ impl Ways {
             weights += weight;
             *choice = ListChoice { below: weights, stack, name: self.name(list) };
         }
-        ListSet { count: stacks.len() as u32, selector: self.selector.number(), weights, turns: 0, choices }
+        let count = stacks.len() as u32;
+        ListSet { count, selector: self.selector.number(), weights, turns: 0, tallest, choices }
     }
 
     /// What one of the lists is known by: FNV-1a of its type and relays. Plain routing has no type.

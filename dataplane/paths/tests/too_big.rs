@@ -3,7 +3,7 @@
 mod row;
 
 use plait_control_paths::Operation;
-use plait_dataplane_paths::{Encapsulation, Family, Options, PathDrop};
+use plait_dataplane_paths::{Encapsulation, Family, Options, PathDrop, Paths};
 use row::capture::Capture;
 use row::{Row, SHARED, cases, left_station, pattern, right_station, until};
 use rustix::io::Errno;
@@ -74,6 +74,41 @@ fn a_sender_is_told_the_mtu_less_its_stack() {
                 row.within(0, move || drop(paths));
             }
         }
+    }
+    for relay in &relays {
+        assert_eq!(relay.drops().unwrap(), [].into());
+    }
+}
+
+/// Whichever of them a flow goes by: it may come to another one, by a move or by an update, and then nothing of it is lost.
+#[test]
+fn what_fits_the_tallest_of_lists_goes_by_all() {
+    let Some(row) = Row::new(5) else { return };
+    let relays = row.relays();
+    for (pair, encapsulation) in cases() {
+        let row = row.of(pair);
+        let mut paths = row.steers(Options::new(SHARED, encapsulation));
+        let go_by = |paths: &mut Paths, lists: &[&[usize]]| {
+            let lists = lists.iter().map(|nodes| row.list(nodes)).collect();
+            paths.apply(Operation::Set { prefix: row.prefix(), lists }).unwrap();
+        };
+        let (short, tall) = (&[2][..], &[1, 2, 3][..]);
+        go_by(&mut paths, &[&[], short, tall]);
+        let most = 1500 - row.headers(encapsulation, 3);
+        let payload = most - row.datagram_headers();
+        let (receiver, sender) = strict(&row);
+        assert_eq!(told(&row, &sender, payload + 1), most, "{encapsulation:?}, {pair:?}");
+        until("what fits goes", || sender.send(&pattern(payload)).is_ok());
+        assert_eq!(receiver.recv(&mut [0; 2000]).unwrap(), payload);
+        for lists in [&[short][..], &[tall], &[&[]], &[tall, short]] {
+            go_by(&mut paths, lists);
+            sender.send(&pattern(payload)).unwrap();
+            assert_eq!(receiver.recv(&mut [0; 2000]).unwrap(), payload, "{lists:?}");
+        }
+        assert_eq!(paths.drops().unwrap(), [(PathDrop::TooBig, 1)].into(), "{encapsulation:?}, {pair:?}");
+        drop((receiver, sender));
+        row.forget();
+        row.within(0, move || drop(paths));
     }
     for relay in &relays {
         assert_eq!(relay.drops().unwrap(), [].into());

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// By how much one path may be later than another, in nanoseconds.
 const SPREAD: u64 = 500;
 
+/// Bytes of each stack.
+const STACK: u32 = 24;
+
 const FAR: Ipv4Addr = Ipv4Addr::new(172, 16, 9, 1);
 
 fn flow(number: u16) -> FlowKey {
@@ -28,7 +31,7 @@ fn set(selector: u32, stacks: &[(u32, u32)]) -> ListSet {
         weights += weight;
         *choice = ListChoice { below: weights, stack, name: stack };
     }
-    ListSet { count: stacks.len() as u32, selector, weights, turns: 0, choices }
+    ListSet { count: stacks.len() as u32, selector, weights, turns: 0, tallest: STACK, choices }
 }
 
 /// Tables in which all goes by one set.
@@ -36,7 +39,7 @@ fn tables(number: u32, set: ListSet) -> Arc<SteerTables> {
     let mut tables = SteerTables::default();
     tables.prefixes.insert(&PrefixKey::new(FAR.into(), 24), number);
     let stacks = set.choices[..set.count as usize].iter();
-    tables.stacks.extend(stacks.map(|choice| (choice.stack, 24)));
+    tables.stacks.extend(stacks.map(|choice| (choice.stack, STACK)));
     tables.sets.insert(number, set);
     tables.into()
 }

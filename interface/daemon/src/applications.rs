@@ -51,7 +51,7 @@ pub struct Component {
     /// What it says of itself.
     pub manifest: Manifest,
     /// Its bytes, as pairs of hexadecimal digits.
-    #[serde(with = "crate::hexadecimal")]
+    #[serde(with = "plait_control_runtime::hexadecimal")]
     pub component: Vec<u8>,
     /// Views that it may write.
     #[serde(default)]

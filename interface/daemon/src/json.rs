@@ -3,8 +3,7 @@
 //! Choice: a list of pairs whose first part is a number or a text, which is how maps are written, becomes an object; a
 //! list of bytes becomes hexadecimal digits. Everything else is what one would expect.
 
-use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
-use plait_control_runtime::{Mismatch, Name, Type, Value};
+use plait_control_runtime::{Mismatch, Name, Type, Value, hexadecimal};
 use serde_json::{Map, Number, Value as Json, json};
 use std::sync::Arc;
 
@@ -66,7 +65,7 @@ pub fn json(of: &Type, value: &Value) -> Json {
 fn list(item: &Type, items: &[Value]) -> Json {
     if *item == Type::U8 {
         let bytes = items.iter().map(|byte| if let Value::U8(byte) = byte { *byte } else { 0 });
-        return Json::String(HEXLOWER.encode(&bytes.collect::<Vec<_>>()));
+        return Json::String(hexadecimal::written(&bytes.collect::<Vec<_>>()));
     }
     if let Type::Tuple(parts) = item
         && let [key, of] = parts.as_slice()
@@ -193,7 +192,7 @@ pub fn value(of: &Type, from: &Json) -> Result<Value, Mismatch> {
 fn items(item: &Type, from: &Json) -> Option<Result<Arc<[Value]>, Mismatch>> {
     match (item, from) {
         (Type::U8, Json::String(digits)) => {
-            let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?;
+            let bytes = hexadecimal::read(digits).ok()?;
             Some(Ok(bytes.into_iter().map(Value::U8).collect()))
         }
         (Type::Tuple(parts), Json::Object(pairs)) => {

@@ -35,7 +35,6 @@
 mod applications;
 mod client;
 mod flows;
-mod hexadecimal;
 pub mod json;
 mod operator;
 pub mod recording;

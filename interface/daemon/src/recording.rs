@@ -30,7 +30,7 @@ enum Line {
     Began(Value),
     Code {
         of: Name,
-        #[serde(with = "crate::hexadecimal")]
+        #[serde(with = "plait_control_runtime::hexadecimal")]
         bytes: Vec<u8>,
     },
     Set(String),

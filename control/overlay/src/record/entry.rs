@@ -1,6 +1,7 @@
 //! The lines of a recording.
 
 use crate::{Config, Direction, Inquiry, Key, Plane, Routes};
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use plait_model_overlay::{Application, Locators, NodeId, Operation};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -184,23 +185,15 @@ pub struct Bytes(pub Vec<u8>);
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        let text: String = digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect();
-        serializer.serialize_str(&text)
+        serializer.serialize_str(&HEXLOWER.encode(&self.0))
     }
 }
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-        let pair = |pair: &[u8]| match *pair {
-            [high, low] => Some(digit(high)? << 4 | digit(low)?),
-            _ => None,
-        };
-        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(pair).collect();
-        bytes.map(Self).ok_or_else(|| D::Error::custom("no bytes in hexadecimal"))
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes());
+        bytes.map(Self).map_err(|why| D::Error::custom(format!("no bytes in hexadecimal: {why}")))
     }
 }
 

@@ -146,7 +146,7 @@ inline bool write_all(struct __sk_buff *skb, const struct stack *stack, const st
  * who cuts it for a socket takes the mark for a header that is there. */
 inline bool marks_datagrams(const struct stack *stack, const struct packet *packet)
 {
-	return packet->protocol == PROTOCOL_UDP &&
+	return stack->count && packet->protocol == PROTOCOL_UDP &&
 	       (stack->encapsulation == ENCAPSULATION_GUE || stack->encapsulation == ENCAPSULATION_OVSTACK);
 }
 
@@ -156,16 +156,16 @@ inline bool takes_segments(const struct stack *stack, const struct packet *packe
 	return (stack->count > 1 && !steering.superpackets) || marks_datagrams(stack, packet);
 }
 
-/* Why a packet cannot go under a stack as it is, where it may be so long with it; nought where it can. */
-inline int misfit(struct __sk_buff *skb, const struct stack *stack, const struct packet *packet, __u32 most)
+/* Why a packet cannot go under a stack as it is, where it may be so long with the tallest of its set; nought where it can. */
+inline int misfit(struct __sk_buff *skb, __u32 tallest, const struct stack *stack, const struct packet *packet, __u32 most)
 {
-	__u32 whole = skb->len - ETHERNET + stack->length;
+	__u32 bytes = skb->gso_size ? segment_of(skb, ETHERNET, packet) : skb->len - ETHERNET;
 
-	if (!skb->gso_size)
-		return whole > most ? PATH_DROP_TOO_BIG : 0;
-	if (segment_of(skb, ETHERNET, packet) + stack->length > most)
+	if (bytes + tallest > most)
 		return PATH_DROP_TOO_BIG;
-	return whole > 0xffff || takes_segments(stack, packet) ? PATH_DROP_SUPERPACKET : 0;
+	if (!skb->gso_size || !stack->count)
+		return 0;
+	return skb->len - ETHERNET + stack->length > 0xffff || takes_segments(stack, packet) ? PATH_DROP_SUPERPACKET : 0;
 }
 
 /* Whether a packet is a superpacket that TCP of this host made before it heard that there are to be none. It stops where one is

@@ -149,7 +149,8 @@ pub fn put(to: &PathPrograms, key: PrefixKey, slot: u32, selector: u32, lists: &
         to.table(&path_names::STACKS).unwrap().set(&choice.stack, stack).unwrap();
     }
     let count = lists.len() as u32;
-    let set = ListSet { count, selector, weights: count, turns: 0, choices };
+    let tallest = lists.iter().map(|stack| stack.length).max().unwrap_or_default();
+    let set = ListSet { count, selector, weights: count, turns: 0, tallest, choices };
     to.table(&path_names::SETS).unwrap().set(&slot, &set).unwrap();
     to.set_prefix(&key, slot).unwrap();
     set

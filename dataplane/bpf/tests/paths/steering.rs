@@ -482,6 +482,33 @@ fn mtu_in(told: &[u8], inner: Family) -> u32 {
     }
 }
 
+/// Whichever list a flow goes by, so that none is too long for the list that it moves to.
+#[test]
+fn what_fits_the_tallest_list_of_a_set_fits_and_nothing_longer() {
+    let Some(programs) = programs() else { return };
+    for (outer, inner) in pairs() {
+        let lists = [0, 1, 5].map(|count| stack(outer, count, encapsulation::GRE));
+        put(&programs, prefix(inner), 1, selector::ROUND_ROBIN, &lists);
+        let fits = MTU as usize - 5 * (outer.header() + 4);
+        let most = fits - inner.header() - 8;
+        let mut without_relays = 0;
+        for port in 1..=3 {
+            let run = |payload| {
+                programs.run(PathProgram::Steer, &frame(&packet(far(inner), port, payload, 0))).unwrap()
+            };
+            let (gone, told) = (run(most), run(most + 1));
+            assert_eq!(
+                (gone.verdict, told.verdict),
+                (Verdict::Next, Verdict::Redirected),
+                "{outer:?}, {inner:?}"
+            );
+            assert_eq!(mtu_in(&told.packet, inner) as usize, fits);
+            without_relays += u32::from(gone.packet.len() - 14 == fits);
+        }
+        assert_eq!(without_relays, 1, "of three, each of which has its turn");
+    }
+}
+
 #[test]
 fn what_is_too_long_with_its_stack_is_answered_with_what_fits() {
     let Some(programs) = programs() else { return };

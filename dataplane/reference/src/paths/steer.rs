@@ -86,7 +86,7 @@ impl Steer {
     /// `most` is the device's MTU, `now` nanoseconds.
     ///
     /// # Errors
-    /// It is too long with its stack, and is counted as dropped.
+    /// It is too long with the tallest stack of its set, and is counted as dropped.
     pub fn transmit(&mut self, key: &FlowKey, bytes: u32, most: u32, now: u64) -> Result<Steered, PathDrop> {
         let tables = Arc::clone(&self.tables);
         let is_over =
@@ -101,7 +101,7 @@ impl Steer {
         let ListChoice { stack, name, .. } = set.choices[list as usize];
         let Some(&length) = tables.stacks.get(&stack) else { return Ok(plain) };
         let place = FlowPlace { set: slot, list, name };
-        if length > 0 && bytes.saturating_sub(ETHERNET) + length > most {
+        if set.tallest > 0 && bytes.saturating_sub(ETHERNET) + set.tallest > most {
             *self.drops.entry(PathDrop::TooBig).or_default() += 1;
             let is_known = !is_over && self.flows.get(key).is_some_and(|flow| flow.set == slot);
             if set.selector == selector::ROUND_ROBIN && !is_known {

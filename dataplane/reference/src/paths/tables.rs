@@ -46,6 +46,9 @@ tables! {
         pub weights: u32,
         /// How many flows took their turn.
         pub turns: u32,
+        /// Bytes of the tallest of their stacks, with which packets of all have to fit: so a flow that moves is not too long for the
+        /// list that it comes to.
+        pub tallest: u32,
         /// The best first.
         pub choices: [ListChoice; size::LISTS as usize],
     }

@@ -114,7 +114,13 @@ fn told(report: &Report) -> String {
         cells.extend([of.p50, of.p90, of.p99, of.p999, of.max].map(cell));
         rows.push(cells);
     };
-    row("latency", &report.latency);
+    match report.unanswered {
+        0 => row("latency", &report.latency),
+        _ => {
+            row("latency, of those answered", &report.latency);
+            row("of all: no answer, no bound", &report.latency_of_all);
+        }
+    }
     if let Some(probe) = &report.probe {
         row("probe", &probe.latency);
     }

@@ -83,7 +83,8 @@ impl SteeredWays {
             };
             let stacks: Vec<u32> = of.stacks.iter().map(&mut stack).collect();
             tables.stacks.extend(stacks.iter().copied().zip(of.stacks.iter().map(|(_, length)| *length)));
-            tables.sets.insert(set, of.ways.set(&stacks));
+            let tallest = of.stacks.iter().map(|(_, length)| *length).max().unwrap_or_default();
+            tables.sets.insert(set, of.ways.set(&stacks, tallest));
             tables.prefixes.insert(&PrefixKey::new(of.prefix.network(), of.prefix.prefix_len()), set);
             prefixes.insert(set, Prefix { of, stacks });
         }

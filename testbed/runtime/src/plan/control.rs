@@ -19,6 +19,10 @@ pub struct Deciding {
     /// What it says of itself.
     pub manifest: Manifest,
     /// The bytes of its component, as hexadecimal digits where it is written; none of one that is compiled in.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "super::hexadecimal::optional")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "plait_control_runtime::hexadecimal::optional"
+    )]
     pub component: Option<Vec<u8>>,
 }

@@ -7,7 +7,6 @@
 mod control;
 mod desired;
 mod diff;
-mod hexadecimal;
 mod state;
 mod step;
 

@@ -182,7 +182,7 @@ pub struct AddedComponent {
     /// What it says of itself.
     pub manifest: Manifest,
     /// Its bytes, as hexadecimal digits where they are written.
-    #[serde(with = "super::hexadecimal")]
+    #[serde(with = "plait_control_runtime::hexadecimal")]
     pub component: Vec<u8>,
     /// What runs it; none in place of what a controller has already.
     #[serde(default)]
