@@ -2,6 +2,7 @@
 
 use crate::{Port, PortInfo};
 use plait_control_runtime::{Mismatch, Type, Value, Wit};
+use plait_model_wire::openflow::{v10, v13};
 use rpds::RedBlackTreeMapSync;
 
 /// The ports of a switch, by number. A copy costs nothing and a change little, however many there are: what a switch says of one
@@ -59,5 +60,33 @@ impl Wit for Ports {
     }
     fn from_value(value: &Value) -> Result<Self, Mismatch> {
         Ok(Vec::<PortInfo>::from_value(value)?.into_iter().collect())
+    }
+}
+
+impl From<&v10::Port> for PortInfo {
+    fn from(port: &v10::Port) -> Self {
+        let down = port.config.contains(v10::port::PortConfig::PORT_DOWN)
+            || port.state.contains(v10::port::PortState::LINK_DOWN);
+        Self {
+            number: port.number.into(),
+            name: port.name.to_string(),
+            address: port.address.0,
+            up: !down,
+            speed: None,
+        }
+    }
+}
+
+impl From<&v13::Port> for PortInfo {
+    fn from(port: &v13::Port) -> Self {
+        let down = port.config.contains(v13::port::PortConfig::PORT_DOWN)
+            || port.state.contains(v13::port::PortState::LINK_DOWN);
+        Self {
+            number: port.number.into(),
+            name: port.name.to_string(),
+            address: port.address.0,
+            up: !down,
+            speed: (port.current_speed != 0).then_some(port.current_speed),
+        }
     }
 }

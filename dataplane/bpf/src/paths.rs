@@ -124,7 +124,7 @@ impl PathPrograms {
         Ok(programs)
     }
 
-    /// A former life's flows have other generations, in all likelihood.
+    /// Begins with a number that a former life's flows do not have, in all likelihood.
     fn begin_generation(&self) -> Result<(), Error> {
         let generation = RandomState::new().hash_one("generation") as u32;
         self.table(&path_names::GENERATIONS)?.set(&0, &generation)

@@ -270,8 +270,8 @@ impl Programs {
         object::table(&self.object, name)
     }
 
-    /// Empties all tables, counters too: programs are as they were when they were loaded, which takes the kernel a moment
-    /// where to look at them again takes it long.
+    /// Empties all tables, counters too, those that are [shared](Self::share) for all who share them: programs are as they were when they
+    /// were loaded, which takes the kernel a moment where to look at them again takes it long.
     ///
     /// # Errors
     /// The kernel's refusal.

@@ -13,7 +13,7 @@
 //! - [`agent::Agent`] does all of it on a node, for [`Client`]s, and is iplbd where it learns the fabric.
 //!
 //! All headers of a stack are of one family, IPv4 or IPv6, whatever the packet's, and have one source, which is nobody's address: a relay knows one tunnel, whoever sends. So nothing
-//! can be answered to it, and what is too long with its stack is refused where it begins.
+//! can be answered to it, and what is too long with the tallest stack of its prefix is refused where it begins.
 //!
 //! Devices carry Ethernet.
 

@@ -173,16 +173,17 @@ impl Ways {
         self.lists.iter().map(stack).collect()
     }
 
-    /// The set of all lists, whose stacks stand at these places, the tallest of so many bytes.
-    pub fn set(&self, stacks: &[u32], tallest: u32) -> ListSet {
+    /// The set of all lists, from the places at which their stacks stand and the bytes of each.
+    pub fn set(&self, stacks: &[(u32, u32)]) -> ListSet {
         let mut choices = [ListChoice { below: 0, stack: 0, name: 0 }; size::LISTS as usize];
         let mut weights = 0;
         let lists = stacks.iter().zip(&self.lists).zip(self.selector.weights(stacks.len()));
-        for (((&stack, list), weight), choice) in lists.zip(&mut choices) {
+        for (((&(stack, _), list), weight), choice) in lists.zip(&mut choices) {
             weights += weight;
             *choice = ListChoice { below: weights, stack, name: self.name(list) };
         }
         let count = stacks.len() as u32;
+        let tallest = stacks.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
         ListSet { count, selector: self.selector.number(), weights, turns: 0, tallest, choices }
     }
 

@@ -215,21 +215,20 @@ impl Paths {
     ) -> Result<Entry, Error> {
         let table = self.programs.table(&path_names::STACKS)?;
         let mut free = free.iter();
-        let mut tallest = 0;
         let place = |(known, stack): (&Option<Placed>, &Stack)| {
-            tallest = tallest.max(stack.length);
-            match known {
-                Some(placed) => Ok(*placed),
+            let placed = match known {
+                Some(placed) => *placed,
                 None => {
                     let slot = *free.next().ok_or(Error::Full(prefix))?;
                     table.set(&slot, stack)?;
-                    Ok(Placed { slot, before: self.programs.list_count(slot)? })
+                    Placed { slot, before: self.programs.list_count(slot)? }
                 }
-            }
+            };
+            Ok((placed, (placed.slot, stack.length)))
         };
-        let stacks = places.map(place).collect::<Result<Vec<_>, Error>>()?;
-        let slots: Vec<u32> = stacks.iter().map(|placed| placed.slot).collect();
-        let lists = ways.set(&slots, tallest);
+        let placed = places.map(place).collect::<Result<Vec<_>, Error>>()?;
+        let (stacks, slots): (Vec<Placed>, Vec<(u32, u32)>) = placed.into_iter().unzip();
+        let lists = ways.set(&slots);
         self.programs.table(&path_names::SETS)?.set(&set, &lists)?;
         self.programs.set_prefix(&prefix_key(prefix), set)?;
         Ok(Entry { set, lists, ways, stacks, asks: Asked::default() })

@@ -8,6 +8,7 @@ use plait_model_wire::openflow::{Message, v10, v13};
 
 /// Ports of a switch that are kept. Choice: none has as many, and a hostile one cannot fill memory with them.
 const MOST_PORTS: usize = 4096;
+
 impl Session {
     pub(super) fn hear(&mut self, event: Event) {
         match event {
@@ -65,10 +66,10 @@ impl Session {
     fn told(&mut self, message: Message) {
         match message {
             Message::V10(v10::Message { body: v10::Body::PortStatus(status), .. }) => {
-                self.changed(status.reason == v10::port::PortReason::DELETE, of_v10(&status.port));
+                self.changed(status.reason == v10::port::PortReason::DELETE, (&status.port).into());
             }
             Message::V13(v13::Message { body: v13::Body::PortStatus(status), .. }) => {
-                self.changed(status.reason == v13::port::PortReason::DELETE, of_v13(&status.port));
+                self.changed(status.reason == v13::port::PortReason::DELETE, (&status.port).into());
             }
             Message::V10(v10::Message { body: v10::Body::FlowRemoved(flow), .. }) => {
                 self.news.push_back(News::Event(SwitchEvent::FlowRemoved(FlowRemoved {
@@ -102,7 +103,7 @@ impl Session {
                         self.described([&said.manufacturer, &said.hardware, &said.software]);
                     }
                     v13::multipart::Answered::PortDescriptions(ports) if self.stage == Stage::Ports => {
-                        ports.iter().for_each(|port| self.port(of_v13(port)));
+                        ports.iter().for_each(|port| self.port(port.into()));
                         if !reply.flags.contains(v13::multipart::MultipartFlags::MORE) {
                             self.known();
                         }
@@ -140,29 +141,5 @@ impl Session {
             true => self.info.ports.insert(port),
             false => self.connection.end(Reason::Ports),
         }
-    }
-}
-
-pub(super) fn of_v10(port: &v10::Port) -> PortInfo {
-    let down = port.config.contains(v10::port::PortConfig::PORT_DOWN)
-        || port.state.contains(v10::port::PortState::LINK_DOWN);
-    PortInfo {
-        number: port.number.into(),
-        name: port.name.to_string(),
-        address: port.address.0,
-        up: !down,
-        speed: None,
-    }
-}
-
-fn of_v13(port: &v13::Port) -> PortInfo {
-    let down = port.config.contains(v13::port::PortConfig::PORT_DOWN)
-        || port.state.contains(v13::port::PortState::LINK_DOWN);
-    PortInfo {
-        number: port.number.into(),
-        name: port.name.to_string(),
-        address: port.address.0,
-        up: !down,
-        speed: (port.current_speed != 0).then_some(port.current_speed),
     }
 }

@@ -1,6 +1,5 @@
 //! What it takes to know a switch: its unmatched packets are sent here, and it says what it is and what ports it has.
 
-use super::hearing::of_v10;
 use super::{News, NotTold, Session, Stage};
 use crate::{Action, Command, Fields, Flow, Role, Version};
 use plait_model_wire::openflow::{Message, v10, v13};
@@ -18,7 +17,7 @@ impl Session {
             Message::V10(v10::Message { body: v10::Body::Features(features), .. }) => {
                 self.info.buffers = features.buffers;
                 self.info.tables = features.tables;
-                features.ports.iter().for_each(|port| self.port(of_v10(port)));
+                features.ports.iter().for_each(|port| self.port(port.into()));
             }
             Message::V13(v13::Message { body: v13::Body::Features(features), .. }) => {
                 self.info.buffers = features.buffers;

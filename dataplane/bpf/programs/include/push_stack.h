@@ -5,7 +5,7 @@
  *
  * The kernel is told of the outermost header and of where the packet begins. Of a superpacket it would cut the lengths in
  * the middle stay as long as all of it, so that one goes under one header only, but where that was asked for. Its segments
- * must fit the device with their stack like any packet. */
+ * must fit the device with the tallest stack of their set like any packet. */
 #pragma once
 
 #include "push_list.h"
@@ -168,7 +168,8 @@ inline int misfit(struct __sk_buff *skb, __u32 tallest, const struct stack *stac
 	return skb->len - ETHERNET + stack->length > 0xffff || takes_segments(stack, packet) ? PATH_DROP_SUPERPACKET : 0;
 }
 
-/* Whether a packet is a superpacket that TCP of this host made before it heard that there are to be none. It stops where one is
+/* Whether a packet is a superpacket that TCP of this host made before it heard that there are to be none, by a list under which none
+ * goes. It stops where one is
  * dropped, and sends a segment next; an answer would come behind all that its window lets go. Datagrams that a program sends
  * at once are no less after a loss, so that it is told. */
 inline bool is_made_before(const struct __sk_buff *skb, const struct stack *stack, const struct packet *packet)

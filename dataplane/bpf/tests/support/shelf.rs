@@ -22,7 +22,7 @@ impl<K: PartialEq, P> Shelf<K, P> {
         let found = {
             let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
             let place = spare.iter().position(|(known, _)| *known == kind);
-            place.map(|place| spare.swap_remove(place).1)
+            place.map(|place| spare.remove(place).1)
         };
         let programs = match found {
             Some(programs) => {

@@ -220,7 +220,7 @@ reasons! {
         Malformed as "malformed" = "MALFORMED",
         /// A length that does not fit the packet.
         Length as "length" = "LENGTH",
-        /// With its stack it is longer than the device's MTU.
+        /// With the tallest stack of its set it is longer than the device's MTU.
         TooBig as "too-big" = "TOO_BIG",
         /// A superpacket, of which a stack's middle headers would have the wrong length once it is cut.
         Superpacket as "superpacket" = "SUPERPACKET",

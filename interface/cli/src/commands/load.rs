@@ -118,7 +118,7 @@ fn told(report: &Report) -> String {
         0 => row("latency", &report.latency),
         _ => {
             row("latency, of those answered", &report.latency);
-            row("of all: no answer, no bound", &report.latency_of_all);
+            row("latency, unanswered ones too", &report.latency_of_all);
         }
     }
     if let Some(probe) = &report.probe {

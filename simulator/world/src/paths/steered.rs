@@ -82,9 +82,10 @@ impl SteeredWays {
                 })
             };
             let stacks: Vec<u32> = of.stacks.iter().map(&mut stack).collect();
-            tables.stacks.extend(stacks.iter().copied().zip(of.stacks.iter().map(|(_, length)| *length)));
-            let tallest = of.stacks.iter().map(|(_, length)| *length).max().unwrap_or_default();
-            tables.sets.insert(set, of.ways.set(&stacks, tallest));
+            let sized: Vec<(u32, u32)> =
+                stacks.iter().zip(&of.stacks).map(|(place, (_, length))| (*place, *length)).collect();
+            tables.sets.insert(set, of.ways.set(&sized));
+            tables.stacks.extend(sized);
             tables.prefixes.insert(&PrefixKey::new(of.prefix.network(), of.prefix.prefix_len()), set);
             prefixes.insert(set, Prefix { of, stacks });
         }
