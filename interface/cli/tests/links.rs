@@ -424,17 +424,17 @@ fn losses_in_bursts_and_damaged_probes_are_measured_for_what_they_are() {
         - {endpoints: [a, b], loss: {gilbert_elliott: {p: 1%, r: 10%}}}\n\
         - {endpoints: [a, c], delay: 10ms, corrupt: 20%, duplicate: 20%}\n";
     let testbed = person.up(text);
-    in_tries(TRIES, || {
-        let bursts = testbed.check("a-b");
-        let damage = testbed.check("a-c");
-        for direction in [0, 1] {
+    for direction in [0, 1] {
+        // How late frames of a link without delay are, is the machine's matter.
+        in_tries(TRIES, || {
+            let bursts = testbed.check("a-b");
             assert_eq!(measured(&bursts, direction, "loss")["within"], true, "{bursts:#}");
-            // How late frames are on a machine at work is another matter.
-            let delay = measured(&damage, direction, "delay");
-            let (asked, middle) = (delay["asked"].as_f64().unwrap(), delay["p50"].as_f64().unwrap());
-            assert!((middle - asked).abs() < SLACK * 1e6, "{delay}");
-        }
-    });
+        });
+        in_tries(TRIES, || {
+            let damage = testbed.check("a-c");
+            assert_eq!(damage["directions"][direction]["within"], true, "{damage:#}");
+        });
+    }
     testbed.down();
 }
 
