@@ -21,6 +21,8 @@
 //! 8. [`Entry`], [`replay`], [`Runtime::dry_run`]: what was, again; what would be.
 //! 9. [`Graph`]: all of it drawn.
 //!
+//! Beside them, [`hexadecimal`]: how bytes stand in what is written.
+//!
 //! # Many workers
 //!
 //! A DAG that a [stream](Kind::Stream) sets off has a run of its own for each batch, and with
