@@ -158,7 +158,7 @@ impl Worker {
             let datapath = datapath(load.process, place);
             let limit = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             let controller = load.controller;
-            let link = Link::connect(controller, load.security.as_ref(), limit)
+            let link = Link::connect(controller, load.security.as_ref(), limit, source.room())
                 .map_err(|error| LoadError::Connect { switch: number, controller, error })?;
             let data = epoll::EventData::new_u64(members.len() as u64);
             epoll::add(&epoll, &link, data, epoll::EventFlags::IN).map_err(io::Error::from)?;

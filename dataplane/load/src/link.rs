@@ -8,11 +8,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Bytes that the kernel keeps of what a controller has not taken (it doubles them for its own needs). Choice: 64 KiB, with
-/// that some thousand requests, in place of the kernel's own limit, which grows to 4 MiB: with that, what an overloaded controller is late
-/// with waits in the switch, 40,000 requests a switch, and goes through memory instead of the processor's cache.
-const SEND: usize = 64 << 10;
-
 /// How the kernel sends. Choice: by what the controller takes alone. BBR, the default of some hosts, paces each connection by
 /// a rate that it has guessed of it, so that switches whose connections are always full get shares that differ by percents.
 const CONGESTION: &str = "reno";
@@ -25,11 +20,17 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// Connects, and shows who it is where that is asked for, within this time each.
-    pub fn connect(controller: SocketAddr, security: Option<&Security>, limit: Duration) -> io::Result<Self> {
+    /// Connects, and shows who it is where that is asked for, within this time each. The kernel keeps so many bytes of what
+    /// the controller has not taken, or as many as it lets anybody have.
+    pub fn connect(
+        controller: SocketAddr,
+        security: Option<&Security>,
+        limit: Duration,
+        room: usize,
+    ) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&controller, limit)?;
         stream.set_nodelay(true)?;
-        rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND)?;
+        rustix::net::sockopt::set_socket_send_buffer_size(&stream, room)?;
         // Refused by no kernel that is known; with another, shares are the kernel's as well as the controller's.
         let _ = rustix::net::sockopt::set_tcp_congestion(&stream, CONGESTION);
         let link = match security {

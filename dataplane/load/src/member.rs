@@ -39,7 +39,8 @@ impl Member {
         }
         self.tried = now;
         // Who cannot, tries again; what it lacks in the end is counted.
-        let Ok(link) = Link::connect(load.controller, load.security.as_ref(), CONNECT) else { return };
+        let room = self.source.room();
+        let Ok(link) = Link::connect(load.controller, load.security.as_ref(), CONNECT, room) else { return };
         let data = epoll::EventData::new_u64(self.place);
         if epoll::add(epoll, &link, data, epoll::EventFlags::IN).is_ok() {
             self.switch = Switch::new(self.switch.version(), self.switch.datapath(), load.ports);

@@ -39,6 +39,8 @@ pub struct Shared {
     pub rested: AtomicU64,
     /// Those that sleep.
     pub sleepers: Mutex<Vec<(usize, Thread)>>,
+    /// Whether the first worker is one of them, so that another polls in its place.
+    pub first_sleeps: AtomicBool,
     /// Answers that somebody waits for, by slot and transaction.
     pub waiting: Mutex<HashMap<(u32, u32), Sender<Message>>>,
     /// Deletions that switches are owed, until they are kept for them.
@@ -76,6 +78,7 @@ impl Shared {
             queue: Mutex::new(Queue::new(config.pools)),
             rested: AtomicU64::default(),
             sleepers: Mutex::default(),
+            first_sleeps: AtomicBool::new(false),
             waiting: Mutex::default(),
             left: Left::default(),
             standing: Mutex::default(),
@@ -94,6 +97,15 @@ impl Shared {
             slots,
             poller,
         }
+    }
+
+    /// Two workers' own, with room for so many switches.
+    #[cfg(test)]
+    pub fn of_two_workers(most_connections: usize) -> Self {
+        let config = Config { workers: 2, most_connections, ..Config::default() };
+        let runtime = plait_control_runtime::Runtime::new(Default::default());
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        Self::new(config, Brain::new(runtime, None).unwrap(), Poller::new(listener).unwrap())
     }
 
     /// Time since the beginning.

@@ -126,6 +126,28 @@ fn first_steps(root: &Path, share: &str) {
     assert_eq!(inside(root, "plait ls").trim(), "no testbed is up");
 }
 
+/// The agents that systemd is to keep: what it would start knows every word, and it takes the units as they are where it is
+/// there to be asked.
+fn has_units(root: &Path, folder: &str) {
+    let units = ["plait-overlay@.service", "plait-paths.service"];
+    for unit in units {
+        let text = fs::read_to_string(root.join(folder).join(unit)).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+        let help = inside(root, &format!("{} --help", line.replace("%i", "default")));
+        assert!(help.contains("Usage: plait") && help.contains(" agent"), "{unit}: {help}");
+    }
+    let paths = units.map(|unit| root.join(folder).join(unit));
+    match Command::new("systemd-analyze").args(["verify", "--man=no"]).args(paths).output() {
+        Ok(output) => {
+            // That the program is not where this systemd looks is said of another machine than the root's.
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let faults: Vec<_> = said.lines().filter(|line| !line.contains("is not executable")).collect();
+            assert!(faults.is_empty(), "{faults:#?}");
+        }
+        Err(why) => println!("systemd was not asked of its units: {why}"),
+    }
+}
+
 fn has(root: &Path, files: &[&str]) {
     for file in files {
         assert!(root.join(file).exists(), "{file} was not installed");
@@ -153,6 +175,7 @@ fn the_debian_package_runs_in_a_clean_debian() {
         ],
     );
     first_steps(root.path(), "/usr/share");
+    has_units(root.path(), "usr/lib/systemd/system");
     inside(root.path(), "dpkg --purge plait && ! command -v plait && ! test -e /usr/share/doc/plait");
 }
 
@@ -165,6 +188,7 @@ fn the_tarball_runs_in_a_clean_debian() {
     run("tar", &["-xzf", tarball, "-C", place, "--strip-components=1"]);
     has(root.path(), &["usr/local/bin/plait", "usr/local/share/doc/plait/LICENSE-APACHE"]);
     first_steps(root.path(), "/usr/local/share");
+    has_units(root.path(), "usr/local/lib/systemd/system");
 }
 
 #[test]

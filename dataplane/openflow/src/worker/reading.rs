@@ -230,23 +230,13 @@ fn transaction(message: &plait_model_wire::openflow::Message) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::brain::{Answer, Brain};
-    use crate::poller::Poller;
+    use crate::brain::Answer;
+    use crate::outbox::Outbox;
     use crate::scripted::Scripted;
     use crate::shared::Shared;
-    use crate::{Config, outbox::Outbox};
     use plait_control_openflow::{Command, Commands};
-    use plait_control_runtime::{Cause, Runtime};
-    use std::net::TcpListener;
+    use plait_control_runtime::Cause;
     use std::sync::Arc;
-
-    /// Two workers' own, with room for so many switches.
-    fn shared(most_connections: usize) -> Shared {
-        let config = Config { workers: 2, most_connections, ..Config::default() };
-        let brain = Brain::new(Runtime::new(Default::default()), None).unwrap();
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        Shared::new(config, brain, Poller::new(listener).unwrap())
-    }
 
     /// Reads until the switch is known, which is still to be told.
     fn meet(worker: &mut Worker<'_>, slot: u32) {
@@ -259,7 +249,7 @@ mod tests {
 
     #[test]
     fn nobody_reads_a_switch_of_which_another_is_still_to_tell() {
-        let shared = shared(1);
+        let shared = Shared::of_two_workers(1);
         let (mut one, mut two) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
         assert!(shared.admit_end(Box::new(Scripted::that_ends(7)), "memory".to_owned()));
         meet(&mut one, 0);
@@ -272,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_switch_that_another_reads_is_told_from_one_that_it_writes_to() {
-        let shared = shared(1);
+        let shared = Shared::of_two_workers(1);
         let mut worker = Worker::new(&shared, 0);
         assert!(shared.admit_end(Box::new(Scripted::new(7)), "memory".to_owned()));
         let held = shared.slots[0].hold();
@@ -288,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_nobodys_until_it_is_told_that_its_switch_is_gone() {
-        let shared = shared(1);
+        let shared = Shared::of_two_workers(1);
         let mut worker = Worker::new(&shared, 0);
         assert!(shared.admit_end(Box::new(Scripted::that_ends(7)), "memory".to_owned()));
         meet(&mut worker, 0);
@@ -304,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_is_meant_for_one_switch_is_told_to_no_other_in_its_slot() {
-        let shared = shared(1);
+        let shared = Shared::of_two_workers(1);
         let mut worker = Worker::new(&shared, 0);
         let end = Scripted::new(7);
         let told = Arc::clone(&end.told);

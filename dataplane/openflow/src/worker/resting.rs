@@ -32,21 +32,27 @@ impl Worker<'_> {
         let polls = match self.shared.config.idleness {
             Idleness::AllPoll => true,
             Idleness::OnePoller(rounds) => {
-                self.number == 0 && self.round.is_multiple_of(u64::from(rounds.max(1)))
+                self.is_poller() && self.round.is_multiple_of(u64::from(rounds.max(1)))
             }
             // New connections are found by polling alone.
-            Idleness::EagerPoller(_) | Idleness::Unknown => self.number == 0,
+            Idleness::EagerPoller(_) | Idleness::Unknown => self.is_poller(),
         };
         if polls {
             self.ask();
         }
     }
 
+    /// Whether it is the one that polls. Choice: the first, and any other while that sleeps and waits to be woken: by polling alone
+    /// it is known that there is more to do than one can.
+    fn is_poller(&self) -> bool {
+        self.number == 0 || self.shared.first_sleeps.load(Ordering::Relaxed)
+    }
+
     /// How many sockets are read in a round from one poll to the next; none where a round has one poll at most, before it.
     pub(super) fn reads_of_a_poll(&self) -> Option<usize> {
         let Idleness::EagerPoller(times) = self.shared.config.idleness else { return None };
         let waiting = || self.members.iter().filter(|slot| self.shared.is_ready(**slot)).count();
-        (self.number == 0).then(|| waiting().div_ceil(times.max(1) as usize).max(1))
+        self.is_poller().then(|| waiting().div_ceil(times.max(1) as usize).max(1))
     }
 
     /// Asks where something waits.
@@ -148,11 +154,62 @@ impl Worker<'_> {
                 self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push(sleeper);
                 // Whoever saw that there is work before this worker was among the sleepers has woken nobody.
                 if !self.anything_waits() {
+                    let first_sleeps = |sleeps| {
+                        if self.number == 0 {
+                            self.shared.first_sleeps.store(sleeps, Ordering::Relaxed);
+                        }
+                    };
+                    first_sleeps(true);
                     std::thread::park_timeout(NAP.min(wait));
+                    first_sleeps(false);
                 }
                 let mut sleepers = self.shared.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
                 sleepers.retain(|(sleeper, _)| *sleeper != self.number);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::Shared;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn while_the_first_sleeps_and_is_to_be_woken_another_polls() {
+        let shared = Shared::of_two_workers(1);
+        let polls = || shared.counters[1].read().polls;
+        let mut second = Worker::new(&shared, 1);
+        second.look_out();
+        assert_eq!(polls(), 0);
+        let is_over = AtomicBool::new(false);
+        let is_soon = std::thread::scope(|scope| {
+            // Somebody waits in the poll all the time, so that there is nothing for the first to do but to sleep.
+            scope.spawn(|| {
+                let mut events = Vec::with_capacity(1);
+                while !is_over.load(Ordering::Relaxed) {
+                    shared.poller.poll(&shared, NAP, &mut events);
+                }
+            });
+            scope.spawn(|| {
+                let mut first = Worker::new(&shared, 0);
+                while !is_over.load(Ordering::Relaxed) {
+                    first.sleep();
+                }
+            });
+            let until = std::time::Instant::now() + Duration::from_secs(30);
+            let mut is_soon = false;
+            while !is_soon && std::time::Instant::now() < until {
+                second.look_out();
+                is_soon = polls() > 0;
+            }
+            is_over.store(true, Ordering::Relaxed);
+            is_soon
+        });
+        assert!(is_soon, "nobody has polled");
+        let before = polls();
+        second.look_out();
+        assert_eq!(polls(), before, "the first is awake");
     }
 }
