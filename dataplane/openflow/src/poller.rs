@@ -129,6 +129,12 @@ impl Poller {
         Some(found)
     }
 
+    /// Polls and asks nothing, until it is dropped.
+    #[cfg(test)]
+    pub fn hold(&self) -> std::sync::MutexGuard<'_, Duration> {
+        self.turn.lock().unwrap()
+    }
+
     fn look(&self, wait: Duration, events: &mut Vec<Event>) {
         let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
         // Whatever goes wrong, an interrupting signal most likely, the next poll tells.

@@ -78,6 +78,8 @@ pub struct Worker<'a> {
     round: u64,
     events: Vec<Event>,
     spin: Spin,
+    /// Whether it was woken by another worker, which works besides it.
+    helps: bool,
     views: (ViewId, ViewId),
 }
 
@@ -111,6 +113,7 @@ impl<'a> Worker<'a> {
             round: 0,
             events: Vec::with_capacity(1024),
             spin: Spin::default(),
+            helps: false,
             views: (PacketIns::id(), Probes::id()),
         }
     }
@@ -123,6 +126,7 @@ impl<'a> Worker<'a> {
             self.count_rounds();
             self.look_out();
             self.keep_house();
+            self.offer_processor();
             if self.is_short() {
                 Counters::add(&self.counters.yields, 1);
                 self.process(false);
