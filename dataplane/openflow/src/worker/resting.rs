@@ -185,32 +185,33 @@ impl Worker<'_> {
 mod tests {
     use super::*;
     use crate::shared::Shared;
-    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn while_the_first_sleeps_and_is_to_be_woken_another_polls() {
         let shared = Shared::of_two_workers(1);
         let polls = || shared.counters[1].read().polls;
-        let (mut first, mut second) = (Worker::new(&shared, 0), Worker::new(&shared, 1));
+        let mut second = Worker::new(&shared, 1);
         second.look_out();
         assert_eq!(polls(), 0);
         let somebody_polls = shared.poller.hold();
-        let sleeping = AtomicBool::new(true);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
+        let helped = std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| {
+                let mut first = Worker::new(&shared, 0);
                 first.sleep();
-                sleeping.store(false, Ordering::Relaxed);
+                first.helps
             });
-            while polls() == 0 && sleeping.load(Ordering::Relaxed) {
+            while polls() == 0 && !sleeper.is_finished() {
                 second.look_out();
             }
+            sleeper.join().unwrap()
         });
-        assert!(polls() > 0 && first.helps);
+        assert!(polls() > 0 && helped);
         let before = polls();
         second.look_out();
         assert_eq!(polls(), before, "the first is awake");
         drop(somebody_polls);
-        first.sleep();
-        assert!(!first.helps);
+        second.helps = true;
+        second.sleep();
+        assert!(!second.helps, "it has polled, and is woken by nobody");
     }
 }
