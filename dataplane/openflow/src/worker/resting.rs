@@ -185,6 +185,7 @@ impl Worker<'_> {
 mod tests {
     use super::*;
     use crate::shared::Shared;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn while_the_first_sleeps_and_is_to_be_woken_another_polls() {
@@ -194,15 +195,20 @@ mod tests {
         second.look_out();
         assert_eq!(polls(), 0);
         let somebody_polls = shared.poller.hold();
+        let has_polled = AtomicBool::new(false);
         let helped = std::thread::scope(|scope| {
             let sleeper = scope.spawn(|| {
                 let mut first = Worker::new(&shared, 0);
-                first.sleep();
+                while !has_polled.load(Ordering::Relaxed) {
+                    first.sleep();
+                }
                 first.helps
             });
-            while polls() == 0 && !sleeper.is_finished() {
+            let until = std::time::Instant::now() + Duration::from_secs(30);
+            while polls() == 0 && std::time::Instant::now() < until {
                 second.look_out();
             }
+            has_polled.store(true, Ordering::Relaxed);
             sleeper.join().unwrap()
         });
         assert!(polls() > 0 && helped);
