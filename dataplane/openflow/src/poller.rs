@@ -8,8 +8,8 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 use std::io;
 use std::net::TcpListener;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 const LISTENER: u64 = u64::MAX;
@@ -33,6 +33,8 @@ pub struct Poller {
     told: AtomicBool,
     /// Whoever holds it polls. Since when what a poll tells has come: the poll before would have told it.
     turn: Mutex<Duration>,
+    /// Whether whoever holds it waits for something to come, and does not only look.
+    is_waited: AtomicBool,
 }
 
 impl Poller {
@@ -51,6 +53,7 @@ impl Poller {
             closed: AtomicU64::new(OPEN),
             told: AtomicBool::new(false),
             turn: Mutex::new(Duration::ZERO),
+            is_waited: AtomicBool::new(false),
         })
     }
 
@@ -80,7 +83,7 @@ impl Poller {
     /// Marks slots in which something waits, and takes new connections in. Waits for the first for so long at most. How
     /// many slots there were; nothing if another worker polls. `events` is room for as many as are told at once.
     pub fn poll(&self, shared: &Shared, wait: Duration, events: &mut Vec<Event>) -> Option<usize> {
-        let mut turn = self.turn.try_lock().ok()?;
+        let mut turn = self.take_turn(!wait.is_zero())?;
         if self.closed.load(Ordering::Acquire) <= shared.now().as_nanos() as u64 {
             self.open();
         }
@@ -93,7 +96,9 @@ impl Poller {
             !events.is_empty()
         };
         if !is_told {
+            self.is_waited.store(!wait.is_zero(), Ordering::Relaxed);
             self.look(wait, events);
+            self.is_waited.store(false, Ordering::Relaxed);
             if !wait.is_zero() {
                 // Nothing was there before: it has just come. For how long the system had this thread wait is not known.
                 since = shared.now();
@@ -129,10 +134,25 @@ impl Poller {
         Some(found)
     }
 
-    /// Polls and asks nothing, until it is dropped.
+    /// The turn, unless somebody else has it. Who is to wait gets it behind one that only looks: the one that has nothing to do is
+    /// to be told what comes, and not one that is busy and looks now and then.
+    fn take_turn(&self, waits: bool) -> Option<MutexGuard<'_, Duration>> {
+        loop {
+            match self.turn.try_lock() {
+                Err(TryLockError::WouldBlock) if waits && !self.is_waited.load(Ordering::Relaxed) => {
+                    std::thread::yield_now();
+                }
+                taken => return taken.ok(),
+            }
+        }
+    }
+
+    /// Waits in the place of a worker, until it is dropped.
     #[cfg(test)]
-    pub fn hold(&self) -> std::sync::MutexGuard<'_, Duration> {
-        self.turn.lock().unwrap()
+    pub fn hold(&self) -> MutexGuard<'_, Duration> {
+        let turn = self.turn.lock().unwrap();
+        self.is_waited.store(true, Ordering::Relaxed);
+        turn
     }
 
     fn look(&self, wait: Duration, events: &mut Vec<Event>) {

@@ -32,6 +32,8 @@ impl Spin {
         while before < until {
             match poll(Duration::ZERO) {
                 Some(0) => {}
+                // Somebody else asks: whether that one waits, a poll that waits finds out.
+                None => break,
                 found => return found,
             }
             let now = clock();

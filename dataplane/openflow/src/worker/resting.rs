@@ -100,7 +100,9 @@ impl Worker<'_> {
         let (_, before) = std::mem::replace(&mut self.window, (now, processor_time()));
         let had = self.window.1.saturating_sub(before);
         let rested = Duration::from_nanos(self.shared.rested.load(Ordering::Relaxed));
-        let enough = if now.saturating_sub(rested) < WINDOW { wanted * 4 / 5 } else { wanted / SHORT };
+        // Who helps has offered the processor all the time, and whoever wanted it has had it.
+        let is_spare = !self.helps && now.saturating_sub(rested) < WINDOW;
+        let enough = if is_spare { wanted * 4 / 5 } else { wanted / SHORT };
         self.number != 0 && self.shared.config.scale && !self.is_partitioned() && had < enough
     }
 
