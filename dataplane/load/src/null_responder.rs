@@ -12,6 +12,9 @@ use std::thread::{self, JoinHandle};
 
 const PACKET_IN: u8 = 10;
 const READ: usize = 256 * 1024;
+/// Bytes that the kernel keeps of what it has not read, of each connection. Choice: a read. The kernel's own limit, tens of megabytes, is
+/// hundreds of thousands of requests of a switch that asks more than its share, whose answers come too late to be told of.
+const RECEIVE: usize = READ;
 const LISTENER: u64 = u64::MAX;
 
 /// One that runs, until it is dropped.
@@ -30,6 +33,8 @@ impl NullResponder {
     pub fn start(address: SocketAddr, threads: usize) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
+        // Connections inherit it.
+        rustix::net::sockopt::set_socket_recv_buffer_size(&listener, RECEIVE)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let replies = Replies::new().map_err(|why| io::Error::other(why.to_string()))?;

@@ -158,12 +158,13 @@ impl Worker<'_> {
             return;
         }
         let told: Vec<u32> = all.iter().map(|(slot, ..)| *slot).collect();
-        let mut passed = Vec::new();
+        let (mut passed, mut has_met) = (Vec::new(), false);
         for (slot, datapath, news) in all {
             let Some(datapath) = datapath else { continue };
             match &news {
                 News::Connected(_) => {
                     self.meet(slot, datapath, news);
+                    has_met = true;
                     continue;
                 }
                 News::Ended(_) => {
@@ -206,6 +207,10 @@ impl Worker<'_> {
                 _ => {}
             }
             shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
+        }
+        // What a switch sent before it was known is answered before anybody reads what it sends next.
+        if has_met {
+            self.process(false);
         }
         for slot in told {
             shared.slots[slot as usize].untold.store(false, Ordering::Release);
