@@ -45,7 +45,8 @@ fn a_switch_with_many_ports_may_speak_of_them_as_often_as_it_likes() {
         });
     }
     // A thousand of them are in a read, each with all that is known of the switch.
-    let grown = peak() - before;
+    // What the kernel says is some pages off, since each processor counts for itself.
+    let grown = peak().saturating_sub(before);
     assert!(grown < 64 << 20, "{grown} bytes more for 32,768 changes");
 
     // One port more than may be.

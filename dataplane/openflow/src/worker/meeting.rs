@@ -17,7 +17,8 @@ use std::sync::atomic::Ordering;
 
 impl Worker<'_> {
     /// Has applications meet a switch, of which `news` says that it is connected, unless another of its datapath is.
-    pub(super) fn meet(&mut self, slot: u32, datapath: u64, news: News) {
+    /// Whether it has sent packets before.
+    pub(super) fn meet(&mut self, slot: u32, datapath: u64, news: News) -> bool {
         let shared = self.shared;
         let mut claimed = Ok(());
         shared.brain.news_if(shared.now(), datapath, &mut self.outcome, |switchboard, revision| {
@@ -33,24 +34,25 @@ impl Worker<'_> {
             Some(news)
         });
         let mut held = shared.slots[slot as usize].hold();
-        let Some(link) = held.as_mut() else { return };
+        let Some(link) = held.as_mut() else { return false };
         let number = format_args!("{datapath:016x}");
         let Err(why) = claimed else {
-            self.take_packets(slot, link);
+            let taken = self.take_packets(slot, link);
             tracing::info!(datapath = %number, address = link.session.address(), "a switch");
-            return;
+            return taken > 0;
         };
         shared.claims.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(datapath = %number, address = link.session.address(), %why, "a connection was refused");
         link.session.refuse_datapath(why);
         link.ending = Some(shared.now());
         shared.set_ready(slot, true);
+        false
     }
 }
 
 impl Worker<'_> {
-    /// Takes packets that a switch sent before applications met it.
-    fn take_packets(&mut self, slot: u32, link: &mut Link) {
+    /// Takes packets that a switch sent before applications met it. How many there were.
+    fn take_packets(&mut self, slot: u32, link: &mut Link) -> u64 {
         let before = self.requests.len() + self.probes.len();
         let (requests, probes) = (&mut self.requests, &mut self.probes);
         let lost = link.session.take_packets(|packet| match Probes::includes(&packet) {
@@ -64,6 +66,7 @@ impl Worker<'_> {
             bound.joined(Waiting { came: self.shared.now(), bytes: 0 });
         }
         self.shared.slots[slot as usize].requests.fetch_add(taken, Ordering::Relaxed);
+        taken
     }
 }
 

@@ -158,13 +158,12 @@ impl Worker<'_> {
             return;
         }
         let told: Vec<u32> = all.iter().map(|(slot, ..)| *slot).collect();
-        let (mut passed, mut has_met) = (Vec::new(), false);
+        let (mut passed, mut is_early) = (Vec::new(), false);
         for (slot, datapath, news) in all {
             let Some(datapath) = datapath else { continue };
             match &news {
                 News::Connected(_) => {
-                    self.meet(slot, datapath, news);
-                    has_met = true;
+                    is_early |= self.meet(slot, datapath, news);
                     continue;
                 }
                 News::Ended(_) => {
@@ -209,7 +208,7 @@ impl Worker<'_> {
             shared.brain.news(shared.now(), datapath, news, &mut self.outcome);
         }
         // What a switch sent before it was known is answered before anybody reads what it sends next.
-        if has_met {
+        if is_early {
             self.process(false);
         }
         for slot in told {
