@@ -21,8 +21,8 @@ pub(super) const DEEP: usize = 4 << 10;
 /// Over how long a worker measures how much of a processor it has. Choice: some time slices of the kernel's.
 const WINDOW: Duration = Duration::from_millis(10);
 /// A worker that has less than this part of a processor gives way even when there is more to do than can be done. Choice: a
-/// fifth. Who shares a processor with one that makes the load has half of it, and uses what the other leaves; with
-/// several, each loses more by waiting for the locks of those that do not run.
+/// fifth. Who shares a processor with one that makes the load uses what that leaves; of less, others lose more by waiting for
+/// the locks of one that does not run.
 const SHORT: u32 = 5;
 
 impl Worker<'_> {
@@ -59,10 +59,15 @@ impl Worker<'_> {
     pub(super) fn ask(&mut self) {
         let found = self.shared.poller.poll(self.shared, Duration::ZERO, &mut self.events);
         Counters::add(&self.counters.polls, 1);
-        // More than one has work, and this one has too much.
-        if self.shared.config.scale && found.is_some_and(|found| found > 1) && self.is_busy() {
+        if self.shared.config.scale && found.is_some_and(|found| self.needs_others(found, self.is_busy())) {
             self.wake_others();
         }
+    }
+
+    /// Whether others are to be woken, where a poll has told of so many switches. What it tells is told once: of a switch that is
+    /// another worker's that one is to know at once, and of what is anybody's only if this one has too much.
+    fn needs_others(&self, found: usize, has_too_much: bool) -> bool {
+        if self.is_partitioned() { found > 0 } else { found > 1 && has_too_much }
     }
 
     /// Whether each worker has switches of its own.
@@ -72,7 +77,7 @@ impl Worker<'_> {
 
     /// Whether it is time for another worker.
     fn is_busy(&self) -> bool {
-        self.is_partitioned() || self.took > BUSY || (self.is_deep && self.shared.now() > self.idle + BUSY)
+        self.took > BUSY || (self.is_deep && self.shared.now() > self.idle + BUSY)
     }
 
     pub(super) fn wakes(&mut self) {
@@ -155,9 +160,8 @@ impl Worker<'_> {
             Some(found) => {
                 self.helps = false;
                 Counters::add(&self.counters.polls, 1);
-                let partitioned = self.is_partitioned();
                 // Who slept is not late, but may soon be if what it does takes long.
-                if (found > 1 && self.took > BUSY) || (found > 0 && partitioned) {
+                if self.needs_others(found, self.took > BUSY) {
                     self.wake_others();
                 }
             }
