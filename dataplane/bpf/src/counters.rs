@@ -84,12 +84,17 @@ impl Counters {
 
     /// Begins to count anew what takes a path.
     pub(crate) fn forget_path(&self, path: u32) -> Result<(), Error> {
-        forget(&self.paths, path)
+        forget::<Count>(&self.paths, path)
+    }
+
+    /// The same of a tenant's device.
+    pub(crate) fn forget_tenant(&self, tenant: u32) -> Result<(), Error> {
+        forget::<TenantCount>(&self.tenants, tenant)
     }
 
     /// The same of what is sent to a path's node as a next hop.
     pub(crate) fn forget_hop(&self, path: u32) -> Result<(), Error> {
-        forget(&self.hops, path)
+        forget::<Count>(&self.hops, path)
     }
 }
 
@@ -129,7 +134,7 @@ fn add<T: FromBytes + IntoBytes + Immutable + Copy>(
     Ok(map.update_percpu(&key.to_ne_bytes(), &bytes, MapFlags::ANY)?)
 }
 
-fn forget(map: &MapHandle, key: u32) -> Result<(), Error> {
-    let nothing = vec![Count::default().as_bytes().to_vec(); libbpf_rs::num_possible_cpus()?];
+fn forget<C: Default + IntoBytes + Immutable>(map: &MapHandle, key: u32) -> Result<(), Error> {
+    let nothing = vec![C::default().as_bytes().to_vec(); libbpf_rs::num_possible_cpus()?];
     Ok(map.update_percpu(&key.to_ne_bytes(), &nothing, MapFlags::ANY)?)
 }

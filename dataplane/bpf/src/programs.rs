@@ -336,6 +336,14 @@ impl Programs {
         self.forget_hop_count(path)
     }
 
+    /// Begins to count anew what a tenant's device sends and receives.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn forget_tenant_count(&self, tenant: u32) -> Result<(), Error> {
+        self.counters.forget_tenant(tenant)
+    }
+
     /// Begins to count anew what is sent to a path's node as a next hop.
     ///
     /// # Errors

@@ -26,22 +26,17 @@ enum Entry {
 }
 
 impl Entry {
-    fn add(self) -> Operation {
-        match self {
-            Self::Node(node, locator) => {
-                Operation::NodeAdd { application: APPLICATION, node, locator, weight: Weight::default() }
+    /// What adds it, or takes it away.
+    fn operation(self, is_wanted: bool) -> Operation {
+        let (application, weight) = (APPLICATION, Weight::default());
+        match (self, is_wanted) {
+            (Self::Node(node, locator), true) => Operation::NodeAdd { application, node, locator, weight },
+            (Self::Node(node, locator), false) => Operation::NodeDel { application, node, locator },
+            (Self::Route(destination, next_hop), true) => {
+                Operation::RouteAdd { application, destination, next_hop }
             }
-            Self::Route(destination, next_hop) => {
-                Operation::RouteAdd { application: APPLICATION, destination, next_hop }
-            }
-        }
-    }
-
-    fn remove(self) -> Operation {
-        match self {
-            Self::Node(node, locator) => Operation::NodeDel { application: APPLICATION, node, locator },
-            Self::Route(destination, next_hop) => {
-                Operation::RouteDel { application: APPLICATION, destination, next_hop }
+            (Self::Route(destination, next_hop), false) => {
+                Operation::RouteDel { application, destination, next_hop }
             }
         }
     }
@@ -95,10 +90,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Ok(nodes) = read(nodes) {
             let wanted = decide(&nodes, own);
             for entry in wanted.difference(&entries) {
-                ask(entry.add())?;
+                ask(entry.operation(true))?;
             }
             for entry in entries.iter().rev().filter(|entry| !wanted.contains(entry)) {
-                ask(entry.remove())?;
+                ask(entry.operation(false))?;
             }
             entries = wanted;
         }

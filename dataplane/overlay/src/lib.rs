@@ -33,8 +33,8 @@ pub mod trace;
 pub use bit_field::BitField;
 pub use client::Client;
 pub use compile::{
-    Compiler, Encapsulation, Full, Kind, MOST_PAIRS, Neighbour, NoEncapsulation, Rerouted, Room, Underlay,
-    Write,
+    Compiler, Encapsulation, Exit, Full, Kind, MOST_PAIRS, Neighbour, NoEncapsulation, Rerouted, Room,
+    Underlay, Write,
 };
 pub use config::{ApplicationConfig, BadConfig, Carries, Control, ControlKind, DeviceConfig, Evpn, Miss};
 pub use identifier::{BadIdentifier, Bits, Identifier};

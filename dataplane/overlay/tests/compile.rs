@@ -1,7 +1,9 @@
 //! What the compiler writes, read by the reference walk: packets go where LIB and RIB say, and after each single write
 //! where they went before or where they go now.
 
-use plait_dataplane_overlay::{Compiler, Encapsulation, Kind, Neighbour, Rerouted, Room, Underlay, Write};
+use plait_dataplane_overlay::{
+    Compiler, Encapsulation, Exit, Kind, Neighbour, Rerouted, Room, Underlay, Write,
+};
 use plait_dataplane_reference::tables::*;
 use plait_dataplane_reference::{Outcome, Walk};
 use plait_model_overlay::{Application as Number, Event, NodeId, Operation, Overlay, Weight};
@@ -24,12 +26,14 @@ struct Links {
 }
 
 impl Underlay for Links {
-    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+    fn exit(&self, from: IpAddr, to: IpAddr) -> Option<Exit> {
         let (IpAddr::V4(_), IpAddr::V4(to4)) = (from, to) else { return None };
         let [first, second, third, _] = to4.octets();
         let is_near = [first, second] == [10, 9] && third % 2 == 0;
         let address = if is_near { to } else { self.gateway };
-        Some(Neighbour { interface: 7, address })
+        let neighbour = Neighbour { interface: 7, address };
+        // A route says it of those of 10.9.201.
+        Some(Exit { neighbour, mtu: ([first, second, third] == [10, 9, 201]).then_some(1400) })
     }
 }
 
@@ -105,10 +109,13 @@ impl Node {
             destination: [2, 0, 0, 0, 7, last],
             source: [2, 0, 0, 0, 7, 1],
         });
-        let (writes, full) =
-            self.compiler.neighbour(Neighbour { interface: 7, address }, adjacency, self.now);
-        full.unwrap();
-        writes.into_iter().for_each(|write| apply(&mut self.walk, write));
+        // By each route that leads to it.
+        for exit in [None, Some(1400)].map(|mtu| Exit { neighbour: Neighbour { interface: 7, address }, mtu })
+        {
+            let (writes, full) = self.compiler.exit(exit, adjacency, self.now);
+            full.unwrap();
+            writes.into_iter().for_each(|write| apply(&mut self.walk, write));
+        }
     }
 
     fn add_node(&mut self, node: u32, c: u8, d: u8) {
@@ -211,11 +218,11 @@ fn a_gateways_new_address_moves_all_with_one_pointer() {
         node.add_node(number, 1, number as u8);
         node.route(number, number);
     }
-    let gateway = Neighbour { interface: 7, address: address(0, 254) };
+    let gateway = Exit { neighbour: Neighbour { interface: 7, address: address(0, 254) }, mtu: None };
     assert_eq!(node.compiler.wanted().collect::<Vec<_>>(), [gateway]);
     let adjacency =
         Adjacency { interface: 7, mtu: 1500, destination: [2, 0, 0, 0, 7, 77], source: [2, 0, 0, 0, 7, 1] };
-    let (writes, _) = node.compiler.neighbour(gateway, Some(adjacency), Duration::from_secs(90));
+    let (writes, _) = node.compiler.exit(gateway, Some(adjacency), Duration::from_secs(90));
     assert!(matches!(writes[..], [Write::AdjacencySlot(..), Write::Adjacency(..)]), "{writes:?}");
     writes.into_iter().for_each(|write| apply(&mut node.walk, write));
     for number in 2..12 {
@@ -253,7 +260,7 @@ fn a_million_nodes_behind_a_gateway_move_with_one_pointer() {
     let (writes, full) = node.compiler.follow(&node.overlay, &events, &node.underlay, node.now);
     full.unwrap();
     writes.into_iter().for_each(|write| apply(&mut node.walk, write));
-    let gateway = Neighbour { interface: 7, address: address(0, 254) };
+    let gateway = Exit { neighbour: Neighbour { interface: 7, address: address(0, 254) }, mtu: None };
     assert_eq!(node.compiler.wanted().collect::<Vec<_>>(), [gateway]);
     for last in [78, 77] {
         let adjacency = Adjacency {
@@ -263,7 +270,7 @@ fn a_million_nodes_behind_a_gateway_move_with_one_pointer() {
             source: [2, 0, 0, 0, 7, 1],
         };
         node.now += Duration::from_secs(1);
-        let (writes, full) = node.compiler.neighbour(gateway, Some(adjacency), node.now);
+        let (writes, full) = node.compiler.exit(gateway, Some(adjacency), node.now);
         full.unwrap();
         assert!(matches!(writes[..], [Write::AdjacencySlot(..), Write::Adjacency(..)]), "{}", writes.len());
         writes.into_iter().for_each(|write| apply(&mut node.walk, write));
@@ -293,13 +300,41 @@ fn a_route_of_the_underlay_that_changes_is_followed() {
     assert_eq!(node.way(2), BTreeSet::from([at(1, 2, 5)]));
 }
 
+#[test]
+fn a_route_that_says_an_mtu_makes_less_room_and_only_behind_it() {
+    let mut node = Node::new();
+    let room = |node: &Node| node.compiler.room(APPLICATION).unwrap();
+    node.add_node(2, 1, 2);
+    node.route(2, 2);
+    let whole = room(&node);
+    node.add_node(3, 201, 3);
+    node.route(3, 3);
+    node.neighbour(address(0, 254), Some(254));
+    assert_eq!(room(&node), whole - 100, "1400 of 1500");
+    // The device's own is less than the route's.
+    let gateway = Neighbour { interface: 7, address: address(0, 254) };
+    let told = Adjacency { interface: 7, mtu: 1300, destination: [2; 6], source: [2; 6] };
+    for mtu in [None, Some(1400)] {
+        let (_, full) = node.compiler.exit(Exit { neighbour: gateway, mtu }, Some(told), node.now);
+        full.unwrap();
+    }
+    assert_eq!(room(&node), whole - 200);
+    node.neighbour(address(0, 254), Some(77));
+    assert_eq!(room(&node), whole - 100);
+    // A new address of the gateway is of both ways by it.
+    assert_eq!(node.way(2), BTreeSet::from([at(1, 2, 77)]));
+    assert_eq!(node.way(3), BTreeSet::from([at(201, 3, 77)]));
+    node.apply(&Operation::NodeDel { application: APPLICATION, node: NodeId(3), locator: address(201, 3) });
+    assert_eq!(room(&node), whole);
+}
+
 /// Counts what is asked of locators.
 struct Counting<'a>(&'a Links, Cell<usize>);
 
 impl Underlay for Counting<'_> {
-    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+    fn exit(&self, from: IpAddr, to: IpAddr) -> Option<Exit> {
         self.1.set(self.1.get() + 1);
-        self.0.neighbour(from, to)
+        self.0.exit(from, to)
     }
 }
 

@@ -13,7 +13,7 @@
 use crate::affinity::stay_on;
 use crate::priority::give_way;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, getppid, kill_process, setpgid, waitpid};
 use rustix::thread::{nanosleep, set_current_timer_slack};
 use rustix::time::Timespec;
 use std::fs::File;
@@ -46,13 +46,14 @@ impl Waker {
     pub fn start(processor: usize, group: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         // What keeps it from beginning comes back by this, as the kernel's number; an end without a word is that it began.
         let (answer, told) = pipe_with(PipeFlags::CLOEXEC)?;
+        let original = getpid();
         // SAFETY: this process may have other threads, so between here and its end the copy makes system calls alone, and
         // touches no memory that was not there before.
         let id = unsafe { libc::fork() };
         if id < 0 {
             return Err(io::Error::last_os_error());
         }
-        let Some(process) = Pid::from_raw(id) else { be_the_copy(processor, group, &told) };
+        let Some(process) = Pid::from_raw(id) else { be_the_copy(original, processor, group, &told) };
         let begun = Self { process };
         drop(told);
         let mut reason = [0; 4];
@@ -82,14 +83,15 @@ impl Drop for Waker {
     }
 }
 
-/// All that the copy ever does.
-fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) -> ! {
+/// All that the copy ever does, until the original ends.
+fn be_the_copy(original: Pid, processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) -> ! {
     let begin = || -> io::Result<()> {
         // "0" means the writer itself.
         group.map(|group| rustix::io::write(group, b"0")).transpose()?;
         rustix::thread::set_name(c"plait-waker")?;
-        // What is typed at a terminal is not for it.
-        rustix::process::setsid()?;
+        // What is typed at a terminal is not for it. It stays in the session, for whose other processes it would not give way if it
+        // had one of its own.
+        setpgid(None, None)?;
         stay_on(processor)?;
         // Which weighs nothing in this class; who reads how busy processors are sees that nobody waits for it.
         rustix::process::setpriority_process(None, 19)?;
@@ -121,11 +123,13 @@ fn be_the_copy(processor: usize, group: Option<BorrowedFd<'_>>, told: &OwnedFd) 
     // SAFETY: the descriptor is open, and the copy uses none from here on; that it closes says that it began.
     unsafe { libc::close(told.as_raw_fd()) };
     // The clock is read without a lock, and without memory of its own.
-    loop {
+    while getppid() == Some(original) {
         let looked = Instant::now();
         while looked.elapsed() < LOOKS {
             (0..BETWEEN).for_each(|_| std::hint::spin_loop());
         }
         let _ = nanosleep(&NAP);
     }
+    // SAFETY: as above, nothing of the original's is run.
+    unsafe { libc::_exit(0) }
 }

@@ -1,8 +1,10 @@
 //! A waker begins where it is told to, says why it cannot, and goes with its handle.
 
-use plait_dataplane_processors::{Waker, allowed};
+use plait_dataplane_processors::{Waker, allowed, stay_on};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,59 @@ fn a_waker_lets_its_processor_look_around() {
         assert!(start.elapsed() < Duration::from_secs(30), "it slept {} times", slept() - before);
         sleep(Duration::from_millis(10));
     }
+}
+
+/// The other test's process, which is killed while it has a waker.
+#[test]
+#[ignore = "a part of another test"]
+fn somebody_who_has_a_waker() {
+    let waker = Waker::start(allowed()[0], None).unwrap();
+    println!("waker {}", waker.id());
+    sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_waker_ends_with_whoever_started_it_though_that_is_killed() {
+    let mut other = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "somebody_who_has_a_waker", "--nocapture"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(other.stdout.take().unwrap()).lines();
+    let id =
+        lines.map_while(Result::ok).find_map(|line| line.split_once("waker ").map(|(_, id)| id.to_owned()));
+    let folder = format!("/proc/{}", id.unwrap());
+    assert_eq!(fs::read_to_string(format!("{folder}/comm")).unwrap().trim(), "plait-waker");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let start = Instant::now();
+    // Whoever takes over orphans may let their entries stand: one that has ended uses no processor.
+    let lives = || fs::read_to_string(format!("{folder}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    while lives() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it goes on by itself");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Without a control group, too, it is beside whatever its session does as if it were not there.
+#[test]
+fn a_waker_gives_way_to_its_session() {
+    let processor = allowed()[0];
+    let own = || fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let ran = || own().split(' ').next().unwrap().parse::<u64>().unwrap();
+    let busy = |waker: Option<Waker>| {
+        stay_on(processor).unwrap();
+        let (start, before) = (Instant::now(), ran());
+        while start.elapsed() < Duration::from_millis(300) {
+            std::hint::spin_loop();
+        }
+        let ran = (ran() - before) as f64 / start.elapsed().as_nanos() as f64;
+        drop(waker);
+        ran
+    };
+    // Others of this machine may want it, too, with a waker or without one.
+    let ratio = || busy(Some(Waker::start(processor, None).unwrap())) / busy(None);
+    assert!((0..10).any(|_| ratio() > 0.9));
 }
 
 #[test]

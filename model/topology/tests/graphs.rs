@@ -97,6 +97,29 @@ proptest! {
         prop_assert_eq!(forest.edges.len(), vertices - graph.components().count());
     }
 
+    /// What two algorithms find is one tree if no two edges are equal.
+    #[test]
+    fn the_spanning_forest_is_the_one_that_prims_algorithm_finds(
+        (vertices, edges) in any_edges(20, 0),
+    ) {
+        // Of equal costs the first added wins.
+        let cost = |index: usize, cost: u32| cost * 1000 + index as u32;
+        let graph = Graph::undirected(vertices, edges.iter().copied());
+        let mut other = UnGraph::<(), u32>::default();
+        for _ in 0..vertices {
+            other.add_node(());
+        }
+        for (index, &(a, b, edge)) in edges.iter().enumerate() {
+            other.add_edge(NodeIndex::new(a), NodeIndex::new(b), cost(index, edge));
+        }
+        prop_assume!(graph.components().count() == 1);
+        let tree: UnGraph<(), u32> =
+            petgraph::data::FromElements::from_elements(petgraph::algo::min_spanning_tree_prim(&other));
+        let mut prims: Vec<usize> = tree.edge_weights().map(|cost| *cost as usize % 1000).collect();
+        prims.sort_unstable();
+        prop_assert_eq!(graph.minimum_spanning_forest().edges, prims);
+    }
+
     #[test]
     fn next_hops_are_the_first_steps_of_all_shortest_paths(
         (vertices, edges) in any_edges(7, 1),

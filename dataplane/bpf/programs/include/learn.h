@@ -59,7 +59,8 @@ inline int learn(const struct ethernet_header *frame, __u32 tenant, const struct
 		entry.node = parcel->source;
 		entry.path = *path;
 		entry.heard = second ?: 1;
-		bpf_map_update_elem(&fib, &key, &entry, BPF_ANY);
+		/* Who is new may have been written by hand since it was looked for, and that stays. */
+		bpf_map_update_elem(&fib, &key, &entry, known ? BPF_ANY : BPF_NOEXIST);
 		turn_generation();
 	}
 	return UNLEARNED;

@@ -190,8 +190,23 @@ fn what_nobody_knows_leaves_by_the_kernels_own_route_as_it_is() {
 
 #[test]
 fn weights_are_shares_of_flows() {
-    let Some(node) = Node::new([Program::Transmit], driver::ETHERNET) else { return };
-    // Three locators of the peer with 1, 2 and 5 eighths.
+    for driver in [driver::ETHERNET, driver::IP, driver::BITS, driver::PAYLOAD] {
+        // Those that find packets by bits find these by the address that they are for.
+        let from = if driver == driver::BITS { 14 + 16 } else { 16 };
+        let mut mask = [0; 16];
+        mask[..4].fill(0xff);
+        let Some(node) = Node::by_bits([Program::Transmit], driver, (from, mask), false) else { return };
+        let mut address = [0; 16];
+        address[..4].copy_from_slice(&[10, 1, 0, 2]);
+        let entry = FibEntry { node: PEER.0, path: PEER_PATH, heard: 0, reserved: 0, packets: 0, bytes: 0 };
+        let key = FibKey { tenant: TENANT, identifier: address };
+        node.programs.table(&names::FIB).unwrap().set(&key, &entry).unwrap();
+        shares_are_weights(&node, driver);
+    }
+}
+
+/// Three locators of the peer have 1, 2 and 5 eighths of the flows that a driver finds.
+fn shares_are_weights(node: &Node, driver: u32) {
     let locators: Vec<std::net::Ipv4Addr> = (1..4).map(|last| [203, 0, 113, last].into()).collect();
     let wires = node.programs.table(&names::WIRES).unwrap();
     for (index, locator) in locators.iter().enumerate() {
@@ -209,8 +224,14 @@ fn weights_are_shares_of_flows() {
     let flows = 4000;
     for flow in 0..flows {
         let [_, _, a, b] = u32::to_be_bytes(flow);
-        let source = Mac([2, 0, 0, 7, a, b]);
-        let frame = frame(STATION_B, source, ether_type::IPV4, &inner_ipv4(64, 0));
+        // Frames' flows are of stations, and packets' of ports.
+        let (source, port) = match driver {
+            driver::ETHERNET => (Mac([2, 0, 0, 7, a, b]), [5, 5]),
+            _ => (STATION_A, [a, b]),
+        };
+        let mut packet = inner_ipv4(64, 0);
+        packet[20..22].copy_from_slice(&port);
+        let frame = frame(STATION_B, source, ether_type::IPV4, &packet);
         let first = destination(&node.programs.run(Program::Transmit, &frame).unwrap().packet);
         if flow % 100 == 0 {
             let again = destination(&node.programs.run(Program::Transmit, &frame).unwrap().packet);
@@ -222,7 +243,7 @@ fn weights_are_shares_of_flows() {
         let expected = f64::from(flows) * weight / 8.0;
         // Five standard deviations of a binomial draw: one in a million would miss it.
         let tolerance = 5.0 * (expected * (1.0 - weight / 8.0)).sqrt();
-        assert!((f64::from(share) - expected).abs() < tolerance, "{shares:?}");
+        assert!((f64::from(share) - expected).abs() < tolerance, "driver {driver}: {shares:?}");
     }
 }
 

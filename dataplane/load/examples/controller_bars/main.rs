@@ -9,7 +9,7 @@
 //! `{port}` is the port of 127.0.0.1 that the controller is to listen at; a command without one listens at 6653. A null
 //! responder always runs, and ovs-testcontroller where it is installed. Each is loaded as cbench does (as much as is taken;
 //! then one request at a time), then by an open loop at 120 % of what it answered, skewed, with a probing switch, and by one
-//! at 80 % of what it answered of that, again while the host takes more than a hundredth of the processors. All of it is
+//! at 80 % of what it answered of that, again while the host takes more than a hundredth of the processors or has them apart. All of it is
 //! done in rounds, each controller once in each, and what counts is the median of the rounds; a figure beside another
 //! controller's is the median of what the rounds give. Lines that begin with `bar` hold the load itself against its own bar,
 //! and a controller named `plait` against the others of this run.

@@ -56,7 +56,7 @@ impl Agent {
     /// since a driver that runs XDP may do without what it does else, such as superpackets.
     pub(super) fn relaying(&self) -> BTreeSet<u32> {
         let entrances: BTreeSet<u32> = self.entrances().collect();
-        let ways = self.compiler.wanted().map(|neighbour| neighbour.interface);
+        let ways = self.compiler.wanted().map(|exit| exit.neighbour.interface);
         ways.filter(|index| self.xdp && entrances.contains(index)).collect()
     }
 

@@ -65,7 +65,7 @@ impl Agent {
     /// Follows changes of routes, links, locators and neighbours: of the devices by which packets leave at once, and of others soon.
     pub(super) fn follow_entrances(&mut self) {
         if now() < self.entrances.next && self.config.underlay.is_none() {
-            self.entrances.found.extend(self.compiler.wanted().map(|neighbour| neighbour.interface));
+            self.entrances.found.extend(self.compiler.wanted().map(|exit| exit.neighbour.interface));
             // What the kernel refuses now is tried again then.
             self.entrances.is_stale = true;
             if let Err(error) = self.write_entrances() {
@@ -113,7 +113,7 @@ impl Agent {
             }
             None => match self.underlay.ways_in(|prefix| self.compiler.has_locator_in(prefix)) {
                 Some(mut found) => {
-                    found.extend(self.compiler.wanted().map(|neighbour| neighbour.interface));
+                    found.extend(self.compiler.wanted().map(|exit| exit.neighbour.interface));
                     found
                 }
                 None => {

@@ -1,6 +1,5 @@
 //! Identifiers that somebody says are at a node: people, and existing control planes.
 
-use super::journal::Line;
 use super::{Agent, AgentError, now};
 use crate::config::{Carries, DeviceConfig, Evpn};
 use crate::protocol::{self, Reply};
@@ -47,18 +46,34 @@ impl Agent {
             return Err(AgentError::Identifier { device, by, identifier });
         }
         let key = (device, identifier);
-        let before = self.entries.insert(key.clone(), node);
-        if before == Some(node) {
+        let before = self.node_of(&key);
+        if self.entries.insert(key.clone(), node) == Some(node) {
             return Ok(Reply::done(false));
         }
-        if let Some(before) = before
-            && let Some(waiting) = self.waiting.get_mut(&(application, before))
-        {
-            waiting.remove(&key);
-        }
-        self.waiting.entry((application, node)).or_default().insert(key.clone());
+        self.wait_at(application, &key, before, Some(node));
         self.place_entry(&key, node)?;
         Ok(Reply::done(true))
+    }
+
+    /// The node at which an identifier is said to be: what somebody said by hand holds before what a feed tells.
+    fn node_of(&self, key: &(String, Identifier)) -> Option<NodeId> {
+        self.entries.get(key).or_else(|| self.told.get(key)).copied()
+    }
+
+    /// Has an identifier wait for the path of another node than before.
+    fn wait_at(
+        &mut self,
+        application: Application,
+        key: &(String, Identifier),
+        before: Option<NodeId>,
+        after: Option<NodeId>,
+    ) {
+        if let Some(waiting) = before.and_then(|node| self.waiting.get_mut(&(application, node))) {
+            waiting.remove(key);
+        }
+        if let Some(node) = after {
+            self.waiting.entry((application, node)).or_default().insert(key.clone());
+        }
     }
 
     pub(super) fn remove_entry(
@@ -70,8 +85,14 @@ impl Agent {
         let (application, tenant, bits) = (live.config.application, live.tenant, live.config.bits);
         let key = (device, identifier);
         let known = self.entries.remove(&key);
-        if let Some(waiting) = known.and_then(|node| self.waiting.get_mut(&(application, node))) {
-            waiting.remove(&key);
+        if known.is_some() {
+            // What a feed told of it meanwhile holds from now on.
+            let told = self.told.get(&key).copied();
+            self.wait_at(application, &key, known, told);
+            if let Some(node) = told {
+                self.place_entry(&key, node)?;
+                return Ok(Reply::done(true));
+            }
         }
         // Other digits could be another's bytes.
         let is_other = matches!(identifier, Identifier::Bits(of) if !is_found_by(bits, of));
@@ -187,10 +208,7 @@ impl Agent {
     fn make(&mut self, application: Application, change: Change) -> Result<(), AgentError> {
         match change {
             Change::Operation(operation) => match self.overlay.apply(&operation) {
-                Ok((_, Some(event))) => {
-                    self.note(&Line::Control(operation))?;
-                    self.follow(vec![event])
-                }
+                Ok((_, Some(event))) => self.follow_control(operation, event),
                 Ok((_, None)) => Ok(()),
                 Err(error) => {
                     tracing::debug!(%error, "a feed takes away what is away");
@@ -213,22 +231,16 @@ impl Agent {
         let Some(live) = self.devices.values().find(is_its) else { return Ok(()) };
         let tenant = live.tenant;
         let key = (live.config.name.clone(), Identifier::Station(mac));
-        let is_by_hand = self.entries.contains_key(&key);
         let before = match node {
             Some(node) => self.told.insert(key.clone(), node),
             None => self.told.remove(&key),
         };
-        if is_by_hand {
+        if self.entries.contains_key(&key) {
             return Ok(());
         }
-        if let Some(waiting) = before.and_then(|node| self.waiting.get_mut(&(application, node))) {
-            waiting.remove(&key);
-        }
+        self.wait_at(application, &key, before, node);
         match node {
-            Some(node) => {
-                self.waiting.entry((application, node)).or_default().insert(key.clone());
-                self.place_entry(&key, node)?;
-            }
+            Some(node) => self.place_entry(&key, node)?,
             None => {
                 self.tables.remove_entry(&FibKey { tenant, identifier: key.1.bytes(None) })?;
             }

@@ -6,6 +6,7 @@
 use crate::protocol::Request;
 use plait_model_overlay::Operation;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -32,21 +33,20 @@ pub(super) struct Journal {
     file: File,
     /// Where its last whole line ends.
     end: u64,
-    /// Lines since it was written anew.
+    /// Lines since it was written anew, and with how many it is to be again.
     lines: usize,
+    renewed_at: usize,
 }
+
+/// Choice: a hundred thousand lines are read in a second.
+const LONG: usize = 100_000;
 
 impl Journal {
     /// What a former life was told.
     pub fn read(path: &Path) -> io::Result<Vec<Line>> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
         let mut lines = Vec::new();
-        for (number, line) in BufReader::new(file).lines().enumerate() {
-            match serde_json::from_str(&line?) {
+        for (number, line) in Self::lines(path)?.into_iter().enumerate() {
+            match serde_json::from_str(&line) {
                 Ok(Line::Journal { version, .. }) if version != VERSION => {
                     let text = format!(
                         "{}: written by a plait that knows version {version} of it, this one knows {VERSION}: start that one, \
@@ -64,6 +64,40 @@ impl Journal {
             }
         }
         Ok(lines)
+    }
+
+    /// The names of the devices that a former life made, of whatever version it was; none if they are in another namespace than this.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not say of which namespace it is.
+    pub fn devices(path: &Path, here: u64) -> io::Result<Option<BTreeSet<String>>> {
+        let lines = Self::lines(path)?;
+        let Some(first) = lines.first() else { return Ok(None) };
+        let first: serde_json::Value = serde_json::from_str(first).unwrap_or_default();
+        let namespace = first["journal"]["namespace"].as_u64().ok_or_else(|| {
+            let text = "its first line does not say whose devices it names: take away what this agent made, as `ip link` \
+                        shows it, then this file";
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        })?;
+        let mut names = BTreeSet::new();
+        for line in &lines {
+            // Of lines of another version those that name devices are what they are in this one, or none of them is.
+            match serde_json::from_str(line) {
+                Ok(Line::Request(Request::SetDevice(device))) => drop(names.insert(device.name)),
+                Ok(Line::Request(Request::RemoveDevice { name })) => drop(names.remove(&name)),
+                _ => {}
+            }
+        }
+        Ok((namespace == here).then_some(names))
+    }
+
+    /// Its lines, none if there is no journal.
+    fn lines(path: &Path) -> io::Result<Vec<String>> {
+        match File::open(path) {
+            Ok(file) => BufReader::new(file).lines().collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 
     /// A journal that says what is, and no more of how it came about.
@@ -91,7 +125,7 @@ impl Journal {
 
     fn at_end(file: File) -> io::Result<Self> {
         let end = file.metadata()?.len();
-        Ok(Self { file, end, lines: 0 })
+        Ok(Self { file, end, lines: 0, renewed_at: LONG })
     }
 
     /// Adds a line, or none of it.
@@ -100,6 +134,8 @@ impl Journal {
         bytes.push(b'\n');
         // On a full disk part of it may have been written, and what is added behind a half line is never read.
         if let Err(error) = self.file.write_all(&bytes) {
+            // What it says is true all the same.
+            self.renewed_at = 0;
             self.file.set_len(self.end)?;
             return Err(error);
         }
@@ -108,9 +144,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether it is long enough to be written anew. Choice: a hundred thousand lines are read in a second.
-    pub fn is_long(&self) -> bool {
-        self.lines > 100_000
+    /// Whether it is to be written anew: it is long, or lacks a line.
+    pub fn is_to_be_renewed(&self) -> bool {
+        self.lines > self.renewed_at
+    }
+
+    /// It could not be written anew: not with each line is that tried.
+    pub fn put_off(&mut self) {
+        self.renewed_at = self.lines + LONG / 100;
     }
 }
 
@@ -142,6 +183,15 @@ mod tests {
         fs::write(&path, FIRST.replace("\"version\":1", "\"version\":2")).unwrap();
         let refused = Journal::read(&path).unwrap_err().to_string();
         assert!(refused.contains("version 2") && refused.contains("--remove"), "{refused}");
+        // Which is what `--remove` needs of it, whatever its version is.
+        let here = FIRST.split("\"namespace\":").nth(1).unwrap().split('}').next().unwrap().parse().unwrap();
+        let names = Journal::devices(&path, here).unwrap().unwrap();
+        assert!(!names.is_empty());
+        assert_eq!(Journal::devices(&path, here + 1).unwrap(), None);
+        fs::write(&path, "half a li").unwrap();
+        assert!(Journal::devices(&path, here).is_err());
+        fs::write(&path, "").unwrap();
+        assert_eq!(Journal::devices(&path, here).unwrap(), None);
         fs::remove_dir_all(folder).unwrap();
     }
 }

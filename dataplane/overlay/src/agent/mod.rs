@@ -19,6 +19,7 @@ mod members;
 mod neighbours;
 mod places;
 mod recording;
+mod refused;
 mod report;
 mod routes;
 mod segmenter;
@@ -36,7 +37,7 @@ pub use places::{LAYOUT, Places};
 pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
 use crate::Identifier;
-use crate::compile::{Compiler, Full, MOST_PAIRS, Neighbour, QUIET, Slots, Write};
+use crate::compile::{Compiler, Exit, Full, MOST_PAIRS, QUIET, Slots, Write};
 use crate::config::DeviceConfig;
 use crate::protocol::{Change, Config, Reply, Request};
 use entrances::Entrances;
@@ -102,6 +103,8 @@ pub struct Agent {
     is_whole: bool,
     /// When to compile once more, since no slot was free.
     again: Option<Duration>,
+    /// When to ask the kernel once more for what it refused: writes, and neighbours to look for.
+    retry: Option<Duration>,
     untold: Untold,
     /// Traces under way, and the number of the last question.
     traces: Vec<Tracing>,
@@ -211,9 +214,28 @@ impl Agent {
         Ok(reply)
     }
 
+    /// Adds a line to the journal.
+    ///
+    /// # Errors
+    /// The line is not there. All that it would say is in the journal that is written anew with the next one that finds room.
     fn note(&mut self, line: &Line) -> Result<(), AgentError> {
         self.journal.add(line).map_err(|error| AgentError::Journal(self.places.journal(), error))?;
-        if self.journal.is_long() { self.write_journal() } else { Ok(()) }
+        if self.journal.is_to_be_renewed()
+            && let Err(error) = self.write_journal()
+        {
+            // The one that there is has the line.
+            tracing::warn!(%error, "the journal is not written anew");
+            self.journal.put_off();
+        }
+        Ok(())
+    }
+
+    /// Has the data plane follow what a control plane or a feed did, which knows it as done: so whether the journal has room for it
+    /// or not.
+    fn follow_control(&mut self, operation: Operation, event: Event) -> Result<(), AgentError> {
+        let noted = self.note(&Line::Control(operation));
+        self.follow(vec![event])?;
+        noted
     }
 
     /// Writes the journal anew.
@@ -326,10 +348,10 @@ impl Agent {
             );
         }
         let applied = self.tables.apply(writes);
-        let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
-        self.keep(&wanted)?;
-        for neighbour in wanted {
-            self.tell_neighbour(neighbour)?;
+        self.retry_soon(self.tables.is_behind());
+        self.keep()?;
+        for exit in self.compiler.wanted().collect::<Vec<_>>() {
+            self.tell(exit)?;
         }
         for write in writes {
             if let Write::Node(key, Some(_)) = write {
@@ -343,20 +365,32 @@ impl Agent {
     }
 
     /// Has the kernel keep the neighbours by which packets leave, and notes which they are.
-    fn keep(&mut self, wanted: &BTreeSet<Neighbour>) -> Result<(), AgentError> {
-        if !self.underlay.keep(wanted) {
+    fn keep(&mut self) -> Result<(), AgentError> {
+        let wanted = self.compiler.wanted().map(|exit| exit.neighbour).collect();
+        let is_other = self.underlay.keep(&wanted);
+        self.retry_soon(self.underlay.neighbours.is_behind());
+        if !is_other {
             return Ok(());
         }
         let path = self.places.neighbours();
         let kept: Vec<(u32, IpAddr)> =
             self.underlay.neighbours.kept().iter().map(|kept| (kept.interface, kept.address)).collect();
         let text = serde_json::to_vec(&kept).map_err(io::Error::from).map_err(at(&path))?;
-        fs::write(&path, text).map_err(at(&path))
+        // Half a file would be nothing that `--remove` can read.
+        let new = path.with_extension("new");
+        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(at(&path))
     }
 
-    /// Tells the compiler what is known of a neighbour. Whether that changes anything.
-    fn tell_neighbour(&mut self, neighbour: Neighbour) -> Result<bool, AgentError> {
-        let (writes, full) = self.compiler.neighbour(neighbour, self.underlay.adjacency(neighbour), now());
+    /// Asks the kernel again in a while, if it refused something.
+    fn retry_soon(&mut self, is_behind: bool) {
+        if is_behind {
+            self.retry.get_or_insert(now() + RETRY);
+        }
+    }
+
+    /// Tells the compiler what is known of a way out. Whether that changes anything.
+    fn tell(&mut self, exit: Exit) -> Result<bool, AgentError> {
+        let (writes, full) = self.compiler.exit(exit, self.underlay.adjacency(exit.neighbour), now());
         self.tables.apply(&writes)?;
         self.look_at(full)?;
         Ok(!writes.is_empty())
@@ -368,10 +402,11 @@ impl Agent {
     fn hear(&mut self) -> Result<(), AgentError> {
         let changes = self.underlay.changes().map_err(doing("netlink"))?;
         // Neighbours first: each is a store, however much is behind it, while the kernel is asked for one route after the other.
-        let wanted: BTreeSet<Neighbour> = self.compiler.wanted().collect();
-        let (mut written, mut any) = (Ok(()), false);
-        for neighbour in changes.neighbours.intersection(&wanted) {
-            match self.tell_neighbour(*neighbour) {
+        let is_other = |exit: &Exit| changes.neighbours.contains(&exit.neighbour);
+        let wanted: Vec<Exit> = self.compiler.wanted().filter(is_other).collect();
+        let (mut written, mut any, is_any_wanted) = (Ok(()), false, !wanted.is_empty());
+        for exit in wanted {
+            match self.tell(exit) {
                 Ok(changes) => any |= changes,
                 Err(error) => written = written.and(Err(error)),
             }
@@ -385,17 +420,21 @@ impl Agent {
             let rerouted = self.write(&writes).and(self.look_at(full).map_err(AgentError::from));
             written = written.and(rerouted);
         }
+        // What is not done now is not heard of again: one that fails keeps no other from being done.
         if changes.links {
             self.start_segmenter();
             self.follow_entrances();
-            self.attach()?;
+            written = written.and(self.attach());
         }
         if changes.links || changes.features {
             self.set_exits();
         }
+        // The kernel forgets those that it never found, too, which nobody here knew either.
+        if is_any_wanted || changes.links || changes.fixed {
+            written = written.and(self.keep());
+        }
         if any || changes.links || changes.sizes || changes.fixed {
-            self.keep(&self.compiler.wanted().collect())?;
-            self.write_tenants()?;
+            written = written.and(self.write_tenants());
         }
         written
     }
@@ -407,9 +446,8 @@ impl Agent {
         for operation in self.members.run(now()) {
             match self.overlay.apply(&operation) {
                 Ok((_, Some(event))) => {
-                    self.note(&Line::Control(operation))?;
-                    if let Err(error) = self.follow(vec![event]) {
-                        tracing::error!(%error, "the data plane does not follow a control plane");
+                    if let Err(error) = self.follow_control(operation, event) {
+                        tracing::error!(%error, "not all of the agent follows a control plane");
                     }
                 }
                 Ok((_, None)) => {}
@@ -422,6 +460,12 @@ impl Agent {
         if self.again.is_some_and(|again| now() >= again) {
             self.again = None;
             self.compile_again()?;
+        }
+        if self.retry.is_some_and(|retry| now() >= retry) {
+            self.retry = None;
+            if let Err(error) = self.write(&[]) {
+                tracing::debug!(%error, "the kernel still refuses");
+            }
         }
         let written = self.tables.written();
         let entries = (written - std::mem::replace(&mut self.told_writes, written)) as usize;
@@ -477,6 +521,7 @@ impl Agent {
             self.members.timeout(),
             self.feeds.timeout(),
             self.again,
+            self.retry,
             self.trace_due(),
             self.entrances_due(),
         ];
@@ -489,6 +534,9 @@ impl Agent {
         self.learned.pause(self.untold.is_watched, SWEEP)
     }
 }
+
+/// How long what the kernel refused waits until it is asked again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// From one look for silent stations to the next.
 const SWEEP: Duration = Duration::from_secs(10);

@@ -19,6 +19,8 @@ pub(super) struct Neighbours {
     kept: BTreeSet<Neighbour>,
     /// Those whose hardware address somebody wrote for good (`nud permanent`): nobody looks for them, and they stay as they are.
     fixed: BTreeSet<Neighbour>,
+    /// Whether the kernel refused to look for one.
+    is_refused: bool,
 }
 
 impl Neighbours {
@@ -66,31 +68,40 @@ impl Neighbours {
     }
 
     /// Has the kernel look for these neighbours, and look again before what it knows is old; of others no more. It is not asked for
-    /// those that somebody wrote for good, since it would forget that. Whether they are others than before.
+    /// those that somebody wrote for good, since it would forget that, and for one that it refuses once more the next time. Whether they are
+    /// others than before.
     pub fn keep(&mut self, netlink: &Netlink, wanted: &BTreeSet<Neighbour>) -> bool {
-        let wanted: BTreeSet<Neighbour> = wanted.difference(&self.fixed).copied().collect();
+        let mut wanted: BTreeSet<Neighbour> = wanted.difference(&self.fixed).copied().collect();
         if wanted == self.kept {
             return false;
         }
+        let mut refused = Vec::new();
         for neighbour in wanted.difference(&self.kept) {
             let mut message = neighbour_message(*neighbour);
             message.attributes.push(NeighbourAttribute::ExtFlags(NeighbourExtFlags::Managed));
             let managed = RouteNetlinkMessage::NewNeighbour(message.clone());
             if netlink.request(managed, NLM_F_CREATE | NLM_F_REPLACE).is_err() {
-                // A kernel before 5.16 keeps none by itself, but it looks for it once.
+                // It may be no way to keep one that the kernel knows by other means; then it looks for it once.
                 message.attributes.pop();
                 message.header.flags = NeighbourFlags::Use;
                 let once = RouteNetlinkMessage::NewNeighbour(message);
                 if let Err(error) = netlink.request(once, NLM_F_CREATE | NLM_F_REPLACE) {
                     tracing::warn!(neighbour = %neighbour.address, %error, "the kernel does not look for a neighbour");
+                    refused.push(*neighbour);
                 }
             }
         }
         for neighbour in self.kept.difference(&wanted) {
             let_go(netlink, *neighbour);
         }
-        self.kept = wanted;
-        true
+        self.is_refused = !refused.is_empty();
+        wanted.retain(|neighbour| !refused.contains(neighbour));
+        std::mem::replace(&mut self.kept, wanted) != self.kept
+    }
+
+    /// Whether the kernel is to be asked again for one.
+    pub fn is_behind(&self) -> bool {
+        self.is_refused
     }
 
     /// Those that the kernel was asked to keep.

@@ -1,6 +1,6 @@
-//! By which neighbours locators are reached, as the kernel said when it was asked last.
+//! By which ways out locators are reached, as the kernel said when it was asked last.
 
-use crate::{Neighbour, Rerouted};
+use crate::{Exit, Rerouted};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,17 +11,12 @@ const MOST: usize = 1 << 18;
 /// What the kernel said of pairs of locators, an own one first.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
-    known: RefCell<HashMap<(IpAddr, IpAddr), Option<Neighbour>>>,
+    known: RefCell<HashMap<(IpAddr, IpAddr), Option<Exit>>>,
 }
 
 impl Routes {
-    /// The neighbour by which packets from an own locator reach another's; asks, if that is not known.
-    pub fn neighbour(
-        &self,
-        from: IpAddr,
-        to: IpAddr,
-        ask: impl FnOnce() -> Option<Neighbour>,
-    ) -> Option<Neighbour> {
+    /// The way out by which packets from an own locator reach another's; asks, if that is not known.
+    pub fn exit(&self, from: IpAddr, to: IpAddr, ask: impl FnOnce() -> Option<Exit>) -> Option<Exit> {
         if let Some(known) = self.known.borrow().get(&(from, to)) {
             return *known;
         }
@@ -44,6 +39,7 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Neighbour;
     use std::net::Ipv4Addr;
 
     #[test]
@@ -54,10 +50,10 @@ mod tests {
             let mut asked = 0;
             for number in 0..10_000u32 {
                 let to = IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + number));
-                routes.neighbour(from, to, || {
+                routes.exit(from, to, || {
                     asked += 1;
                     let address = Ipv4Addr::new(192, 0, 2, gateway).into();
-                    Some(Neighbour { interface: 7, address })
+                    Some(Exit { neighbour: Neighbour { interface: 7, address }, mtu: None })
                 });
             }
             asked
@@ -67,7 +63,7 @@ mod tests {
         changed.add("10.0.1.0/24".parse().unwrap());
         routes.forget(&changed);
         assert_eq!((asked(3), asked(4)), (256, 0));
-        let by = |to: [u8; 4]| routes.neighbour(from, IpAddr::from(to), || None).map(|by| by.address);
+        let by = |to: [u8; 4]| routes.exit(from, IpAddr::from(to), || None).map(|by| by.neighbour.address);
         assert_eq!(by([10, 0, 1, 9]), Some([192, 0, 2, 3].into()));
         assert_eq!(by([10, 0, 2, 9]), Some([192, 0, 2, 2].into()));
         routes.forget(&Rerouted::all());

@@ -21,6 +21,7 @@ use plait_dataplane_bpf::Sizes;
 use plait_model_overlay::{Event, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -112,6 +113,7 @@ impl Agent {
             journal,
             is_whole: false,
             again: None,
+            retry: None,
             traces: Vec::new(),
             token: 0,
             untold: Default::default(),
@@ -235,19 +237,10 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     };
     forget_names(places)?;
     let netlink = plait_dataplane_netlink::Netlink::open().map_err(doing("netlink"))?;
-    let mut names = BTreeSet::new();
-    let mut is_here = false;
-    let here = namespace()?;
-    for line in Journal::read(&places.journal()).unwrap_or_default() {
-        match line {
-            Line::Journal { namespace, .. } => is_here = namespace == here,
-            Line::Request(Request::SetDevice(device)) => drop(names.insert(device.name)),
-            Line::Request(Request::RemoveDevice { name }) => drop(names.remove(&name)),
-            _ => {}
-        }
-    }
     // In another namespace these names are somebody else's.
-    for name in names.into_iter().filter(|_| is_here) {
+    let names = Journal::devices(&places.journal(), namespace()?).map_err(at(&places.journal()))?;
+    let is_here = names.is_some();
+    for name in names.into_iter().flatten() {
         match devices::remove(&netlink, &name) {
             Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
                 return Err(AgentError::Kernel(format!("device {name}"), error));
@@ -258,10 +251,13 @@ pub fn remove(places: &Places) -> Result<(), AgentError> {
     if is_here {
         segmenter::remove(places).map_err(doing("the devices that cut superpackets"))?;
     }
-    let kept: Vec<(u32, IpAddr)> = fs::read(places.neighbours())
-        .ok()
-        .and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default();
+    let kept: Vec<(u32, IpAddr)> = match fs::read(places.neighbours()) {
+        Ok(text) => {
+            serde_json::from_slice(&text).map_err(io::Error::from).map_err(at(&places.neighbours()))?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(at(&places.neighbours())(error)),
+    };
     if is_here {
         let kept = kept.into_iter().map(|(interface, address)| Neighbour { interface, address });
         neighbours::let_go_of(&netlink, kept).map_err(doing("neighbours"))?;

@@ -1,5 +1,6 @@
 //! The data plane's tables in the kernel.
 
+use super::refused::Refused;
 use crate::Write;
 use plait_dataplane_bpf::{Error, Program, Programs, Sizes, Table, names};
 use plait_dataplane_reference::tables::*;
@@ -30,8 +31,8 @@ pub(super) struct Tables {
     segmenters: Arc<Table<u32, Segmenter>>,
     /// How many entries were written.
     written: Cell<u64>,
-    /// Writes that the kernel refused, which are tried again before others.
-    refused: RefCell<Vec<Write>>,
+    /// Writes that the kernel refused, which are tried again before others; of an entry the newest alone.
+    refused: RefCell<Refused>,
 }
 
 /// A device that nobody has: what the programs of the underlay's devices are loaded with. Those of tenants' devices follow.
@@ -72,14 +73,22 @@ impl Tables {
     pub fn apply(&self, writes: &[Write]) -> Result<(), Error> {
         let again = self.refused.take();
         let mut first = Ok(());
-        for write in again.iter().chain(writes) {
+        for write in again.in_order().chain(writes) {
             self.count_write();
-            if let Err(error) = self.write(write) {
-                self.refused.borrow_mut().push(write.clone());
+            let done = self.write(write);
+            // What was refused of the entry before is no more to be written.
+            self.refused.borrow_mut().forget(write);
+            if let Err(error) = done {
+                self.refused.borrow_mut().add(write.clone());
                 first = first.and(Err(error));
             }
         }
         first.and(self.programs.turn())
+    }
+
+    /// Whether the kernel refused something that is still to be written.
+    pub fn is_behind(&self) -> bool {
+        !self.refused.borrow().is_empty()
     }
 
     /// Counts an entry that is written.

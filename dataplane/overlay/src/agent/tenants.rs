@@ -214,6 +214,8 @@ impl Agent {
         self.write_tenants()?;
         let key = VniKey { application: config.application.0.into(), vni: config.vni };
         let written = self.tenant(config, interface)?;
+        // What was counted by that number was another device's.
+        self.tables.programs.forget_tenant_count(tenant)?;
         self.tables.set_tenant(tenant, &written)?;
         self.tables.set_vni(&key, Some(tenant))?;
         if let Err(error) = self.place_waiting(config, tenant) {

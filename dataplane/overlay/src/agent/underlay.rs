@@ -2,11 +2,11 @@
 
 use super::neighbours::{self, Neighbours};
 use super::routes::Routes;
-use crate::{Neighbour, Rerouted};
+use crate::{Exit, Neighbour, Rerouted};
 use ipnet::IpNet;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteType, RouteVia,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteType, RouteVia,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use plait_dataplane_netlink::{Heard, Netlink, Watch};
@@ -228,8 +228,8 @@ impl Underlay {
 }
 
 impl crate::Underlay for Underlay {
-    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
-        self.routes.neighbour(from, to, || self.route(from, to))
+    fn exit(&self, from: IpAddr, to: IpAddr) -> Option<Exit> {
+        self.routes.exit(from, to, || self.route(from, to))
     }
 }
 
@@ -303,7 +303,7 @@ impl Underlay {
     }
 
     /// What the kernel would do with a packet.
-    fn route(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour> {
+    fn route(&self, from: IpAddr, to: IpAddr) -> Option<Exit> {
         let mut ask = RouteMessage::default();
         let (family, bits) = match to {
             IpAddr::V4(_) => (AddressFamily::Inet, 32),
@@ -320,14 +320,7 @@ impl Underlay {
         if route.header.kind != RouteType::Unicast {
             return None;
         }
-        let (mut interface, mut address) = (None, to);
-        for attribute in &route.attributes {
-            match attribute {
-                RouteAttribute::Oif(index) => interface = Some(*index),
-                other => address = gateway_of(other).unwrap_or(address),
-            }
-        }
-        Some(Neighbour { interface: interface?, address })
+        exit_of(&route.attributes, to)
     }
 }
 
@@ -335,6 +328,28 @@ impl AsFd for Underlay {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }
+}
+
+/// The way out that the kernel says a packet takes. An MTU that expires is what the kernel has learned of the path, not the
+/// route's; of that nobody is told when it is gone.
+fn exit_of(attributes: &[RouteAttribute], to: IpAddr) -> Option<Exit> {
+    let (mut interface, mut address, mut mtu, mut is_learned) = (None, to, None, false);
+    for attribute in attributes {
+        match attribute {
+            RouteAttribute::Oif(index) => interface = Some(*index),
+            RouteAttribute::Metrics(metrics) => {
+                let said = metrics.iter().find_map(|metric| match metric {
+                    RouteMetric::Mtu(mtu) => Some(*mtu),
+                    _ => None,
+                });
+                mtu = said.filter(|mtu| *mtu > 0);
+            }
+            RouteAttribute::CacheInfo(cache) => is_learned = cache.expires != 0,
+            other => address = gateway_of(other).unwrap_or(address),
+        }
+    }
+    let neighbour = Neighbour { interface: interface?, address };
+    Some(Exit { neighbour, mtu: mtu.filter(|_| !is_learned) })
 }
 
 /// Where a route leads, and whether that is all: of one that names a next hop's number alone (`nexthop_compat_mode` of 0) nobody

@@ -1,6 +1,6 @@
 //! Next hops: whose packets go where, by which outer headers, and who leads over them.
 
-use super::{Compiler, MOST_PAIRS, Neighbour, Underlay, WireKey, Write};
+use super::{Compiler, Exit, MOST_PAIRS, Underlay, WireKey, Write};
 use plait_dataplane_reference::tables::{Choice, Hop, size};
 use plait_model_overlay::{Application, NodeId, Tables};
 use std::collections::BTreeSet;
@@ -31,14 +31,14 @@ impl Compiler {
         let kind = &self.kinds[&application];
         let encapsulation = kind.to.get(&node).copied().unwrap_or(kind.encapsulation);
         let theirs = tables.nodes.get(&node);
-        let mut pairs: Vec<(u32, WireKey, Neighbour)> = Vec::new();
+        let mut pairs: Vec<(u32, WireKey, Exit)> = Vec::new();
         for (from, weight) in &tables.locators {
             for (to, share) in theirs.into_iter().flatten() {
                 let weight = u32::from(weight.get()) * u32::from(share.get());
                 if from.is_ipv4() == to.is_ipv4()
-                    && let Some(neighbour) = underlay.neighbour(*from, *to)
+                    && let Some(exit) = underlay.exit(*from, *to)
                 {
-                    pairs.push((weight, WireKey { from: *from, to: *to, encapsulation }, neighbour));
+                    pairs.push((weight, WireKey { from: *from, to: *to, encapsulation }, exit));
                 }
             }
         }
@@ -55,8 +55,8 @@ impl Compiler {
             choices: [Choice { below: 0, wire: 0 }; size::CHOICES as usize],
         };
         let (mut wires, mut length) = (Vec::new(), 0);
-        for (weight, key, neighbour) in pairs {
-            let Some((wire, bytes)) = self.wire(key, neighbour, now) else { continue };
+        for (weight, key, exit) in pairs {
+            let Some((wire, bytes)) = self.wire(key, exit, now) else { continue };
             length = length.max(bytes);
             hop.weights += weight;
             hop.choices[hop.count as usize] = Choice { below: hop.weights, wire };

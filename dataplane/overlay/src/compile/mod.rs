@@ -38,10 +38,19 @@ pub struct Neighbour {
     pub address: IpAddr,
 }
 
+/// A way out of this host: a neighbour, and what a route to whoever is behind it says of the packets' size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Exit {
+    /// By whom packets leave.
+    pub neighbour: Neighbour,
+    /// The MTU that the route was given, which may be less than the device's, in bytes.
+    pub mtu: Option<u32>,
+}
+
 /// What the underlay says of a locator.
 pub trait Underlay {
-    /// The neighbour by which packets from an own locator reach another's, if there is a route.
-    fn neighbour(&self, from: IpAddr, to: IpAddr) -> Option<Neighbour>;
+    /// The way out by which packets from an own locator reach another's, if there is a route.
+    fn exit(&self, from: IpAddr, to: IpAddr) -> Option<Exit>;
 }
 
 /// A wire by what makes it.
@@ -87,14 +96,14 @@ pub struct Compiler {
     pairs_left_out: usize,
     groups: Slots,
     wires: Indices<WireKey>,
-    /// By which neighbour each wire leaves.
-    leaves_by: HashMap<WireKey, Neighbour>,
-    /// How many wires have the same length and leave by the same neighbour.
-    forms: BTreeMap<(Neighbour, Encapsulation), (usize, u32)>,
-    adjacencies: Indices<Neighbour>,
+    /// By which way out each wire leaves.
+    leaves_by: HashMap<WireKey, Exit>,
+    /// How many wires have the same length and leave by the same way out.
+    forms: BTreeMap<(Exit, Encapsulation), (usize, u32)>,
+    adjacencies: Indices<Exit>,
     adjacency_slots: Slots,
-    /// What is known of neighbours, and the slot it stands in.
-    neighbours: HashMap<Neighbour, (Adjacency, Option<u32>)>,
+    /// What is known of ways out, and the slot it stands in.
+    exits: HashMap<Exit, (Adjacency, Option<u32>)>,
     /// What arrives from pairs of locators, and in which encapsulation each application takes it for.
     peers: BTreeMap<PairKey, BTreeMap<Application, Encapsulation>>,
     locators: BTreeMap<(Application, IpAddr), BTreeSet<NodeId>>,
@@ -138,7 +147,7 @@ impl Compiler {
             forms: BTreeMap::new(),
             adjacencies: Indices::new("adjacencies", room.neighbours),
             adjacency_slots: Slots::new("adjacency slots", room.neighbour_slots),
-            neighbours: HashMap::new(),
+            exits: HashMap::new(),
             peers: BTreeMap::new(),
             locators: BTreeMap::new(),
             endpoints: BTreeMap::new(),
@@ -172,8 +181,8 @@ impl Compiler {
         self.pairs_left_out
     }
 
-    /// The neighbours whose hardware addresses are wanted.
-    pub fn wanted(&self) -> impl Iterator<Item = Neighbour> + '_ {
+    /// The ways out by which packets leave, of whose neighbours the hardware addresses are wanted.
+    pub fn wanted(&self) -> impl Iterator<Item = Exit> + '_ {
         self.adjacencies.keys().copied()
     }
 
@@ -181,8 +190,8 @@ impl Compiler {
     pub fn room(&self, application: Application) -> Option<u32> {
         let kind = self.kinds.get(&application)?;
         let rooms = self.forms.iter().filter(|((_, form), _)| kind.uses(*form)).filter_map(
-            |((neighbour, _), (_, length))| {
-                let (adjacency, _) = self.neighbours.get(neighbour)?;
+            |((exit, _), (_, length))| {
+                let (adjacency, _) = self.exits.get(exit)?;
                 // Of the MTU nothing is used by the outer frame's own header.
                 (adjacency.mtu + ETHERNET).checked_sub(*length)
             },
@@ -245,25 +254,28 @@ impl Compiler {
         self.done(now)
     }
 
-    /// Takes what is known of a neighbour: where its packets go, or that it is gone.
-    pub fn neighbour(
+    /// Takes what is known of a way out: where its packets go, and how long they may be, or that its neighbour is gone.
+    pub fn exit(
         &mut self,
-        neighbour: Neighbour,
+        exit: Exit,
         adjacency: Option<Adjacency>,
         now: Duration,
     ) -> (Vec<Write>, Result<(), Full>) {
-        let before = self.neighbours.get(&neighbour).copied();
+        let before = self.exits.get(&exit).copied();
+        // The route's MTU holds where it is the smaller one.
+        let adjacency =
+            adjacency.map(|known| Adjacency { mtu: exit.mtu.unwrap_or(u32::MAX).min(known.mtu), ..known });
         if before.map(|(known, _)| known) != adjacency {
             let slot = before.and_then(|(_, slot)| slot);
             match adjacency {
-                Some(adjacency) => self.neighbours.insert(neighbour, (adjacency, None)),
-                None => self.neighbours.remove(&neighbour),
+                Some(adjacency) => self.exits.insert(exit, (adjacency, None)),
+                None => self.exits.remove(&exit),
             };
-            if !self.point(neighbour, now) {
+            if !self.point(exit, now) {
                 // There is no slot at the moment: what was known before is asked again later.
                 match before {
-                    Some(before) => self.neighbours.insert(neighbour, before),
-                    None => self.neighbours.remove(&neighbour),
+                    Some(before) => self.exits.insert(exit, before),
+                    None => self.exits.remove(&exit),
                 };
             } else if let Some(slot) = slot {
                 self.adjacency_slots.give(slot, now);

@@ -1,24 +1,24 @@
 //! Outer headers, and the neighbours that they leave by.
 
-use super::{Compiler, Encapsulation, Neighbour, WireKey, Write};
+use super::{Compiler, Encapsulation, Exit, WireKey, Write};
 use plait_dataplane_reference::tables::Wire;
 use std::time::Duration;
 
 impl Compiler {
-    /// A wire, wanted once more, by a neighbour; and the bytes of its header.
-    pub(super) fn wire(&mut self, key: WireKey, neighbour: Neighbour, now: Duration) -> Option<(u32, u32)> {
+    /// A wire, wanted once more, by a way out; and the bytes of its header.
+    pub(super) fn wire(&mut self, key: WireKey, exit: Exit, now: Duration) -> Option<(u32, u32)> {
         let taken = self.wires.want(&key, now);
         let (index, is_new) = self.found(taken)?;
         let before = self.leaves_by.get(&key).copied();
-        if !is_new && before == Some(neighbour) {
-            let form = self.forms.get(&(neighbour, key.encapsulation));
+        if !is_new && before == Some(exit) {
+            let form = self.forms.get(&(exit, key.encapsulation));
             return Some((index, form.map_or(0, |(_, length)| *length)));
         }
-        let taken = self.adjacencies.want(&neighbour, now);
+        let taken = self.adjacencies.want(&exit, now);
         let adjacency = self.found(taken).map(|(adjacency, is_new)| {
-            if is_new && !self.point(neighbour, now) {
+            if is_new && !self.point(exit, now) {
                 // An index may have been another's: until there is a slot it leads nowhere.
-                self.neighbours.remove(&neighbour);
+                self.exits.remove(&exit);
                 self.writes.push(Write::Adjacency(adjacency, 0));
             }
             adjacency
@@ -31,8 +31,8 @@ impl Compiler {
         };
         // Of a wire that is there already only the adjacency's index changes, in one store.
         self.writes.push(Write::Wire(index, wire));
-        self.leaves_by.insert(key, neighbour);
-        let (count, length) = self.forms.entry((neighbour, key.encapsulation)).or_default();
+        self.leaves_by.insert(key, exit);
+        let (count, length) = self.forms.entry((exit, key.encapsulation)).or_default();
         (*count, *length) = (*count + 1, wire.length.max(*length));
         if let Some(before) = before {
             self.unform(before, key.encapsulation);
@@ -43,15 +43,15 @@ impl Compiler {
 
     pub(super) fn unwire(&mut self, key: WireKey, now: Duration) {
         if self.wires.let_go(&key, now)
-            && let Some(neighbour) = self.leaves_by.remove(&key)
+            && let Some(exit) = self.leaves_by.remove(&key)
         {
-            self.unform(neighbour, key.encapsulation);
-            self.adjacencies.let_go(&neighbour, now);
+            self.unform(exit, key.encapsulation);
+            self.adjacencies.let_go(&exit, now);
         }
     }
 
-    fn unform(&mut self, neighbour: Neighbour, encapsulation: Encapsulation) {
-        let key = (neighbour, encapsulation);
+    fn unform(&mut self, exit: Exit, encapsulation: Encapsulation) {
+        let key = (exit, encapsulation);
         if let Some((count, _)) = self.forms.get_mut(&key) {
             *count -= 1;
             if *count == 0 {
@@ -60,10 +60,10 @@ impl Compiler {
         }
     }
 
-    /// Turns an adjacency's pointer to what is known of the neighbour. Whether there was room for it.
-    pub(super) fn point(&mut self, neighbour: Neighbour, now: Duration) -> bool {
-        let Some(index) = self.adjacencies.get(&neighbour) else { return true };
-        let Some((adjacency, slot)) = self.neighbours.get(&neighbour).copied() else {
+    /// Turns an adjacency's pointer to what is known of the way out. Whether there was room for it.
+    pub(super) fn point(&mut self, exit: Exit, now: Duration) -> bool {
+        let Some(index) = self.adjacencies.get(&exit) else { return true };
+        let Some((adjacency, slot)) = self.exits.get(&exit).copied() else {
             self.writes.push(Write::Adjacency(index, 0));
             return true;
         };
@@ -73,7 +73,7 @@ impl Compiler {
                 let taken = self.adjacency_slots.take(now);
                 let Some(slot) = self.found(taken) else { return false };
                 self.writes.push(Write::AdjacencySlot(slot, adjacency));
-                self.neighbours.insert(neighbour, (adjacency, Some(slot)));
+                self.exits.insert(exit, (adjacency, Some(slot)));
                 slot
             }
         };

@@ -19,6 +19,9 @@ mod rates;
 #[path = "../overlay_bars/ratio.rs"]
 #[allow(dead_code, reason = "overlays are asked for more")]
 mod ratio;
+#[path = "../overlay_bars/speeds.rs"]
+#[allow(dead_code, reason = "overlays are asked for more")]
+mod speeds;
 #[path = "../overlay_bars/streams.rs"]
 mod streams;
 
@@ -31,6 +34,7 @@ use plait_dataplane_profile::line::{Devices, Headers, Line};
 use plait_model_quantity::Bandwidth;
 use rates::rates;
 use ratio::{Bound, Rounds};
+use speeds::{Machine, counted, tables};
 use std::error::Error;
 use std::time::Duration;
 use streams::streams;
@@ -44,12 +48,13 @@ const KINDS: [(&str, Encapsulation); 3] =
 fn main() -> Result<(), Box<dyn Error>> {
     let small = std::env::args().any(|argument| argument == "--small");
     let rounds = if small { 3 } else { 15 };
+    let machine = Machine { is_patient: !small };
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());
     let kernel = read("/proc/sys/kernel/osrelease")?;
     let cpus = std::thread::available_parallelism()?;
     println!("# Linux {kernel}, {cpus} processors, {rounds} rounds, TCP by cubic");
     on_a_line(rounds, small)?;
-    by_processors(rounds, small)
+    by_processors(machine, rounds)
 }
 
 /// Lines of the thesis's rates. Headers take what they take of the rate, and the rest is the processors'.
@@ -86,28 +91,24 @@ fn on_a_line(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
 }
 
 /// Lines as fast as the processors.
-fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+fn by_processors(machine: Machine, rounds: usize) -> Result<(), Box<dyn Error>> {
     for mtu in [MTU, 1500] {
         let lines = lines(mtu)?;
         let mut figures = Rounds::default();
         for round in 0..rounds {
             let ways = || lines.iter().map(|line| &line.way);
-            for (way, rate) in ways().zip(streams(ways(), Some("cubic"))?) {
-                figures.note("tcp", &way.name, rate);
-            }
+            streams(machine, ways(), Some("cubic"))?.note(&mut figures, "tcp", ways());
             if mtu == MTU {
-                for (way, rate) in ways().zip(rates(ways(), 64)?) {
-                    figures.note("rate", &way.name, rate);
-                }
-                for (way, taken) in ways().zip(in_turn(ways(), 64, if small { 2_000 } else { 10_000 })?) {
+                rates(machine, ways(), 64)?.note(&mut figures, "rate", ways());
+                for (way, taken) in ways().zip(in_turn(machine, ways(), 64)?) {
                     figures.note("cpu", &way.name, taken.cpu);
                 }
             }
             eprintln!("round {} of {rounds} with an MTU of {mtu}", round + 1);
         }
         println!("# as fast as the processors, MTU {mtu}");
-        figures.table("tcp", "Gbit/s");
-        let ratio = |what: &str, way: &str, other: &str| figures.ratio(what, way, other);
+        tables(&figures, "tcp", "Gbit/s");
+        let ratio = |what: &str, way: &str, other: &str| figures.ratio(&counted(&figures, what), way, other);
         let bar = |way: &str, other: &str, bound: f64, name: &str| {
             ratio("tcp", way, other).bar(&format!("tcp-{mtu}-{name}"), Bound::AtLeast(bound), None);
         };
@@ -126,7 +127,7 @@ fn by_processors(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         bar("gre x 2, whole", "none", 0.84, "2-whole");
         bar("ipip x 2, cut by the kernel", "none, cut by the kernel", 0.84, "2-over-kernel-cut");
         if mtu == MTU {
-            figures.table("rate", "packets/s");
+            tables(&figures, "rate", "packets/s");
             figures.table("cpu", "us");
             for (kind, _) in KINDS {
                 ratio("rate", kind, "none").bar(&format!("rate-{kind}"), Bound::AtLeast(0.90), None);

@@ -7,6 +7,10 @@
 //! All ways are measured in turn, round after round, so that what the machine does meanwhile meets all of them. Figures
 //! are ratios of medians over the rounds, with their 90 % bootstrap interval. A bar holds when the ratio does and the
 //! interval's worse end is within 5 % of it: `bar NAME VALUE UNIT >=|<= BOUND ok|short`. `goal` lines stand beside.
+//!
+//! TCP and rates depend on how fast cache lines get from one processor to the other, for which a virtual machine has two speeds. What
+//! was measured at one of them is not put together with what was at the other; bars are of processors that are near each other,
+//! for which is waited.
 #![allow(clippy::print_stdout)]
 
 mod card;
@@ -19,13 +23,15 @@ mod rates;
 mod ratio;
 mod sinks;
 mod sizes;
+mod speeds;
 mod streams;
 
 use delays::in_turn;
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::{Endpoints, Lab, Way};
 use rates::rates;
-use ratio::{Bound, Rounds, median};
+use ratio::{Bound, Rounds};
+use speeds::{Figures, Machine, counted, tables};
 use std::error::Error;
 use std::io;
 use streams::streams;
@@ -35,6 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let small = arguments.iter().any(|argument| argument == "--small");
     let said = |option: &str| arguments.iter().skip_while(|argument| *argument != option).nth(1);
     let rounds = said("--rounds").map_or(Ok(if small { 3 } else { 15 }), |rounds| rounds.parse())?;
+    let machine = Machine { is_patient: !small };
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let cpus = std::thread::available_parallelism()?;
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")?;
@@ -45,12 +52,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let only = said("--only");
     let parts: [(&str, Part<'_>); 7] = [
-        ("endpoints", &|| endpoints(rounds, small)),
-        ("relays", &|| relays(rounds, small)),
+        ("endpoints", &|| endpoints(machine, rounds)),
+        ("relays", &|| relays(machine, rounds)),
         ("sink", &|| sizes::into_a_sink(rounds)),
         ("sizes", &|| {
-            sizes::between_hosts(rounds)?;
-            sizes::through_a_host(rounds, small)
+            sizes::between_hosts(machine, rounds)?;
+            sizes::through_a_host(machine, rounds)
         }),
         ("card", &|| card::rates(rounds)),
         ("drivers", &|| drivers(rounds, small)),
@@ -77,7 +84,7 @@ const IP_IN_PLACE: &str = "ovstack, IP in place";
 const IP: &str = "ovstack, IP";
 
 /// From host to host.
-fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+fn endpoints(machine: Machine, rounds: usize) -> Result<(), Box<dyn Error>> {
     let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, mtu: None, in_place: true })?;
     if !lab.absent.is_empty() {
         println!(
@@ -86,21 +93,22 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         );
     }
     let mut figures = Rounds::default();
-    for round in 0..rounds {
-        for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
+    for round in machine.rounds(rounds) {
+        if figures.count("tcp") >= rounds {
+            break;
+        }
+        for (way, taken) in lab.ways.iter().zip(in_turn(machine, &lab.ways, 64)?) {
             figures.note("one-way", &way.name, taken.one_way);
         }
-        for (way, rate) in lab.ways.iter().zip(rates(&lab.ways, 64)?) {
-            figures.note("rate", &way.name, rate);
-        }
-        note_tcp(&mut figures, &lab.ways)?;
+        rates(machine, &lab.ways, 64)?.note(&mut figures, "rate", lab.ways.iter());
+        note_tcp(machine, &mut figures, &lab.ways)?;
         eprintln!("round {} of {rounds} between hosts", round + 1);
     }
     figures.table("one-way", "us");
-    figures.table("rate", "packets/s");
+    tables(&figures, "rate", "packets/s");
     tables_of_tcp(&figures);
 
-    let ratio = |what: &str, way: &str, other: &str| figures.ratio(what, way, other);
+    let ratio = |what: &str, way: &str, other: &str| figures.ratio(&counted(&figures, what), way, other);
     ratio("tcp", "ovstack", "vxlan (kernel)").bar("tcp-over-vxlan", Bound::AtLeast(1.12), Some(1.20));
     ratio("tcp", "ovstack", "bare").bar("tcp-over-bare", Bound::AtLeast(0.84), Some(0.92));
     ratio("rate", "ovstack", "vxlan (kernel)").bar("rate-over-vxlan", Bound::AtLeast(1.40), Some(1.60));
@@ -109,12 +117,12 @@ fn endpoints(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
         Bound::AtMost(0.30),
         Some(0.20),
     );
-    // Choice: the bars on IP are of packets in place, which somebody has to ask for, as the prototype had it that their figures are
-    // from. What an overlay does that nobody said more of stands beside them, against the same figures.
+    // Both of packets in place, which somebody has to ask for, as the prototype had it that these figures are from, and of what an
+    // overlay does that nobody said more of.
     ratio("rate", IP_IN_PLACE, "bare").bar("ip-rate-over-bare", Bound::AtLeast(0.90), Some(0.97));
     ratio("tcp", IP_IN_PLACE, "bare").bar("ip-tcp-over-bare", Bound::AtLeast(0.86), None);
-    ratio("rate", IP, "bare").goal("ip-by-default-rate-over-bare", Bound::AtLeast(0.90));
-    ratio("tcp", IP, "bare").goal("ip-by-default-tcp-over-bare", Bound::AtLeast(0.86));
+    ratio("rate", IP, "bare").bar("ip-by-default-rate-over-bare", Bound::AtLeast(0.90), Some(0.97));
+    ratio("tcp", IP, "bare").bar("ip-by-default-tcp-over-bare", Bound::AtLeast(0.86), None);
     // Frames may, too.
     ratio("tcp", IN_PLACE, "vxlan (kernel)").bar("in-place-tcp-over-vxlan", Bound::AtLeast(1.12), Some(1.20));
     ratio("tcp", IN_PLACE, "bare").bar("in-place-tcp-over-bare", Bound::AtLeast(0.84), Some(0.92));
@@ -139,32 +147,32 @@ const CONNECTIONS: usize = 3;
 ///
 /// Choice: bars are of CUBIC, which is Linux's own default, and not of what a machine is set to: so they say the same everywhere.
 /// BBR, for one, keeps to its own idea of the path, which on one of microseconds is two thirds to three quarters of what it carries.
-fn note_tcp(figures: &mut Rounds, ways: &[Way]) -> io::Result<()> {
-    let several = (0..CONNECTIONS).map(|_| streams(ways, Some("cubic"))).collect::<io::Result<Vec<_>>>()?;
-    for (place, (way, rate)) in ways.iter().zip(streams(ways, None)?).enumerate() {
-        let rates: Vec<f64> = several.iter().map(|rates| rates[place]).collect();
-        figures.note("tcp", &way.name, median(&rates));
-        figures.note(AS_SET, &way.name, rate);
-    }
+fn note_tcp(machine: Machine, figures: &mut Rounds, ways: &[Way]) -> io::Result<()> {
+    let several = (0..CONNECTIONS).map(|_| streams(machine, ways, Some("cubic")));
+    Figures::of_several(&several.collect::<io::Result<Vec<_>>>()?).note(figures, "tcp", ways.iter());
+    streams(machine, ways, None)?.note(figures, AS_SET, ways.iter());
     Ok(())
 }
 const AS_SET: &str = "tcp as this machine is set";
 
 fn tables_of_tcp(figures: &Rounds) {
-    figures.table("tcp", "Gbit/s");
-    figures.table(AS_SET, "Gbit/s");
+    tables(figures, "tcp", "Gbit/s");
+    tables(figures, AS_SET, "Gbit/s");
 }
 
 /// Through a third host.
-fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
+fn relays(machine: Machine, rounds: usize) -> Result<(), Box<dyn Error>> {
     let lab = Lab::relays(None)?;
     let mut figures = Rounds::default();
-    for round in 0..rounds {
-        for (way, taken) in lab.ways.iter().zip(in_turn(&lab.ways, 64, if small { 2_000 } else { 10_000 })?) {
+    for round in machine.rounds(rounds) {
+        if figures.count("tcp") >= rounds {
+            break;
+        }
+        for (way, taken) in lab.ways.iter().zip(in_turn(machine, &lab.ways, 64)?) {
             figures.note("one-way", &way.name, taken.one_way);
             figures.note("cpu", &way.name, taken.cpu);
         }
-        note_tcp(&mut figures, &lab.ways)?;
+        note_tcp(machine, &mut figures, &lab.ways)?;
         eprintln!("round {} of {rounds} through a relay", round + 1);
     }
     figures.table("one-way", "us");
@@ -176,11 +184,12 @@ fn relays(rounds: usize, small: bool) -> Result<(), Box<dyn Error>> {
     hop("one-way").bar("relay-hop-delay", Bound::AtMost(0.8), None);
     hop("cpu").bar("relay-hop-cpu", Bound::AtMost(0.6), None);
     let ratio = |what: &str, other: &str| figures.ratio(what, "relay", other);
+    let tcp = counted(&figures, "tcp");
     ratio("cpu", "forwarding").goal("relay-cpu-over-forwarding", Bound::AtMost(1.0));
     ratio("one-way", "forwarding").bar("relay-delay-over-forwarding", Bound::AtMost(1.08), Some(1.0));
-    ratio("tcp", "forwarding").bar("relay-tcp-over-forwarding", Bound::AtLeast(0.85), Some(1.0));
+    ratio(&tcp, "forwarding").bar("relay-tcp-over-forwarding", Bound::AtLeast(0.85), Some(1.0));
     ratio("one-way", "vxlan bridge").bar("relay-delay-over-vxlan-bridge", Bound::AtMost(0.55), None);
-    ratio("tcp", "vxlan bridge").bar("relay-tcp-over-vxlan-bridge", Bound::AtLeast(1.15), None);
+    ratio(&tcp, "vxlan bridge").bar("relay-tcp-over-vxlan-bridge", Bound::AtLeast(1.15), None);
     Ok(())
 }
 

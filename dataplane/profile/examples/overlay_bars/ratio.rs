@@ -34,6 +34,11 @@ impl Rounds {
         self.figures.entry((what.to_owned(), way.to_owned())).or_default().push(figure);
     }
 
+    /// In how many rounds a quantity was noted.
+    pub fn count(&self, what: &str) -> usize {
+        self.figures.iter().find(|((known, _), _)| known == what).map_or(0, |(_, figures)| figures.len())
+    }
+
     fn of(&self, what: &str, way: &str) -> &[f64] {
         &self.figures[&(what.to_owned(), way.to_owned())]
     }
@@ -41,6 +46,7 @@ impl Rounds {
     /// Medians of all ways, with those of the first as 1, and of what they are to it the interval.
     pub fn table(&self, what: &str, unit: &str) {
         println!("# {what}, {unit}");
+        println!("#   {} rounds", self.count(what));
         for way in &self.order {
             let middle = median(self.of(what, way));
             let Ratio { value, interval: (low, high) } = self.ratio(what, way, &self.order[0]);

@@ -5,6 +5,7 @@ use crate::delays::in_turn;
 use crate::rates::rates;
 use crate::ratio::{Bound, Rounds};
 use crate::sinks::rate_into;
+use crate::speeds::{Machine, counted, tables};
 use plait_dataplane_bpf::Mirror;
 use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::device::index;
@@ -27,35 +28,32 @@ const JITTER: &str = "jitter at 128 bytes";
 const VARIANCE: &str = "variance of jitter at 128 bytes";
 
 /// Datagrams a second from host to host, by each way.
-pub fn between_hosts(rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
+pub fn between_hosts(machine: Machine, rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
     let lab = Lab::endpoints(Endpoints { tunnels: &Tunnel::ALL, mtu: Some(MTU), in_place: true })?;
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for frame in FRAMES {
-            for (way, rate) in lab.ways.iter().zip(rates(&lab.ways, frame)?) {
-                figures.note(&format!("{frame} bytes between hosts"), &way.name, rate);
-            }
+            let what = format!("{frame} bytes between hosts");
+            rates(machine, &lab.ways, frame)?.note(&mut figures, &what, lab.ways.iter());
         }
         eprintln!("round {} of {rounds} of sizes between hosts", round + 1);
     }
     for frame in FRAMES {
-        figures.table(&format!("{frame} bytes between hosts"), "packets/s");
+        tables(&figures, &format!("{frame} bytes between hosts"), "packets/s");
     }
     Ok(())
 }
 
 /// Datagrams a second, and their delay, through a third host.
-pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::error::Error>> {
+pub fn through_a_host(machine: Machine, rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
     let lab = Lab::relays(Some(MTU))?;
     let ways = || lab.ways.iter().filter(|way| !way.name.ends_with("direct"));
     let mut figures = Rounds::default();
     for round in 0..rounds {
         for frame in FRAMES {
-            for (way, rate) in ways().zip(rates(ways(), frame)?) {
-                figures.note(&format!("{frame} bytes"), &way.name, rate);
-            }
+            rates(machine, ways(), frame)?.note(&mut figures, &format!("{frame} bytes"), ways());
         }
-        let taken = in_turn(ways(), TIMED, if small { 2_000 } else { 10_000 })?;
+        let taken = in_turn(machine, ways(), TIMED)?;
         for (way, taken) in ways().zip(taken) {
             figures.note(DELAY, &way.name, taken.one_way);
             figures.note(JITTER, &way.name, taken.jitter);
@@ -64,7 +62,7 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::err
         eprintln!("round {} of {rounds} of sizes through a host", round + 1);
     }
     for frame in FRAMES {
-        figures.table(&format!("{frame} bytes"), "packets/s");
+        tables(&figures, &format!("{frame} bytes"), "packets/s");
     }
     figures.table(DELAY, "us");
     figures.table(JITTER, "us");
@@ -73,7 +71,7 @@ pub fn through_a_host(rounds: usize, small: bool) -> Result<(), Box<dyn std::err
     let ratio = |what: &str, other: &str| figures.ratio(what, "relay", other);
     for frame in FRAMES {
         let name = format!("relay-rate-{frame}-over-forwarding");
-        ratio(&format!("{frame} bytes"), "forwarding").goal(&name, Bound::AtLeast(1.0));
+        ratio(&counted(&figures, &format!("{frame} bytes")), "forwarding").goal(&name, Bound::AtLeast(1.0));
     }
     for (what, name) in [(DELAY, "delay"), (JITTER, "jitter"), (VARIANCE, "jitter-variance")] {
         ratio(what, "forwarding").goal(&format!("relay-{name}-{TIMED}-over-forwarding"), Bound::AtMost(1.0));

@@ -1,7 +1,7 @@
 //! One TCP connection by each way, all of them at once, of which one has its turn.
 
-use crate::measure::{TURNS, stay_on};
-use crate::ratio::median;
+use crate::measure::stay_on;
+use crate::speeds::{Figures, Machine};
 use plait_dataplane_profile::lab::Way;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,6 +20,9 @@ const CALL: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Whose turn it is when it is nobody's any more.
 const OVER: usize = usize::MAX;
+/// Whose it is when it is nobody's for a moment, and how long who reads sleeps then before it looks again.
+const NOBODY: usize = OVER - 1;
+const NAP: Duration = Duration::from_micros(200);
 
 /// A way's connection.
 struct Stream {
@@ -28,24 +31,27 @@ struct Stream {
     received: AtomicU64,
 }
 
-/// Gigabits a second by each way, by a congestion control or the one that the machine is set to: the medians of their turns.
+/// Gigabits a second by each way, by a congestion control or the one that the machine is set to, in each cycle of turns.
 ///
 /// Choice: who reads never sleeps. To wake it costs more than a superpacket does, on a virtual machine most of all, and whether
 /// it sleeps is luck: of two runs by one way one had half of what the other had.
 pub fn streams<'a>(
+    machine: Machine,
     ways: impl IntoIterator<Item = &'a Way>,
     congestion: Option<&str>,
-) -> io::Result<Vec<f64>> {
+) -> io::Result<Figures> {
     let streams: Vec<Stream> =
         ways.into_iter().map(|way| open(way, congestion)).collect::<io::Result<_>>()?;
-    let turn = AtomicUsize::new(0);
+    let turn = AtomicUsize::new(NOBODY);
     thread::scope(|scope| {
         let reading = scope.spawn(|| read(&streams, &turn));
-        let written = write(&streams, &turn);
+        stay_on(0);
+        let mut written = vec![0; streams.len()];
+        let cycles = machine.cycles(|first| write(&streams, &turn, &mut written, first));
         turn.store(OVER, Ordering::Release);
         // Why nothing was read is why nothing more was written.
         reading.join().expect("a thread that reads")?;
-        Ok(written?.iter().map(|rates| median(rates)).collect())
+        cycles
     })
 }
 
@@ -66,7 +72,15 @@ fn open(way: &Way, congestion: Option<&str>) -> io::Result<Stream> {
 fn read(streams: &[Stream], turn: &AtomicUsize) -> io::Result<()> {
     stay_on(1);
     let mut buffer = vec![0; 1 << 17];
-    while let Some(stream) = streams.get(turn.load(Ordering::Acquire)) {
+    loop {
+        let stream = match turn.load(Ordering::Acquire) {
+            OVER => return Ok(()),
+            NOBODY => {
+                thread::sleep(NAP);
+                continue;
+            }
+            number => &streams[number],
+        };
         match (&stream.receives).read(&mut buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(length) => drop(stream.received.fetch_add(length as u64, Ordering::Release)),
@@ -74,40 +88,38 @@ fn read(streams: &[Stream], turn: &AtomicUsize) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    Ok(())
 }
 
-/// Writes by each in turn. What arrived in each turn, in gigabits a second.
-fn write(streams: &[Stream], turn: &AtomicUsize) -> io::Result<Vec<Vec<f64>>> {
-    stay_on(0);
+/// Writes by each in turn, once, from one of them on. What arrived in each turn, in gigabits a second.
+fn write(streams: &[Stream], turn: &AtomicUsize, written: &mut [u64], first: usize) -> io::Result<Vec<f64>> {
     let call = vec![0; CALL];
-    let (mut rates, mut written) = (vec![Vec::new(); streams.len()], vec![0; streams.len()]);
-    for _ in 0..TURNS {
-        for (number, stream) in streams.iter().enumerate() {
-            turn.store(number, Ordering::Release);
-            let arrived = || (stream.received.load(Ordering::Acquire), Instant::now());
-            let mut for_so_long = |time: Duration| -> io::Result<()> {
-                let start = Instant::now();
-                while start.elapsed() < time {
-                    (&stream.sends).write_all(&call)?;
-                    written[number] += CALL as u64;
-                }
-                Ok(())
-            };
-            for_so_long(WARM)?;
-            let (before, start) = arrived();
-            for_so_long(TURN)?;
-            let (after, end) = arrived();
-            rates[number].push((after - before) as f64 * 8.0 / (end - start).as_secs_f64() / 1e9);
-            // Nothing of it is left for another's turn.
-            let end = Instant::now();
-            while stream.received.load(Ordering::Acquire) < written[number] {
-                if end.elapsed() > PATIENCE {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                std::hint::spin_loop();
+    let mut rates = vec![0.0; streams.len()];
+    for number in (0..streams.len()).map(|turn| (turn + first) % streams.len()) {
+        let (stream, written) = (&streams[number], &mut written[number]);
+        turn.store(number, Ordering::Release);
+        let arrived = || (stream.received.load(Ordering::Acquire), Instant::now());
+        let mut for_so_long = |time: Duration| -> io::Result<()> {
+            let start = Instant::now();
+            while start.elapsed() < time {
+                (&stream.sends).write_all(&call)?;
+                *written += CALL as u64;
             }
+            Ok(())
+        };
+        for_so_long(WARM)?;
+        let (before, start) = arrived();
+        for_so_long(TURN)?;
+        let (after, end) = arrived();
+        rates[number] = (after - before) as f64 * 8.0 / (end - start).as_secs_f64() / 1e9;
+        // Nothing of it is left for another's turn.
+        let end = Instant::now();
+        while stream.received.load(Ordering::Acquire) < *written {
+            if end.elapsed() > PATIENCE {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::hint::spin_loop();
         }
     }
+    turn.store(NOBODY, Ordering::Release);
     Ok(rates)
 }

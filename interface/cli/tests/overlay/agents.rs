@@ -257,12 +257,20 @@ fn the_underlay_is_followed() {
     watch.wait();
     a.sh("ip route del 192.0.2.2/32 && ip nexthop flush");
     assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    let is_of = |mtu: u32| {
+        let said = || a.sh("ip -o link show ov0");
+        assert!(eventually(|| said().contains(&format!(" mtu {mtu} "))), "{mtu}: {}", said());
+    };
+    // A route that says an MTU, less than the device's, or more; then the device's own.
+    is_of(1438);
+    a.sh("ip route add 192.0.2.2/32 dev eth0 mtu 1300");
+    is_of(1238);
+    assert!(eventually(|| a.reaches(b)), "{}", a.overlay("stats"));
+    a.sh("ip route replace 192.0.2.2/32 dev eth0 mtu 1700");
+    is_of(1438);
+    a.sh("ip route del 192.0.2.2/32");
     a.sh("ip link set eth0 mtu 1400");
-    assert!(
-        eventually(|| a.sh("ip -o link show ov0").contains("mtu 1338")),
-        "{}",
-        a.sh("ip -o link show ov0")
-    );
+    is_of(1338);
     a.sh("ip link set eth0 down && sleep 0.2 && ip link set eth0 up");
     assert!(eventually(|| a.reaches(b)), "{} {}", a.sh("ip neigh"), a.overlay("stats"));
 }

@@ -3,7 +3,7 @@
 use super::outer::{below, flow_of, framed};
 use super::spec::DataPlane;
 use plait_dataplane_overlay::{
-    ApplicationConfig, Compiler, DeviceConfig, Identifier, Kind, Miss, Neighbour, Room, Underlay, Write,
+    ApplicationConfig, Compiler, DeviceConfig, Exit, Identifier, Kind, Miss, Neighbour, Room, Underlay, Write,
 };
 use plait_dataplane_reference::tables::{Adjacency, Device, Drop, FibEntry, FibKey, Tenant, VniKey, WayOut};
 use plait_dataplane_reference::{Counts, Outcome, Table, Walk, arrivals};
@@ -58,7 +58,10 @@ const WAY_OUT: u32 = 1;
 /// Everything is behind one neighbour: the simulated network finds the way.
 struct Beyond;
 
-const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const GATEWAY: Exit = Exit {
+    neighbour: Neighbour { interface: UNDERLAY_INTERFACE, address: IpAddr::V4(Ipv4Addr::LOCALHOST) },
+    mtu: None,
+};
 
 /// Room for all that there is: nothing here is as long as it says.
 const ROOM: Room = Room {
@@ -71,8 +74,8 @@ const ROOM: Room = Room {
 };
 
 impl Underlay for Beyond {
-    fn neighbour(&self, _: IpAddr, _: IpAddr) -> Option<Neighbour> {
-        Some(Neighbour { interface: UNDERLAY_INTERFACE, address: GATEWAY })
+    fn exit(&self, _: IpAddr, _: IpAddr) -> Option<Exit> {
+        Some(GATEWAY)
     }
 }
 
@@ -90,8 +93,7 @@ impl Forwarding {
     pub fn new(mtu: u32, families: [bool; 2]) -> Self {
         let mut compiler = Compiler::new(ROOM);
         let adjacency = Adjacency { interface: UNDERLAY_INTERFACE, mtu, destination: mac(1), source: mac(0) };
-        let gateway = Neighbour { interface: UNDERLAY_INTERFACE, address: GATEWAY };
-        let (writes, _) = compiler.neighbour(gateway, Some(adjacency), Duration::ZERO);
+        let (writes, _) = compiler.exit(GATEWAY, Some(adjacency), Duration::ZERO);
         let (mut walk, applications) = (Walk::default(), BTreeMap::new());
         let interfaces = families.map(|is_there| if is_there { UNDERLAY_INTERFACE } else { 0 });
         walk.ways_out.insert(WAY_OUT, WayOut { interfaces, gateway: [0; 16] });
