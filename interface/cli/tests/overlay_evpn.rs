@@ -178,6 +178,20 @@ fn frrs_evpn_drives_the_overlay_beside_a_vtep_of_the_kernels() {
     assert!(eventually(|| !said(&k, &of_b).contains("192.0.2.2")));
     b.device(&format!("--vni {VNI}"));
 
+    // What somebody says by hand holds before what a feed tells, though that goes and comes again; what the feed tells holds without it.
+    let of_b = mac(&b, "ov0");
+    let is_at = |locator: &str| eventually(|| place(&a, &of_b).as_deref() == Some(locator));
+    assert!(is_at("192.0.2.2"), "{}", shown());
+    a.overlay(&format!("fib add ov0 {of_b} 192.0.2.4"));
+    b.overlay("config device ov0 --delete");
+    assert!(eventually(|| a.json("route show").get("192.0.2.2").is_none()), "{}", shown());
+    b.device(&format!("--vni {VNI}"));
+    b.sh(&format!("ip link set ov0 address {of_b}"));
+    assert!(eventually(|| a.json("route show").get("192.0.2.2").is_some()), "{}", shown());
+    assert_eq!(place(&a, &of_b).as_deref(), Some("192.0.2.4"), "{}", shown());
+    a.overlay(&format!("fib del ov0 {of_b}"));
+    assert!(is_at("192.0.2.2"), "{}", shown());
+
     // A station moves from the kernel's VTEP to ours, and back, which takes it with a higher number each time.
     h.sh("ip link set eth0 address 02:00:00:00:00:99");
     b.sh(&format!("ip link set ov0 address {of_h}"));

@@ -1,5 +1,6 @@
 //! Identifiers that somebody says are at a node: people, and existing control planes.
 
+use super::identifiers::Key;
 use super::{Agent, AgentError, now};
 use crate::config::{Carries, DeviceConfig, Evpn};
 use crate::protocol::{self, Reply};
@@ -46,34 +47,11 @@ impl Agent {
             return Err(AgentError::Identifier { device, by, identifier });
         }
         let key = (device, identifier);
-        let before = self.node_of(&key);
-        if self.entries.insert(key.clone(), node) == Some(node) {
+        if !self.identifiers.say(application, key.clone(), node) {
             return Ok(Reply::done(false));
         }
-        self.wait_at(application, &key, before, Some(node));
         self.place_entry(&key, node)?;
         Ok(Reply::done(true))
-    }
-
-    /// The node at which an identifier is said to be: what somebody said by hand holds before what a feed tells.
-    fn node_of(&self, key: &(String, Identifier)) -> Option<NodeId> {
-        self.entries.get(key).or_else(|| self.told.get(key)).copied()
-    }
-
-    /// Has an identifier wait for the path of another node than before.
-    fn wait_at(
-        &mut self,
-        application: Application,
-        key: &(String, Identifier),
-        before: Option<NodeId>,
-        after: Option<NodeId>,
-    ) {
-        if let Some(waiting) = before.and_then(|node| self.waiting.get_mut(&(application, node))) {
-            waiting.remove(key);
-        }
-        if let Some(node) = after {
-            self.waiting.entry((application, node)).or_default().insert(key.clone());
-        }
     }
 
     pub(super) fn remove_entry(
@@ -84,20 +62,16 @@ impl Agent {
         let live = self.devices.get(&device).ok_or_else(|| AgentError::NoDevice(device.clone()))?;
         let (application, tenant, bits) = (live.config.application, live.tenant, live.config.bits);
         let key = (device, identifier);
-        let known = self.entries.remove(&key);
-        if known.is_some() {
-            // What a feed told of it meanwhile holds from now on.
-            let told = self.told.get(&key).copied();
-            self.wait_at(application, &key, known, told);
-            if let Some(node) = told {
-                self.place_entry(&key, node)?;
-                return Ok(Reply::done(true));
-            }
+        let (was_said, at) = self.identifiers.take_back(application, &key);
+        // What a feed told of it meanwhile holds from now on.
+        if let Some(node) = at.filter(|_| was_said) {
+            self.place_entry(&key, node)?;
+            return Ok(Reply::done(true));
         }
         // Other digits could be another's bytes.
         let is_other = matches!(identifier, Identifier::Bits(of) if !is_found_by(bits, of));
         let fib_key = FibKey { tenant, identifier: identifier.bytes(bits) };
-        if is_other || (!self.tables.remove_entry(&fib_key)? && known.is_none()) {
+        if is_other || (!self.tables.remove_entry(&fib_key)? && !was_said) {
             let (device, identifier) = key;
             return Err(AgentError::Absent { device, identifier });
         }
@@ -106,30 +80,19 @@ impl Agent {
 
     /// Writes the identifiers that are at a node.
     pub(super) fn place_entries(&mut self, application: Application, node: NodeId) -> Result<(), AgentError> {
-        let keys = self.waiting.get(&(application, node)).cloned().unwrap_or_default();
-        keys.iter().try_for_each(|key| self.place_entry(key, node))
+        self.identifiers.at(application, node).iter().try_for_each(|key| self.place_entry(key, node))
     }
 
     /// Writes an identifier, if there is a path to its node; else it waits for one.
-    pub(super) fn place_entry(
-        &self,
-        (device, identifier): &(String, Identifier),
-        node: NodeId,
-    ) -> Result<(), AgentError> {
+    pub(super) fn place_entry(&self, (device, identifier): &Key, node: NodeId) -> Result<(), AgentError> {
         let Some(live) = self.devices.get(device) else { return Ok(()) };
         self.place(&live.config, live.tenant, *identifier, node)
     }
 
     /// Writes the identifiers that are said to be behind a device which is being made.
     pub(super) fn place_waiting(&self, device: &DeviceConfig, tenant: u32) -> Result<(), AgentError> {
-        for ((application, node), waiting) in &self.waiting {
-            let its =
-                waiting.iter().filter(|(name, _)| *application == device.application && *name == device.name);
-            for (_, identifier) in its {
-                self.place(device, tenant, *identifier, *node)?;
-            }
-        }
-        Ok(())
+        let mut its = self.identifiers.on(device.application, &device.name);
+        its.try_for_each(|(identifier, node)| self.place(device, tenant, identifier, node))
     }
 
     fn place(
@@ -154,12 +117,12 @@ impl Agent {
         evpn: Option<&Evpn>,
     ) -> Result<(), AgentError> {
         let tables = self.overlay.tables(application).cloned().unwrap_or_default();
-        let station = |((device, identifier), node): (&(String, Identifier), &NodeId)| {
+        let station = |((device, identifier), node): (&Key, NodeId)| {
             let live = self.devices.get(device).filter(|live| live.config.application == application)?;
             let Identifier::Station(mac) = *identifier else { return None };
-            Some(((live.config.vni, Mac(mac)), *node))
+            Some(((live.config.vni, Mac(mac)), node))
         };
-        let stations = self.told.iter().filter_map(station).collect();
+        let stations = self.identifiers.told().filter_map(station).collect();
         for change in self.feeds.set(application, evpn, &tables, stations, now())? {
             self.make(application, change)?;
         }
@@ -219,7 +182,7 @@ impl Agent {
         }
     }
 
-    /// Writes where a station is that a feed tells of. What somebody said by hand stays.
+    /// Writes where a station is that a feed tells of.
     fn tell_station(
         &mut self,
         application: Application,
@@ -231,14 +194,8 @@ impl Agent {
         let Some(live) = self.devices.values().find(is_its) else { return Ok(()) };
         let tenant = live.tenant;
         let key = (live.config.name.clone(), Identifier::Station(mac));
-        let before = match node {
-            Some(node) => self.told.insert(key.clone(), node),
-            None => self.told.remove(&key),
-        };
-        if self.entries.contains_key(&key) {
-            return Ok(());
-        }
-        self.wait_at(application, &key, before, node);
+        // What somebody said by hand stays.
+        let Some(before) = self.identifiers.tell(application, &key, node) else { return Ok(()) };
         match node {
             Some(node) => self.place_entry(&key, node)?,
             None => {

@@ -50,10 +50,7 @@ impl Agent {
                 // A feed said it, which says so again, or nothing any more.
                 let station = key.identifier[..6].try_into().expect("six bytes");
                 let of = (device.name.clone(), Identifier::Station(station));
-                if !self.entries.contains_key(&of) {
-                    self.waiting.entry((application, node)).or_default().insert(of.clone());
-                    self.told.insert(of, node);
-                }
+                self.identifiers.tell(application, &of, Some(node));
             }
             let key = FibKey { tenant, ..key };
             let written = match self.tables.fib.get(&key) {

@@ -12,6 +12,7 @@ mod entrances;
 mod entries;
 mod error;
 mod feeds;
+mod identifiers;
 mod inherited;
 mod journal;
 mod learned;
@@ -21,6 +22,7 @@ mod places;
 mod recording;
 mod refused;
 mod report;
+mod route_message;
 mod routes;
 mod segmenter;
 mod serve;
@@ -43,6 +45,7 @@ use crate::protocol::{Change, Config, Reply, Request};
 use entrances::Entrances;
 use error::{at, doing};
 use feeds::Feeds;
+use identifiers::Identifiers;
 use inherited::Inherited;
 use journal::{Journal, Line};
 use learned::Learned;
@@ -66,11 +69,7 @@ pub struct Agent {
     places: Places,
     config: Config,
     overlay: Overlay,
-    entries: BTreeMap<(String, Identifier), NodeId>,
-    /// The same by their nodes, whose paths they wait for.
-    waiting: BTreeMap<(Application, NodeId), BTreeSet<(String, Identifier)>>,
-    /// Stations that existing control planes say are at a node, where nobody else says anything of them.
-    told: BTreeMap<(String, Identifier), NodeId>,
+    identifiers: Identifiers,
     /// What a former life learned, of devices that are not taken over yet.
     inherited: Inherited,
     compiler: Compiler,
@@ -247,9 +246,9 @@ impl Agent {
                 .map(|(application, config)| Request::SetApplication { application, config })
                 .chain(self.overlay.operations().map(Request::Operation))
                 .chain(devices.into_iter().map(Request::SetDevice))
-                .chain(self.entries.clone().into_iter().map(|((device, identifier), node)| Request::FibAdd {
-                    device,
-                    identifier,
+                .chain(self.identifiers.by_hand().map(|((device, identifier), node)| Request::FibAdd {
+                    device: device.clone(),
+                    identifier: *identifier,
                     node,
                 }))
                 .chain(controls.into_iter().map(|(application, control)| Request::SetControl {
@@ -349,7 +348,8 @@ impl Agent {
         }
         let applied = self.tables.apply(writes);
         self.retry_soon(self.tables.is_behind());
-        self.keep()?;
+        // A full disk keeps nothing from the tables.
+        let kept = self.keep();
         for exit in self.compiler.wanted().collect::<Vec<_>>() {
             self.tell(exit)?;
         }
@@ -361,7 +361,8 @@ impl Agent {
         self.write_tenants()?;
         self.follow_entrances();
         self.follow_relays()?;
-        Ok(applied?)
+        applied?;
+        kept
     }
 
     /// Has the kernel keep the neighbours by which packets leave, and notes which they are.

@@ -90,9 +90,7 @@ impl Agent {
         let mut agent = Self {
             config: Config::default(),
             overlay: Overlay::default(),
-            entries: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            told: BTreeMap::new(),
+            identifiers: Default::default(),
             inherited: Inherited::default(),
             compiler: Compiler::new(room),
             tables: Tables::load(sizes, xdp)?,
@@ -147,7 +145,7 @@ impl Agent {
                 }
                 Line::Request(Request::RemoveDevice { name }) => {
                     self.config.devices.retain(|known| known.name != name);
-                    self.entries.retain(|(device, _), _| *device != name);
+                    self.identifiers.forget(&name);
                 }
                 Line::Request(Request::SetControl { application, control }) => {
                     match control {
@@ -163,10 +161,10 @@ impl Agent {
                 }
                 Line::Request(Request::SetUnderlay { devices }) => self.config.underlay = devices,
                 Line::Request(Request::FibAdd { device, identifier, node }) => {
-                    self.entries.insert((device, identifier), node);
+                    self.identifiers.restore((device, identifier), Some(node));
                 }
                 Line::Request(Request::FibDel { device, identifier }) => {
-                    self.entries.remove(&(device, identifier));
+                    self.identifiers.restore((device, identifier), None);
                 }
                 Line::Request(_) | Line::Journal { .. } => {}
             }
@@ -189,11 +187,9 @@ impl Agent {
             tracing::error!(%error, "not all of LIB and RIB is in the tables");
         }
         self.start_segmenter();
-        for ((device, identifier), node) in self.entries.clone() {
-            if let Some(config) = self.config.devices.iter().find(|known| known.name == device) {
-                self.waiting.entry((config.application, node)).or_default().insert((device, identifier));
-            }
-        }
+        let devices = &self.config.devices;
+        let named = |device: &str| devices.iter().find(|known| known.name == device);
+        self.identifiers.begin(|device| named(device).map(|device| device.application));
         for device in self.config.devices.clone() {
             // One that cannot be keeps no other from being; saying it again tries again.
             if let Err(error) = self.set_device(&device) {

@@ -2,7 +2,6 @@
 
 use super::error::doing;
 use super::{Agent, AgentError, devices, now};
-use crate::Identifier;
 use crate::compile::Full;
 use crate::config::{ApplicationConfig, BadConfig, DeviceConfig, Miss};
 use crate::protocol::Reply;
@@ -241,15 +240,7 @@ impl Agent {
         }
         self.forget_device(name)?;
         self.config.devices.retain(|known| known.name != name);
-        self.told.retain(|(device, _), _| device != name);
-        for waiting in self.waiting.values_mut() {
-            waiting.retain(|(device, _)| device != name);
-        }
-        let gone: Vec<(String, Identifier)> =
-            self.entries.keys().filter(|(device, _)| device == name).cloned().collect();
-        for key in gone {
-            self.entries.remove(&key);
-        }
+        self.identifiers.forget(name);
         Ok(Reply::done(true))
     }
 

@@ -45,6 +45,31 @@ fn control_planes_find_all_and_change_under_traffic() {
 }
 
 #[test]
+fn a_full_disk_keeps_no_control_plane_from_being_followed() {
+    let Some(person) = Person::root() else { return };
+    let mut hosts = Host::two(&person);
+    for host in &mut hosts {
+        host.sh("umask 077 && echo a key that all nodes share > /run/key");
+        host.start_agent();
+        host.overlay("config application ethernet --group 224.0.0.1");
+        host.identify(&host.locator());
+        host.device("--vni 1");
+    }
+    let [a, b] = &hosts;
+    let join = "config control mesh --key /run/key --seed 192.0.2.1 --interval 500";
+    a.overlay(join);
+    a.sh("mount -o remount,size=1m /run && ! dd if=/dev/zero of=/run/fill bs=1k 2>/dev/null");
+    b.overlay(join);
+    assert!(eventually(|| a.reaches(b) && b.reaches(a)), "{}", stats(&hosts));
+    let journal = || a.sh("cat /run/plait-overlay/default/journal.jsonl");
+    assert!(!journal().contains("192.0.2.2"), "there was no room for it: {}", journal());
+    // What found no room is there with the next line that does.
+    a.sh("rm /run/fill");
+    a.overlay("locator add 198.51.100.77");
+    assert!(journal().contains("192.0.2.2"), "{}", journal());
+}
+
+#[test]
 fn a_control_plane_of_a_hundred_lines_makes_a_chain() {
     let Some(person) = Person::root() else { return };
     let chain = person.program().with_file_name("examples/chain");
