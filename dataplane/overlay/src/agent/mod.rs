@@ -104,6 +104,8 @@ pub struct Agent {
     again: Option<Duration>,
     /// When to ask the kernel once more for what it refused: writes, and neighbours to look for.
     retry: Option<Duration>,
+    /// Whether the neighbours that the kernel keeps are noted as they are.
+    are_neighbours_noted: bool,
     untold: Untold,
     /// Traces under way, and the number of the last question.
     traces: Vec<Tracing>,
@@ -368,11 +370,19 @@ impl Agent {
     /// Has the kernel keep the neighbours by which packets leave, and notes which they are.
     fn keep(&mut self) -> Result<(), AgentError> {
         let wanted = self.compiler.wanted().map(|exit| exit.neighbour).collect();
-        let is_other = self.underlay.keep(&wanted);
+        self.are_neighbours_noted &= !self.underlay.keep(&wanted);
         self.retry_soon(self.underlay.neighbours.is_behind());
-        if !is_other {
+        if self.are_neighbours_noted {
             return Ok(());
         }
+        let noted = self.note_neighbours();
+        self.are_neighbours_noted = noted.is_ok();
+        self.retry_soon(noted.is_err());
+        noted
+    }
+
+    /// Notes which neighbours the kernel was asked to keep.
+    fn note_neighbours(&self) -> Result<(), AgentError> {
         let path = self.places.neighbours();
         let kept: Vec<(u32, IpAddr)> =
             self.underlay.neighbours.kept().iter().map(|kept| (kept.interface, kept.address)).collect();
@@ -392,7 +402,9 @@ impl Agent {
     /// Tells the compiler what is known of a way out. Whether that changes anything.
     fn tell(&mut self, exit: Exit) -> Result<bool, AgentError> {
         let (writes, full) = self.compiler.exit(exit, self.underlay.adjacency(exit.neighbour), now());
-        self.tables.apply(&writes)?;
+        let applied = self.tables.apply(&writes);
+        self.retry_soon(self.tables.is_behind());
+        applied?;
         self.look_at(full)?;
         Ok(!writes.is_empty())
     }

@@ -112,6 +112,7 @@ impl Agent {
             is_whole: false,
             again: None,
             retry: None,
+            are_neighbours_noted: true,
             traces: Vec::new(),
             token: 0,
             untold: Default::default(),

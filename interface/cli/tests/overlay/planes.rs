@@ -59,6 +59,12 @@ fn a_full_disk_keeps_no_control_plane_from_being_followed() {
     let join = "config control mesh --key /run/key --seed 192.0.2.1 --interval 500";
     a.overlay(join);
     a.sh("mount -o remount,size=1m /run && ! dd if=/dev/zero of=/run/fill bs=1k 2>/dev/null");
+    // Behind what the journal's last page has left.
+    let is_refused = |last: u8| {
+        let ended = a.try_overlay(&format!("node add 10.0.0.77 203.0.113.{last}"));
+        ended.code() != Some(0) && ended.stderr.contains("No space left on device")
+    };
+    assert!((1..200).any(is_refused));
     b.overlay(join);
     assert!(eventually(|| a.reaches(b) && b.reaches(a)), "{}", stats(&hosts));
     let journal = || a.sh("cat /run/plait-overlay/default/journal.jsonl");
