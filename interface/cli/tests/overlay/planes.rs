@@ -2,16 +2,21 @@
 
 use super::*;
 
+/// Starts an agent with a device, for a control plane whose key it has.
+fn begin(host: &mut Host<'_>) {
+    host.sh("umask 077 && echo a key that all nodes share > /run/key");
+    host.start_agent();
+    host.overlay("config application ethernet --group 224.0.0.1");
+    host.identify(&host.locator());
+    host.device("--vni 1");
+}
+
 #[test]
 fn control_planes_find_all_and_change_under_traffic() {
     let Some(person) = Person::root() else { return };
     let (mut hosts, _hub) = Host::on_one_network(&person, [1, 2, 3]);
     for host in &mut hosts {
-        host.sh("umask 077 && echo a key that all nodes share > /run/key");
-        host.start_agent();
-        host.overlay("config application ethernet --group 224.0.0.1");
-        host.identify(&host.locator());
-        host.device("--vni 1");
+        begin(host);
         host.overlay("config control mesh --key /run/key --seed 192.0.2.1 --interval 500");
     }
     let [a, _, c] = &hosts;
@@ -49,11 +54,7 @@ fn a_full_disk_keeps_no_control_plane_from_being_followed() {
     let Some(person) = Person::root() else { return };
     let mut hosts = Host::two(&person);
     for host in &mut hosts {
-        host.sh("umask 077 && echo a key that all nodes share > /run/key");
-        host.start_agent();
-        host.overlay("config application ethernet --group 224.0.0.1");
-        host.identify(&host.locator());
-        host.device("--vni 1");
+        begin(host);
     }
     let [a, b] = &hosts;
     let join = "config control mesh --key /run/key --seed 192.0.2.1 --interval 500";
