@@ -31,7 +31,7 @@ use plait_dataplane_profile::Tunnel;
 use plait_dataplane_profile::lab::{Endpoints, Lab, Way};
 use rates::rates;
 use ratio::{Bound, Rounds};
-use speeds::{Figures, Machine, counted, tables};
+use speeds::{Figures, Machine, counted, tables, tell_few};
 use std::error::Error;
 use std::io;
 use streams::streams;
@@ -107,6 +107,7 @@ fn endpoints(machine: Machine, rounds: usize) -> Result<(), Box<dyn Error>> {
     figures.table("one-way", "us");
     tables(&figures, "rate", "packets/s");
     tables_of_tcp(&figures);
+    tell_few(&figures, "tcp", rounds);
 
     let ratio = |what: &str, way: &str, other: &str| figures.ratio(&counted(&figures, what), way, other);
     ratio("tcp", "ovstack", "vxlan (kernel)").bar("tcp-over-vxlan", Bound::AtLeast(1.12), Some(1.20));
@@ -178,6 +179,7 @@ fn relays(machine: Machine, rounds: usize) -> Result<(), Box<dyn Error>> {
     figures.table("one-way", "us");
     figures.table("cpu", "us");
     tables_of_tcp(&figures);
+    tell_few(&figures, "tcp", rounds);
 
     let hop =
         |what: &str| figures.hop(what, ("relay", "relay, direct"), ("forwarding", "forwarding, direct"));

@@ -113,6 +113,14 @@ pub fn counted(rounds: &Rounds, what: &str) -> String {
     if rounds.count(what) >= rounds.count(&anywhere) { what.to_owned() } else { anywhere }
 }
 
+/// Says so where fewer rounds than are wanted had processors near for a quantity: its bars are of those, or of all.
+pub fn tell_few(rounds: &Rounds, what: &str, wanted: usize) {
+    let near = rounds.count(what);
+    if near < wanted {
+        println!("# {what}: {near} of {wanted} rounds had both processors near each other");
+    }
+}
+
 /// Tables of all that was noted of a quantity.
 pub fn tables(rounds: &Rounds, what: &str, unit: &str) {
     let all = ["", ANYWHERE, APART].map(|where_| format!("{what}{where_}"));
