@@ -17,6 +17,8 @@ pub struct Counters {
     tenants: MapHandle,
     paths: MapHandle,
     hops: MapHandle,
+    /// Programs of before had none.
+    wires: Option<MapHandle>,
 }
 
 impl Counters {
@@ -32,7 +34,8 @@ impl Counters {
 
     fn found(map: impl Fn(&'static str) -> Result<MapHandle, Error>) -> Result<Self, Error> {
         let [drops, tenants] = [map("drops")?, map("tenant_counts")?];
-        Ok(Self { drops, tenants, paths: map("path_counts")?, hops: map("hop_counts")? })
+        let (paths, hops) = (map("path_counts")?, map("hop_counts")?);
+        Ok(Self { drops, tenants, paths, hops, wires: map("wire_counts").ok() })
     }
 
     /// How many packets were dropped, by reason; those that dropped none are left out.
@@ -62,6 +65,12 @@ impl Counters {
         Ok(each(&self.hops, path)?.into_iter().fold(Count::default(), sum))
     }
 
+    /// How many packets were sent by a wire.
+    pub fn wire(&self, wire: u32) -> Result<Count, Error> {
+        let counts = self.wires.as_ref().map_or(Ok(Vec::new()), |wires| each(wires, wire))?;
+        Ok(counts.into_iter().fold(Count::default(), sum))
+    }
+
     /// Counts what others dropped as well. What programs count in that moment may be lost.
     pub fn add_drops(&self, more: &BTreeMap<Drop, u64>) -> Result<(), Error> {
         more.iter().try_for_each(|(reason, count)| add(&self.drops, reason.counter(), *count, |a, b| a + b))
@@ -82,6 +91,11 @@ impl Counters {
         add(&self.hops, path, more, sum)
     }
 
+    /// The same of a wire.
+    pub fn add_wire(&self, wire: u32, more: Count) -> Result<(), Error> {
+        self.wires.as_ref().map_or(Ok(()), |wires| add(wires, wire, more, sum))
+    }
+
     /// Begins to count anew what takes a path.
     pub(crate) fn forget_path(&self, path: u32) -> Result<(), Error> {
         forget::<Count>(&self.paths, path)
@@ -95,6 +109,11 @@ impl Counters {
     /// The same of what is sent to a path's node as a next hop.
     pub(crate) fn forget_hop(&self, path: u32) -> Result<(), Error> {
         forget::<Count>(&self.hops, path)
+    }
+
+    /// The same of a wire.
+    pub(crate) fn forget_wire(&self, wire: u32) -> Result<(), Error> {
+        self.wires.as_ref().map_or(Ok(()), |wires| forget::<Count>(wires, wire))
     }
 }
 

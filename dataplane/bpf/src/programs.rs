@@ -133,7 +133,7 @@ impl Sizes {
             "nodes" | "paths" | "path_counts" | "hop_counts" | "limits" => self.nodes,
             "hops" => self.hops(),
             "groups" => self.groups(),
-            "wires" | "locators" => self.wires(),
+            "wires" | "wire_counts" | "locators" => self.wires(),
             // Each of a node's pairs of locators, in a few encapsulations.
             "peers" => self.nodes.saturating_mul(16),
             "adjacencies" => self.neighbours(),
@@ -327,6 +327,14 @@ impl Programs {
         self.counters.hop(path)
     }
 
+    /// How many packets were sent by a wire, which is a node's pair of locators.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn wire_count(&self, wire: u32) -> Result<Count, Error> {
+        self.counters.wire(wire)
+    }
+
     /// Begins to count anew what takes a path, and what is sent to its node as a next hop.
     ///
     /// # Errors
@@ -350,6 +358,14 @@ impl Programs {
     /// The kernel's refusal.
     pub fn forget_hop_count(&self, path: u32) -> Result<(), Error> {
         self.counters.forget_hop(path)
+    }
+
+    /// Begins to count anew what is sent by a wire.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn forget_wire_count(&self, wire: u32) -> Result<(), Error> {
+        self.counters.forget_wire(wire)
     }
 
     /// Sends a packet through a program. No device is needed; copies for groups go to theirs all the same.

@@ -33,7 +33,7 @@ pub mod trace;
 pub use bit_field::BitField;
 pub use client::Client;
 pub use compile::{
-    Compiler, Encapsulation, Exit, Full, Kind, MOST_PAIRS, Neighbour, NoEncapsulation, Rerouted, Room,
+    Compiler, Encapsulation, Exit, Full, Kind, MOST_PAIRS, Neighbour, NoEncapsulation, Pair, Rerouted, Room,
     Underlay, Write,
 };
 pub use config::{ApplicationConfig, BadConfig, Carries, Control, ControlKind, DeviceConfig, Evpn, Miss};

@@ -1,7 +1,7 @@
 //! What overlays need of a host, each to be tried, as `plait doctor` does: in a process with one thread and a network
 //! namespace of its own, so that nothing is left.
 
-use crate::agent::{Places, makes_device};
+use crate::agent::{Places, cuts_superpackets, makes_device};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -122,6 +122,14 @@ pub fn place() -> io::Result<()> {
 /// Why not.
 pub fn device() -> io::Result<()> {
     makes_device(&Netlink::open()?)
+}
+
+/// Whether superpackets can be cut: makes a pair of devices that does, in the calling thread's network namespace.
+///
+/// # Errors
+/// Why not.
+pub fn segmenter() -> io::Result<()> {
+    cuts_superpackets()
 }
 
 /// Whether a relay gets into a device's driver: on a veth that it makes in the calling thread's network namespace, and leaves

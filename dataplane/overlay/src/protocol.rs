@@ -354,4 +354,20 @@ pub struct NodeStats {
     /// Their bytes, without outer headers.
     #[serde(default, skip_serializing_if = "is_none")]
     pub sent_bytes: u64,
+    /// Of these, what went by each of its pairs of locators.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairStats>,
+}
+
+/// What was sent by a pair of locators.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairStats {
+    /// The own one.
+    pub from: IpAddr,
+    /// The node's.
+    pub to: IpAddr,
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes, without outer headers.
+    pub bytes: u64,
 }

@@ -160,7 +160,8 @@ fn apply(walk: &mut Walk, write: Write) {
         Write::Peer(key, value) => put(&mut walk.peers, key, value),
         Write::Endpoint(key, is_there) => put(&mut walk.endpoints, key, is_there.then_some(0)),
         Write::Locator(key, value) => put(&mut walk.locators, key, value),
-        Write::Uncount(path) => drop(walk.counts.hops.remove(&path)),
+        Write::UncountHop(path) => drop(walk.counts.hops.remove(&path)),
+        Write::UncountWire(wire) => drop(walk.counts.wires.remove(&wire)),
         Write::Forget(node) => {
             walk.fib.retain(|_, entry| entry.node != node.node);
         }

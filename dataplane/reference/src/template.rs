@@ -12,6 +12,11 @@ use zerocopy::IntoBytes;
 /// The service index of packets that begin here. Choice: the most; no service function of Plait counts it down yet.
 pub(crate) const SERVICE_INDEX: u8 = 255;
 
+/// Where an outer IPv4 header's source address stands, from the first byte of the Ethernet header.
+pub(crate) const IPV4_SOURCE: usize = ethernet::Header::LENGTH + 12;
+/// The same of IPv6.
+pub(crate) const IPV6_SOURCE: usize = ethernet::Header::LENGTH + 8;
+
 /// The UDP port of an encapsulation, of those that have one.
 pub fn udp_port(kind: u32) -> Option<u16> {
     match kind {
@@ -140,6 +145,21 @@ impl Wire {
         let mut bytes = [0; size::HEADER as usize];
         bytes.get_mut(..header.len())?.copy_from_slice(&header);
         Some(Self { header: bytes, length: header.len() as u32, sum, adjacency, form })
+    }
+
+    /// The locators from which it leads and to which; none of a slot to which nothing was written.
+    pub fn locators(&self) -> Option<[IpAddr; 2]> {
+        match (self.length, self.form & form::IPV6) {
+            (0, _) => None,
+            (_, 0) => Some(self.addresses(IPV4_SOURCE).map(|bytes: [u8; 4]| bytes.into())),
+            _ => Some(self.addresses(IPV6_SOURCE).map(|bytes: [u8; 16]| bytes.into())),
+        }
+    }
+
+    /// Source and destination of the outer header, which follow each other from there on.
+    pub(crate) fn addresses<const BYTES: usize>(&self, at: usize) -> [[u8; BYTES]; 2] {
+        let address = |at: usize| self.header[at..at + BYTES].try_into().expect("an address's bytes");
+        [address(at), address(at + BYTES)]
     }
 }
 

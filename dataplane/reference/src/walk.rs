@@ -71,6 +71,8 @@ pub struct Counts {
     pub paths: BTreeMap<u32, Count>,
     /// What was sent to each next hop, by its path.
     pub hops: BTreeMap<u32, Count>,
+    /// What was sent by each wire.
+    pub wires: BTreeMap<u32, Count>,
 }
 
 /// A packet that leaves.

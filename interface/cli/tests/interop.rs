@@ -144,6 +144,7 @@ fn an_agent_dies_and_goes_without_a_trace(a: &Host<'_>, guest: &mut Guest) {
         ("yes", "clsact"),
         ("no", "BPF file system"),
         ("yes", "VXLAN devices"),
+        ("yes", "veth devices"),
         ("no", "XDP exits"),
         ("no", "other families"),
         ("yes", "tracepoints"),

@@ -4,6 +4,16 @@
 
 #include "maps.h"
 
+/* Where a packet leaves by a hop. */
+struct way {
+	const struct wire *wire;
+	const struct adjacency *adjacency;
+	/* The hop's own path. */
+	__u32 path;
+	/* The wire's number. */
+	__u32 number;
+};
+
 /* Counts a packet that goes no further. */
 inline int drop(__u32 reason)
 {
@@ -14,25 +24,24 @@ inline int drop(__u32 reason)
 	return DROPPED;
 }
 
-inline void count_path(__u32 path, __u32 bytes)
+inline void add(struct count *count, __u32 bytes)
 {
-	struct count *count = at(path_counts, path);
-
 	if (count) {
 		count->packets += 1;
 		count->bytes += bytes;
 	}
 }
 
-/* Counts a packet that goes to a next hop, by the path of that. */
-inline void count_hop(__u32 path, __u32 bytes)
+inline void count_path(__u32 path, __u32 bytes)
 {
-	struct count *count = at(hop_counts, path);
+	add(at(path_counts, path), bytes);
+}
 
-	if (count) {
-		count->packets += 1;
-		count->bytes += bytes;
-	}
+/* Counts a packet that goes to a next hop, by the path of that, and by the pair of locators. */
+inline void count_hop(const struct way *way, __u32 bytes)
+{
+	add(at(hop_counts, way->path), bytes);
+	add(at(wire_counts, way->number), bytes);
 }
 
 inline void count_sent(__u32 tenant, __u32 bytes)

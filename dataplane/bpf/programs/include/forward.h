@@ -46,23 +46,24 @@ inline __u32 chosen(const struct hop *hop, __u32 hash)
 	return wire;
 }
 
-/* The header and the neighbour of a hop, and the path that it is counted by; false where there are none. */
-inline bool find_wire(__u32 index, __u32 hash, const struct wire **wire, const struct adjacency **adjacency, __u32 *path)
+/* The header and the neighbour of a hop, and what it is counted by; false where there are none. */
+inline bool find_way(__u32 index, __u32 hash, struct way *way)
 {
 	const struct hop *hop = at(hops, index);
 	__u64 *slot;
 
 	if (!hop || !hop->count)
 		return false;
-	*path = hop->path;
-	*wire = at(wires, chosen(hop, hash));
-	if (!*wire)
+	way->path = hop->path;
+	way->number = chosen(hop, hash);
+	way->wire = at(wires, way->number);
+	if (!way->wire)
 		return false;
-	slot = at(adjacencies, (*wire)->adjacency);
+	slot = at(adjacencies, way->wire->adjacency);
 	if (!slot)
 		return false;
-	*adjacency = at(adjacency_slots, *slot);
-	return *adjacency && (*adjacency)->interface;
+	way->adjacency = at(adjacency_slots, *slot);
+	return way->adjacency && way->adjacency->interface;
 }
 
 /* Whether messages of the overlay are understood at a path's next hop: only where it is spoken to in ovstack. What leads nowhere is
@@ -70,25 +71,24 @@ inline bool find_wire(__u32 index, __u32 hash, const struct wire **wire, const s
 inline bool is_told(__u32 path, __u32 hash)
 {
 	const __u64 *word = at(paths, path);
-	const struct adjacency *adjacency;
-	const struct wire *wire;
-	__u32 counted;
+	struct way way;
 
-	if (!word || *word >> 32 != PATH_HOP || !find_wire(*word, hash, &wire, &adjacency, &counted))
+	if (!word || *word >> 32 != PATH_HOP || !find_way(*word, hash, &way))
 		return true;
-	return carries(wire->form & ~FORM_IPV6, PAYLOAD_CONTROL);
+	return carries(way.wire->form & ~FORM_IPV6, PAYLOAD_CONTROL);
 }
 
 /* Writes the outer header for a hop. Returns the interface to leave by, or why not, as a negative number. */
 inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 {
-	const struct adjacency *adjacency;
+	__u32 room, bytes = skb->len - parcel->outer;
 	const struct wire *wire;
-	__u32 room, path, bytes = skb->len - parcel->outer;
+	struct way way;
 
-	if (!find_wire(index, parcel->hash, &wire, &adjacency, &path))
+	if (!find_way(index, parcel->hash, &way))
 		return -DROP_NO_ROUTE;
-	room = adjacency->mtu + ETHERNET;
+	wire = way.wire;
+	room = way.adjacency->mtu + ETHERNET;
 	room = room > wire->length ? room - wire->length : 0;
 	if (!fits(skb, parcel, room)) {
 		parcel->room = room;
@@ -96,11 +96,11 @@ inline int address_to(struct __sk_buff *skb, __u32 index, struct parcel *parcel)
 	}
 	if (!carries(wire->form & ~FORM_IPV6, parcel->payload))
 		return -DROP_REFUSED;
-	if (!make_room(skb, parcel, wire) || !write_outer(skb, wire, adjacency, parcel))
+	if (!make_room(skb, parcel, wire) || !write_outer(skb, wire, way.adjacency, parcel))
 		return -DROP_REFUSED;
-	count_hop(path, bytes);
+	count_hop(&way, bytes);
 	skb->tc_index = GUARD_PASSES;
-	return adjacency->interface;
+	return way.adjacency->interface;
 }
 
 /* The same for what came here, and for copies: a function of its own, which a verifier looks at once, and not at each place anew.

@@ -15,6 +15,8 @@ TABLE(limits, BPF_MAP_TYPE_ARRAY, __u32, __u64, 4096, 0);
 TABLE(path_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
 /* By the paths of next hops themselves. */
 TABLE(hop_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
+/* By the wires, each of which is a node's pair of locators. */
+TABLE(wire_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count, 4096, 0);
 TABLE(hops, BPF_MAP_TYPE_ARRAY, __u32, struct hop, 4096, 0);
 TABLE(groups, BPF_MAP_TYPE_ARRAY, __u32, struct group, 256, 0);
 TABLE(wires, BPF_MAP_TYPE_ARRAY, __u32, struct wire, 4096, 0);

@@ -33,14 +33,13 @@ inline int pass_on(struct xdp_md *context, bool is_ipv6)
 {
 	const __u32 udp_at = ETHERNET + (is_ipv6 ? IPV6 : IPV4), outer = udp_at + UDP + sizeof(struct ovstack_header);
 	void *front = POINTER(xdp_md, context, data), *end = POINTER(xdp_md, context, data_end);
-	__u32 total = end - front - ETHERNET, path, hop, next, interface;
+	__u32 total = end - front - ETHERNET, path, hop, interface;
 	const struct ovstack_header *header;
-	const struct adjacency *adjacency;
 	const struct udp_header *udp;
 	struct parcel parcel = {};
 	struct peer_key key = {};
 	const struct peer *peer;
-	const struct wire *wire;
+	struct way way;
 
 	if (front + outer > end)
 		return XDP_PASS;
@@ -61,17 +60,17 @@ inline int pass_on(struct xdp_md *context, bool is_ipv6)
 		return XDP_PASS;
 	take_ovstack(header, &parcel);
 	if (!is_known_in(peer, parcel.application) || !path_on(&parcel, &path, &hop) ||
-	    !find_wire(hop, parcel.hash, &wire, &adjacency, &next))
+	    !find_way(hop, parcel.hash, &way))
 		return XDP_PASS;
-	interface = adjacency->interface;
-	if (wire->form != ENCAPSULATION_OVSTACK + (is_ipv6 ? FORM_IPV6 : 0) || total > adjacency->mtu ||
+	interface = way.adjacency->interface;
+	if (way.wire->form != ENCAPSULATION_OVSTACK + (is_ipv6 ? FORM_IPV6 : 0) || total > way.adjacency->mtu ||
 	    (interface != context->ingress_ifindex && !bpf_map_lookup_elem(&exits, &interface)))
 		return XDP_PASS;
 	parcel.ttl -= 1;
-	if (!write_form(front, end, total, wire, adjacency, &parcel, is_ipv6, ENCAPSULATION_OVSTACK, true,
+	if (!write_form(front, end, total, way.wire, way.adjacency, &parcel, is_ipv6, ENCAPSULATION_OVSTACK, true,
 			sizeof(struct ovstack_header)))
 		return XDP_PASS;
 	count_path(path, total + ETHERNET - outer);
-	count_hop(next, total + ETHERNET - outer);
+	count_hop(&way, total + ETHERNET - outer);
 	return interface == context->ingress_ifindex ? XDP_TX : bpf_redirect_map(&exits, interface, XDP_DROP);
 }

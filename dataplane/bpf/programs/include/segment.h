@@ -14,10 +14,10 @@
 /* Whether a superpacket goes on in a tunnel that its mark is right for. */
 inline bool goes_on_whole(const struct parcel *parcel, struct recent *recent, bool is_datagram)
 {
-	const struct adjacency *adjacency;
 	const struct wire *wire;
 	const __u64 *word;
-	__u32 path, counted;
+	struct way way;
+	__u32 path;
 	__u8 tunnel;
 
 	if (!onward(parcel, recent, &path))
@@ -28,8 +28,9 @@ inline bool goes_on_whole(const struct parcel *parcel, struct recent *recent, bo
 	/* Copies for a group may come up here as well. */
 	if (*word >> 32 != PATH_HOP)
 		return !is_datagram;
-	if (!find_wire(*word, parcel->hash, &wire, &adjacency, &counted))
+	if (!find_way(*word, parcel->hash, &way))
 		return true;
+	wire = way.wire;
 	/* As it stands in the outer header; of IP in IP that of the family of both which there always is. */
 	tunnel = wire->header[wire->form & FORM_IPV6 ? ETHERNET + __builtin_offsetof(struct ipv6_header, next_header) :
 						       ETHERNET + __builtin_offsetof(struct ipv4_header, protocol)];

@@ -220,16 +220,20 @@ fn unbounded(node: &Node) {
 /// The tenants that there may be.
 const TENANTS: std::ops::Range<u32> = TENANT..TENANT + 2;
 
+/// The wires that hops may lead by.
+const WIRES: std::ops::Range<u32> = 0..8;
+
 /// A walk by the tables of a node as they are now, which counts on from where that is.
 fn fresh(node: &Node) -> Walk {
     let (mut walk, programs) = (node.walk(), &node.programs);
     walk.counts.tenants.extend(TENANTS.map(|tenant| (tenant, programs.tenant_count(tenant).unwrap())));
     walk.counts.paths.extend(PATHS.map(|path| (path, programs.path_count(path).unwrap())));
     walk.counts.hops.extend(PATHS.map(|path| (path, programs.hop_count(path).unwrap())));
+    walk.counts.wires.extend(WIRES.map(|wire| (wire, programs.wire_count(wire).unwrap())));
     walk
 }
 
-/// Every counter of both: drops by reason, devices, paths.
+/// Every counter of both: drops by reason, devices, paths, next hops, pairs of locators.
 fn counted_alike(node: &Node, walk: &Walk) -> Result<(), TestCaseError> {
     prop_assert_eq!(node.programs.drops().unwrap(), walk.counts.drops.clone());
     for number in TENANTS {
@@ -241,6 +245,10 @@ fn counted_alike(node: &Node, walk: &Walk) -> Result<(), TestCaseError> {
         prop_assert_eq!(node.programs.path_count(path).unwrap(), count, "path {}", path);
         let count = walk.counts.hops.get(&path).copied().unwrap_or_default();
         prop_assert_eq!(node.programs.hop_count(path).unwrap(), count, "next hop of path {}", path);
+    }
+    for wire in WIRES {
+        let count = walk.counts.wires.get(&wire).copied().unwrap_or_default();
+        prop_assert_eq!(node.programs.wire_count(wire).unwrap(), count, "wire {}", wire);
     }
     Ok(())
 }

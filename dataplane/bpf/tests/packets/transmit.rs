@@ -239,6 +239,13 @@ fn shares_are_weights(node: &Node, driver: u32) {
         }
         shares[locators.iter().position(|locator| *locator == first).unwrap()] += 1;
     }
+    for (index, share) in (0..).zip(shares) {
+        // What was sent twice to see that it stays.
+        let counted = node.programs.wire_count(10 + index).unwrap().packets;
+        node.programs.forget_wire_count(10 + index).unwrap();
+        assert!((share.into()..=u64::from(share) + 40).contains(&counted), "{counted} of {share}");
+        assert_eq!(node.programs.wire_count(10 + index).unwrap().packets, 0);
+    }
     for (share, weight) in shares.into_iter().zip([1.0, 2.0, 5.0]) {
         let expected = f64::from(flows) * weight / 8.0;
         // Five standard deviations of a binomial draw: one in a million would miss it.

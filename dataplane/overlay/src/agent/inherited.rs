@@ -2,12 +2,12 @@
 //! place; what was counted, and what relays said fits.
 
 use super::Agent;
-use crate::Identifier;
 use crate::config::DeviceConfig;
+use crate::{Identifier, Pair};
 use plait_dataplane_bpf::{Counters, Error, Table, names};
-use plait_dataplane_reference::tables::{FibEntry, FibKey, Hop, path};
+use plait_dataplane_reference::tables::{Choice, FibEntry, FibKey, Hop, Wire, path};
 use plait_model_overlay::{Application, NodeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What tables know that a life left behind, by application and virtual network: another life numbers its tenants otherwise.
@@ -82,12 +82,22 @@ impl Agent {
                 ours.add_tenant(tenant, former.tenant(before)?)?;
             }
         }
+        let mut counted = BTreeSet::new();
         let (nodes, ways) = (Table::pinned(&layout, &names::NODES)?, Ways::pinned(&layout)?);
         for key in nodes.keys() {
             let now = self.compiler.path(Application(key.application as u8), NodeId(key.node));
             let (Some(before), Some(now)) = (nodes.get(&key)?, now) else { continue };
             ours.add_path(now, former.path(before)?)?;
             ours.add_hop(now, former.hop(before)?)?;
+            for (node, pair, wire) in ways.pairs(before)? {
+                let application = Application(key.application as u8);
+                if let Some((_, now)) =
+                    self.compiler.spread_over(application, node).find(|(now, _)| *now == pair)
+                    && counted.insert(now)
+                {
+                    ours.add_wire(now, former.wire(wire)?)?;
+                }
+            }
             let limit = ways.limits.get(&before)?.filter(|limit| *limit != 0);
             let next = ways.next_hop(before)?;
             if let Some(limit) = limit
@@ -117,13 +127,28 @@ struct Ways {
     paths: Table<u32, u64>,
     hops: Table<u32, Hop>,
     limits: Table<u32, u64>,
+    wires: Table<u32, Wire>,
 }
 
 impl Ways {
     fn pinned(layout: &Path) -> Result<Self, Error> {
         let paths = Table::pinned(layout, &names::PATHS)?;
         let hops = Table::pinned(layout, &names::HOPS)?;
-        Ok(Self { paths, hops, limits: Table::pinned(layout, &names::LIMITS)? })
+        let wires = Table::pinned(layout, &names::WIRES)?;
+        Ok(Self { paths, hops, limits: Table::pinned(layout, &names::LIMITS)?, wires })
+    }
+
+    /// The next hop of a path that leads to a single one, with its pairs of locators and the wires that lead by them. Choice: what a
+    /// node counted that no path leads to, but those of groups, nobody goes on with.
+    fn pairs(&self, of: u32) -> Result<Vec<(NodeId, Pair, u32)>, Error> {
+        let Some(hop) = hop(&self.paths, &self.hops, of)? else { return Ok(Vec::new()) };
+        let mut pairs = Vec::new();
+        for Choice { wire, .. } in hop.choices.into_iter().take(hop.count as usize) {
+            if let Some([from, to]) = self.wires.get(&wire)?.and_then(|wire| wire.locators()) {
+                pairs.push((NodeId(hop.node), Pair { from, to }, wire));
+            }
+        }
+        Ok(pairs)
     }
 
     fn next_hop(&self, of: u32) -> Result<Option<u32>, Error> {
@@ -137,8 +162,13 @@ pub(super) fn next_hop(
     hops: &Table<u32, Hop>,
     of: u32,
 ) -> Result<Option<u32>, Error> {
+    Ok(hop(paths, hops, of)?.map(|hop| hop.node))
+}
+
+/// The same with all that stands there.
+fn hop(paths: &Table<u32, u64>, hops: &Table<u32, Hop>, of: u32) -> Result<Option<Hop>, Error> {
     match paths.get(&of)? {
-        Some(word) if (word >> 32) as u32 == path::HOP => Ok(hops.get(&(word as u32))?.map(|hop| hop.node)),
+        Some(word) if (word >> 32) as u32 == path::HOP => hops.get(&(word as u32)),
         _ => Ok(None),
     }
 }

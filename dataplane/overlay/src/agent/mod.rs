@@ -12,6 +12,7 @@ mod entrances;
 mod entries;
 mod error;
 mod feeds;
+mod follow;
 mod identifiers;
 mod inherited;
 mod journal;
@@ -28,6 +29,7 @@ mod segmenter;
 mod serve;
 mod sources;
 mod start;
+mod sweep;
 mod tables;
 mod tenants;
 mod trace;
@@ -36,11 +38,10 @@ mod underlay;
 pub(crate) use devices::makes_device;
 pub use error::AgentError;
 pub use places::{LAYOUT, Places};
+pub(crate) use segmenter::try_one as cuts_superpackets;
 pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
-use crate::Identifier;
-use crate::compile::{Compiler, Exit, Full, MOST_PAIRS, QUIET, Slots, Write};
-use crate::config::DeviceConfig;
+use crate::compile::{Compiler, Slots};
 use crate::protocol::{Change, Config, Reply, Request};
 use entrances::Entrances;
 use error::{at, doing};
@@ -52,13 +53,12 @@ use learned::Learned;
 use members::Members;
 use plait_dataplane_agent::now;
 use plait_dataplane_bpf::{Attachment, Program};
-use plait_dataplane_reference::tables::{FibKey, Segmenter, WayOut};
-use plait_model_overlay::{Answer, Application, Event, NodeId, Operation, Overlay};
+use plait_dataplane_reference::tables::{Segmenter, WayOut};
+use plait_model_overlay::{Answer, Event, Operation, Overlay};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io;
-use std::net::IpAddr;
+use std::fs::File;
 use std::time::Duration;
+use sweep::Sweep;
 use tables::Tables;
 use tenants::Live;
 use trace::Tracing;
@@ -112,9 +112,7 @@ pub struct Agent {
     token: u64,
     /// What the data plane learned, as those who watch were told.
     learned: Learned,
-    swept: Duration,
-    /// Where a look for silent stations is that is under way: behind this one, or at the first.
-    sweeping: Option<Option<FibKey>>,
+    sweep: Sweep,
     namespace: u64,
     /// Held as long as the agent lives.
     _lock: File,
@@ -308,150 +306,6 @@ impl Agent {
         self.members.listen(all);
     }
 
-    /// Has the data plane follow changes of LIB and RIB.
-    fn follow(&mut self, events: Vec<Event>) -> Result<(), AgentError> {
-        let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
-        self.untold.add(events.into_iter().map(Change::Table));
-        let written = self.write(&writes);
-        self.look_at(full)?;
-        written
-    }
-
-    /// A table that has no free slot at the moment is asked again soon; one that is full is an error.
-    fn look_at(&mut self, full: Result<(), Full>) -> Result<(), Full> {
-        match full {
-            Err(full) if full.is_busy => {
-                self.again.get_or_insert(now() + 2 * QUIET);
-                Ok(())
-            }
-            other => other,
-        }
-    }
-
-    /// Compiles everything once more, for what found no slot before.
-    fn compile_again(&mut self) -> Result<(), AgentError> {
-        let all = self.overlay.applications();
-        let events: Vec<Event> = all.map(|(application, _)| Event::Own { application }).collect();
-        let (writes, full) = self.compiler.follow(&self.overlay, &events, &self.underlay, now());
-        let written = self.write(&writes);
-        self.look_at(full)?;
-        written
-    }
-
-    /// Does writes, and what follows from them.
-    fn write(&mut self, writes: &[Write]) -> Result<(), AgentError> {
-        let pairs = self.compiler.pairs_left_out();
-        if pairs > std::mem::replace(&mut self.told_left_out, pairs) {
-            tracing::warn!(
-                pairs,
-                "of more than {} pairs of locators to a node some get no packets",
-                MOST_PAIRS
-            );
-        }
-        let applied = self.tables.apply(writes);
-        self.retry_soon(self.tables.is_behind());
-        // A full disk keeps nothing from the tables.
-        let kept = self.keep();
-        for exit in self.compiler.wanted().collect::<Vec<_>>() {
-            self.tell(exit)?;
-        }
-        for write in writes {
-            if let Write::Node(key, Some(_)) = write {
-                self.place_entries(Application(key.application as u8), NodeId(key.node))?;
-            }
-        }
-        self.write_tenants()?;
-        self.follow_entrances();
-        self.follow_relays()?;
-        applied?;
-        kept
-    }
-
-    /// Has the kernel keep the neighbours by which packets leave, and notes which they are.
-    fn keep(&mut self) -> Result<(), AgentError> {
-        let wanted = self.compiler.wanted().map(|exit| exit.neighbour).collect();
-        self.are_neighbours_noted &= !self.underlay.keep(&wanted);
-        self.retry_soon(self.underlay.neighbours.is_behind());
-        if self.are_neighbours_noted {
-            return Ok(());
-        }
-        let noted = self.note_neighbours();
-        self.are_neighbours_noted = noted.is_ok();
-        self.retry_soon(noted.is_err());
-        noted
-    }
-
-    /// Notes which neighbours the kernel was asked to keep.
-    fn note_neighbours(&self) -> Result<(), AgentError> {
-        let path = self.places.neighbours();
-        let kept: Vec<(u32, IpAddr)> =
-            self.underlay.neighbours.kept().iter().map(|kept| (kept.interface, kept.address)).collect();
-        let text = serde_json::to_vec(&kept).map_err(io::Error::from).map_err(at(&path))?;
-        // Half a file would be nothing that `--remove` can read.
-        let new = path.with_extension("new");
-        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(at(&path))
-    }
-
-    /// Asks the kernel again in a while, if it refused something.
-    fn retry_soon(&mut self, is_behind: bool) {
-        if is_behind {
-            self.retry.get_or_insert(now() + RETRY);
-        }
-    }
-
-    /// Tells the compiler what is known of a way out. Whether that changes anything.
-    fn tell(&mut self, exit: Exit) -> Result<bool, AgentError> {
-        let (writes, full) = self.compiler.exit(exit, self.underlay.adjacency(exit.neighbour), now());
-        let applied = self.tables.apply(&writes);
-        self.retry_soon(self.tables.is_behind());
-        applied?;
-        self.look_at(full)?;
-        Ok(!writes.is_empty())
-    }
-
-    // What happens by itself.
-
-    /// Follows the kernel's news.
-    fn hear(&mut self) -> Result<(), AgentError> {
-        let changes = self.underlay.changes().map_err(doing("netlink"))?;
-        // Neighbours first: each is a store, however much is behind it, while the kernel is asked for one route after the other.
-        let is_other = |exit: &Exit| changes.neighbours.contains(&exit.neighbour);
-        let wanted: Vec<Exit> = self.compiler.wanted().filter(is_other).collect();
-        let (mut written, mut any, is_any_wanted) = (Ok(()), false, !wanted.is_empty());
-        for exit in wanted {
-            match self.tell(exit) {
-                Ok(changes) => any |= changes,
-                Err(error) => written = written.and(Err(error)),
-            }
-        }
-        if !changes.routes.is_empty() {
-            self.members.reroute(&changes.routes);
-            self.listen();
-            // Only what leaves another way than before is written.
-            let (writes, full) =
-                self.compiler.rerouted(&self.overlay, &changes.routes, &self.underlay, now());
-            let rerouted = self.write(&writes).and(self.look_at(full).map_err(AgentError::from));
-            written = written.and(rerouted);
-        }
-        // What is not done now is not heard of again: one that fails keeps no other from being done.
-        if changes.links {
-            self.start_segmenter();
-            self.follow_entrances();
-            written = written.and(self.attach());
-        }
-        if changes.links || changes.features {
-            self.set_exits();
-        }
-        // The kernel forgets those that it never found, too, which nobody here knew either.
-        if is_any_wanted || changes.links || changes.fixed {
-            written = written.and(self.keep());
-        }
-        if any || changes.links || changes.sizes || changes.fixed {
-            written = written.and(self.write_tenants());
-        }
-        written
-    }
-
     /// Drives the control planes, and forgets stations that were silent for long.
     fn tick(&mut self) -> Result<(), AgentError> {
         let (feeds, overlay) = (&self.feeds, &self.overlay);
@@ -483,53 +337,11 @@ impl Agent {
         let written = self.tables.written();
         let entries = (written - std::mem::replace(&mut self.told_writes, written)) as usize;
         self.untold.add((entries > 0).then_some(Change::Written { entries }));
-        if self.sweeping.is_none() && now() >= self.swept + self.pause() {
-            (self.swept, self.sweeping) = (now(), Some(None));
-            self.learned.begin_look(self.untold.is_watched);
-        }
         self.sweep()
-    }
-
-    /// Forgets stations that were silent for long, and tells those who watch which were learned: some at a time, so that what the
-    /// kernel says is heard between.
-    fn sweep(&mut self) -> Result<(), AgentError> {
-        let devices: BTreeMap<u32, &DeviceConfig> =
-            self.devices.values().map(|live| (live.tenant, &live.config)).collect();
-        let second = heard_at(now());
-        let Some(mut kept) = self.sweeping.take() else { return Ok(()) };
-        for _ in 0..SWEPT_AT_ONCE {
-            // Behind one that is gone the kernel begins anew: so it is the last that stays.
-            let Some(key) = self.tables.fib.after(kept.as_ref())? else {
-                self.learned.end_look();
-                return Ok(());
-            };
-            let Some(entry) = self.tables.fib.get(&key)? else { return Ok(()) };
-            self.learned.meet();
-            let device = devices.get(&key.tenant);
-            let age = device.map_or(0, |device| device.ageing);
-            let is_old = entry.heard != 0 && second.saturating_sub(entry.heard) > age;
-            if is_old {
-                self.tables.remove_entry(&key)?;
-            } else {
-                kept = Some(key);
-            }
-            if is_old || entry.heard != 0 && self.learned.find(key, entry.node) {
-                let [a, b, c, d, e, f, ..] = key.identifier;
-                let identifier = Identifier::Station([a, b, c, d, e, f]);
-                let told =
-                    |device: &&DeviceConfig| Change::Identifier { device: device.name.clone(), identifier };
-                self.untold.add(device.map(told));
-            }
-        }
-        self.sweeping = Some(kept);
-        Ok(())
     }
 
     /// When [`tick`](Self::tick) has something to do at the latest.
     fn timeout(&self) -> Duration {
-        if self.sweeping.is_some() {
-            return Duration::ZERO;
-        }
         let dues = [
             self.members.timeout(),
             self.feeds.timeout(),
@@ -539,20 +351,6 @@ impl Agent {
             self.entrances_due(),
         ];
         let dues = dues.into_iter().flatten();
-        dues.fold(self.swept + self.pause(), Duration::min).saturating_sub(now())
-    }
-
-    /// From one look for silent stations to the next, which finds those that were learned as well.
-    fn pause(&self) -> Duration {
-        self.learned.pause(self.untold.is_watched, SWEEP)
+        dues.fold(self.sweep_due(), Duration::min).saturating_sub(now())
     }
 }
-
-/// How long what the kernel refused waits until it is asked again.
-const RETRY: Duration = Duration::from_secs(1);
-
-/// From one look for silent stations to the next.
-const SWEEP: Duration = Duration::from_secs(10);
-
-/// Stations that are looked at before others are heard again. Choice: as many as take about a millisecond.
-const SWEPT_AT_ONCE: usize = 1000;

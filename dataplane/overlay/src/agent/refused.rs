@@ -53,7 +53,8 @@ fn entry(write: &Write) -> Entry {
         | Write::Wire(key, _)
         | Write::Adjacency(key, _)
         | Write::AdjacencySlot(key, _)
-        | Write::Uncount(key) => key.as_bytes(),
+        | Write::UncountHop(key)
+        | Write::UncountWire(key) => key.as_bytes(),
         Write::Node(key, _) | Write::Forget(key) => key.as_bytes(),
         Write::Peer(key, _) => key.as_bytes(),
         Write::Endpoint(key, _) => key.as_bytes(),

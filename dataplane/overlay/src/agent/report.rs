@@ -2,12 +2,12 @@
 
 use super::{Agent, AgentError, heard_at, now};
 use crate::config::{Carries, DeviceConfig};
-use crate::protocol::{DeviceStats, FibRow, LeftOut, NodeStats, Reply, Stats};
-use crate::{Bits, Identifier};
+use crate::protocol::{DeviceStats, FibRow, LeftOut, NodeStats, PairStats, Reply, Stats};
+use crate::{Bits, Identifier, Pair};
 use ipnet::IpNet;
 use plait_dataplane_bpf::Program;
-use plait_dataplane_reference::tables::{FibKey, limits};
-use plait_model_overlay::NodeId;
+use plait_dataplane_reference::tables::{Count, FibKey, limits};
+use plait_model_overlay::{Application, NodeId};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -100,11 +100,24 @@ impl Agent {
                         room,
                         sent,
                         sent_bytes,
+                        pairs: self.pairs(application, *node)?,
                     });
                 }
             }
         }
         Ok(stats)
+    }
+
+    /// What went by each of a node's pairs of locators, of those by which anything did.
+    fn pairs(&self, application: Application, node: NodeId) -> Result<Vec<PairStats>, AgentError> {
+        let mut counted = Vec::new();
+        for (Pair { from, to }, wire) in self.compiler.spread_over(application, node) {
+            let Count { packets, bytes } = self.tables.programs.wire_count(wire)?;
+            if packets > 0 {
+                counted.push(PairStats { from, to, packets, bytes });
+            }
+        }
+        Ok(counted)
     }
 }
 
@@ -185,6 +198,28 @@ pub(super) fn metrics(stats: &Stats) -> String {
         "plait_overlay_next_hop_bytes_total",
         "Their bytes, without outer headers.",
         nodes(|node| node.sent_bytes),
+    );
+    let pairs = |value: fn(&PairStats) -> u64| {
+        let of_node = |node: &NodeStats| {
+            let NodeStats { application, node, pairs, .. } = node.clone();
+            pairs.into_iter().map(move |pair| {
+                let PairStats { from, to, .. } = pair;
+                let labels =
+                    format!("application=\"{application}\",own=\"{from}\",node=\"{node}\",locator=\"{to}\"");
+                (labels, value(&pair))
+            })
+        };
+        stats.nodes.iter().flat_map(of_node).collect()
+    };
+    family(
+        "plait_overlay_locator_pair_packets_total",
+        "Packets by each pair of locators, an own one and the next hop's.",
+        pairs(|pair| pair.packets),
+    );
+    family(
+        "plait_overlay_locator_pair_bytes_total",
+        "Their bytes, without outer headers.",
+        pairs(|pair| pair.bytes),
     );
     family(
         "plait_overlay_forwarded_packets_total",

@@ -53,6 +53,12 @@ impl Agent {
     }
 }
 
+/// Makes one that cuts, in the calling thread's network namespace, and takes it away.
+pub(crate) fn try_one() -> io::Result<()> {
+    let (ends, mark) = names(&Places::of("default"));
+    Pair::make(ends, mark, Former::Refused)?.start()
+}
+
 /// Takes the pair away, if there is one.
 pub(super) fn remove(places: &Places) -> io::Result<()> {
     let ([front, _], mark) = names(places);

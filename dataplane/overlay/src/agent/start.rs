@@ -10,6 +10,7 @@ use super::places::{
     Places, forget_names, forget_relays, lock, look_for_bpffs, make_folder, namespace, refuse_others,
 };
 use super::recording::Recording;
+use super::sweep::Sweep;
 use super::tables::Tables;
 use super::underlay::Underlay;
 use super::{Agent, AgentError, devices, now, segmenter};
@@ -117,8 +118,7 @@ impl Agent {
             token: 0,
             untold: Default::default(),
             learned: Default::default(),
-            swept: now(),
-            sweeping: None,
+            sweep: Sweep::new(now()),
             namespace,
             places,
             _lock: lock,

@@ -165,7 +165,8 @@ impl Tables {
             Write::Endpoint(key, is_there) => put(&self.endpoints, key, is_there.then_some(&0)),
             Write::Locator(key, value) => put(&self.locators, key, value.as_ref()),
             Write::Forget(node) => self.forget(*node),
-            Write::Uncount(path) => self.programs.forget_hop_count(*path),
+            Write::UncountHop(path) => self.programs.forget_hop_count(*path),
+            Write::UncountWire(wire) => self.programs.forget_wire_count(*wire),
         }
     }
 

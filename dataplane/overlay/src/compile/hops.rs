@@ -38,7 +38,11 @@ impl Compiler {
                 if from.is_ipv4() == to.is_ipv4()
                     && let Some(exit) = underlay.exit(*from, *to)
                 {
-                    pairs.push((weight, WireKey { from: *from, to: *to, encapsulation }, exit));
+                    pairs.push((
+                        weight,
+                        WireKey { application, node, from: *from, to: *to, encapsulation },
+                        exit,
+                    ));
                 }
             }
         }

@@ -53,12 +53,23 @@ pub trait Underlay {
     fn exit(&self, from: IpAddr, to: IpAddr) -> Option<Exit>;
 }
 
-/// A wire by what makes it.
+/// A wire by what makes it: each node has its own, by which is counted what goes to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct WireKey {
+    application: Application,
+    node: NodeId,
     from: IpAddr,
     to: IpAddr,
     encapsulation: Encapsulation,
+}
+
+/// An own locator, and a node's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    /// The own one.
+    pub from: IpAddr,
+    /// The node's.
+    pub to: IpAddr,
 }
 
 /// How many entries the tables have. Of what is written anew for each change there is room for all, and for all once
@@ -71,7 +82,7 @@ pub struct Room {
     pub hops: u32,
     /// Groups.
     pub groups: u32,
-    /// Outer headers: one for each pair of locators and encapsulation.
+    /// Outer headers: one for each of a node's pairs of locators.
     pub wires: u32,
     /// Neighbours.
     pub neighbours: u32,
@@ -168,6 +179,17 @@ impl Compiler {
     /// The path of a node or group, for tables that name it.
     pub fn path(&self, application: Application, node: NodeId) -> Option<u32> {
         self.paths.get(&(application, node))
+    }
+
+    /// The pairs of locators, an own one and the node's, that flows to a node are spread over, each with the wire that leads by it.
+    pub fn spread_over(
+        &self,
+        application: Application,
+        node: NodeId,
+    ) -> impl Iterator<Item = (Pair, u32)> + '_ {
+        let compiled = self.compiled.get(&(application, node));
+        let keys = compiled.into_iter().flat_map(|compiled| &compiled.wires);
+        keys.filter_map(|key| Some((Pair { from: key.from, to: key.to }, self.wires.get(key)?)))
     }
 
     /// The nodes to which more pairs of locators lead than flows are spread over, and how many pairs of each get no packets: those
@@ -349,7 +371,7 @@ impl Compiler {
         if !tables.nodes.contains_key(&node)
             && let Some(path) = self.paths.get(&(application, node))
         {
-            self.writes.push(Write::Uncount(path));
+            self.writes.push(Write::UncountHop(path));
         }
     }
 }

@@ -29,6 +29,9 @@ impl Compiler {
             self.wires.let_go(&key, now);
             return None;
         };
+        if is_new {
+            self.writes.push(Write::UncountWire(index));
+        }
         // Of a wire that is there already only the adjacency's index changes, in one store.
         self.writes.push(Write::Wire(index, wire));
         self.leaves_by.insert(key, exit);

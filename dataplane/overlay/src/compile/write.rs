@@ -30,7 +30,9 @@ pub enum Write {
     /// Whose a locator is.
     Locator(LocatorKey, Option<u32>),
     /// A node is no next hop any more: what is counted by its path begins anew.
-    Uncount(u32),
+    UncountHop(u32),
+    /// A wire is another's: what is counted by it begins anew.
+    UncountWire(u32),
     /// Identifiers that lead to a node are to be forgotten, because its path is another's soon.
     Forget(NodeKey),
 }

@@ -4,7 +4,9 @@ TABLE(paths, BPF_MAP_TYPE_ARRAY, __u32, __u64
 TABLE(limits, BPF_MAP_TYPE_ARRAY, __u32, __u64
 TABLE(path_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count
 TABLE(hop_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count
+TABLE(wire_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct count
 TABLE(hops, BPF_MAP_TYPE_ARRAY, __u32, struct hop
+TABLE(wires, BPF_MAP_TYPE_ARRAY, __u32, struct wire
 TABLE(tenants, BPF_MAP_TYPE_ARRAY, __u32, struct tenant
 TABLE(tenant_counts, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, struct tenant_count
 TABLE(vnis, BPF_MAP_TYPE_HASH, struct vni_key, __u32
@@ -64,6 +66,15 @@ struct hop {
 	struct choice choices[8];
 };
 _Static_assert(sizeof(struct hop) == 80, "as Rust lays it out");
+
+struct wire {
+	__u8 header[96];
+	__u32 length;
+	__u32 sum;
+	__u32 adjacency;
+	__u32 form;
+};
+_Static_assert(sizeof(struct wire) == 112, "as Rust lays it out");
 
 struct choice {
 	__u32 below;

@@ -4,19 +4,20 @@ use super::parcel::Parcel;
 use super::{Left, Refusal, Sent, Via, Walk};
 use crate::drivers::Payload;
 use crate::tables::*;
-use crate::template::{SERVICE_INDEX, udp_port};
+use crate::template::{IPV4_SOURCE, IPV6_SOURCE, SERVICE_INDEX, udp_port};
 use plait_model_wire::ethernet::{self, Mac};
 use plait_model_wire::number::{ether_type, protocol};
 use plait_model_wire::{
     geneve, gre, gue, ipv4, ipv6, mpls, nsh, nvgre, ovstack, push, udp, vxlan, vxlan_gpe,
 };
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Where a packet leaves by a hop.
 struct Found {
     hop: Hop,
     /// Of the pair of locators.
     weight: u32,
+    /// The wire's.
+    number: u32,
     wire: Wire,
     adjacency: Adjacency,
 }
@@ -85,17 +86,17 @@ impl Walk {
     /// The header and the neighbour of a hop.
     fn find_wire(&self, index: u32, hash: u32) -> Option<Found> {
         let hop = self.hops.get(&index).filter(|hop| hop.count > 0)?;
-        let (index, weight) = chosen(&hop, hash);
-        let wire = self.wires.get(&index)?;
+        let (number, weight) = chosen(&hop, hash);
+        let wire = self.wires.get(&number)?;
         let slot = self.adjacencies.get(&wire.adjacency)?;
         let adjacency = self.adjacency_slots.get(&(slot as u32))?;
-        (adjacency.interface != 0).then_some(Found { hop, weight, wire, adjacency })
+        (adjacency.interface != 0).then_some(Found { hop, weight, number, wire, adjacency })
     }
 
     /// The outer header for a hop, and the interface to leave by.
     fn address_to(&mut self, index: u32, parcel: &Parcel) -> Result<Sent, Refusal> {
         let found = self.find_wire(index, parcel.overlay.hash).ok_or(Drop::NoRoute)?;
-        let Found { hop, weight, wire, adjacency } = found;
+        let Found { hop, weight, number, wire, adjacency } = found;
         let mut frame = parcel.carried.clone();
         let bytes = wire.length as usize + frame.len();
         let room = (adjacency.mtu + ethernet::Header::LENGTH as u32).saturating_sub(wire.length);
@@ -123,6 +124,7 @@ impl Walk {
         push(&mut frame, &ethernet::Repr { destination, source, ether_type });
         debug_assert_eq!(frame.len(), bytes);
         self.counts.hops.entry(hop.path).or_default().add(parcel.carried.len());
+        self.counts.wires.entry(number).or_default().add(parcel.carried.len());
         let via = Some(Via { node: hop.node, weight, weights: hop.weights });
         Ok(Sent { interface: adjacency.interface, is_up: false, frame, via })
     }
@@ -189,19 +191,11 @@ fn chosen(hop: &Hop, hash: u32) -> (u32, u32) {
 }
 
 fn ipv4_of(wire: &Wire, protocol: u8, ttl: u8, tos: u8) -> ipv4::Repr {
-    let address = |at: usize| -> Ipv4Addr {
-        let bytes: [u8; 4] = wire.header[at..at + 4].try_into().expect("four bytes");
-        bytes.into()
-    };
-    let (source, destination) = (address(26), address(30));
+    let [source, destination] = wire.addresses(IPV4_SOURCE).map(|bytes: [u8; 4]| bytes.into());
     ipv4::Repr { source, destination, protocol, ttl, tos, dont_fragment: true, identification: 0 }
 }
 
 fn ipv6_of(wire: &Wire, next_header: u8, hop_limit: u8, traffic_class: u8) -> ipv6::Repr {
-    let address = |at: usize| -> Ipv6Addr {
-        let bytes: [u8; 16] = wire.header[at..at + 16].try_into().expect("sixteen bytes");
-        bytes.into()
-    };
-    let (source, destination) = (address(22), address(38));
+    let [source, destination] = wire.addresses(IPV6_SOURCE).map(|bytes: [u8; 16]| bytes.into());
     ipv6::Repr { source, destination, next_header, hop_limit, traffic_class, flow_label: 0 }
 }

@@ -72,6 +72,19 @@ pub fn text(stats: &Stats) -> String {
         }));
         text += &format!("\n{}", table(&rows));
     }
+    // Of a node with a single pair that is what is sent to it.
+    let spread: Vec<_> = stats.nodes.iter().filter(|of| of.pairs.len() > 1).collect();
+    if !spread.is_empty() {
+        let mut rows = vec![head(&["APP", "NEXT HOP", "OWN LOCATOR", "ITS LOCATOR", "PACKETS", "BYTES"])];
+        for of in spread {
+            rows.extend(of.pairs.iter().map(|pair| {
+                let [from, to] = [pair.from, pair.to].map(|locator| locator.to_string());
+                let [packets, bytes] = [pair.packets, pair.bytes].map(|count| count.to_string());
+                vec![of.application.to_string(), of.node.to_string(), from, to, packets, bytes]
+            }));
+        }
+        text += &format!("\n{}", table(&rows));
+    }
     for of in &stats.left_out {
         let pairs = without_packets(of.pairs as usize);
         text += &format!("\nTo {} of application {} {pairs}: others weigh more.\n", of.node, of.application);

@@ -77,6 +77,13 @@ fn overlays() -> Vec<Finding> {
         "no overlays: load the module `vxlan` of Linux 5.18 or newer, which filters by VNI",
     ));
     found.push(finding(
+        "veth devices",
+        attempt_in_private(needs::segmenter),
+        false,
+        "overlays can cut superpackets of UDP, and those that a relay sends on in a tunnel of another kind",
+        "superpackets of UDP are lost, and those of which a relay changes the kind of their tunnel: load the module `veth`",
+    ));
+    found.push(finding(
         "XDP",
         attempt_in_private(needs::driver),
         false,

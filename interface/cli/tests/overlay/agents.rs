@@ -20,6 +20,11 @@ fn an_agent_that_dies_stops_no_packet() {
         let rows = stats["nodes"].as_array().unwrap().iter().filter(|row| row["node"] == "10.0.0.2");
         rows.filter_map(|row| row["packets"].as_u64()).sum()
     };
+    let by_pairs = |stats: &Value| -> u64 {
+        let rows = stats["nodes"].as_array().unwrap().iter().filter(|row| row["node"] == "10.0.0.2");
+        let pairs = rows.flat_map(|row| row["pairs"].as_array().unwrap());
+        pairs.map(|pair| pair["packets"].as_u64().unwrap()).sum()
+    };
     let is_busy = |stats: &Value| sent(stats) > 50 && to_the_other(stats) > 50;
     assert!(eventually(|| is_busy(&hosts[0].json("stats"))));
     let before = hosts[0].json("stats");
@@ -30,7 +35,8 @@ fn an_agent_that_dies_stops_no_packet() {
     assert_eq!(hosts[0].json("fib show")[0]["identifier"], learned);
     // And so is what was counted.
     let counted = hosts[0].json("stats");
-    for of in [sent, to_the_other] {
+    let all: [&dyn Fn(&Value) -> u64; 3] = [&sent, &to_the_other, &by_pairs];
+    for of in all {
         assert!(of(&counted) > of(&before) + 100, "{before} and then {counted}");
     }
     assert_eq!(hosts[0].overlay("id show"), "10.0.0.1\n");
@@ -277,7 +283,7 @@ fn the_underlay_is_followed() {
 
 #[test]
 fn doctor_names_what_overlays_need() {
-    const LINES: [&str; 5] = ["eBPF", "TCX", "BPF file system", "VXLAN devices", "XDP"];
+    const LINES: [&str; 6] = ["eBPF", "TCX", "BPF file system", "VXLAN devices", "veth devices", "XDP"];
     let Some(person) = Person::root() else { return };
     let host = Host::new(&person, 1);
     let program = person.program().to_str().unwrap();
@@ -288,11 +294,11 @@ fn doctor_names_what_overlays_need() {
         })
     };
     let ended = host.exec(&[program, "doctor"]);
-    assert_eq!(signs(&ended.stdout), ["yes"; 5], "{}", ended.stdout);
+    assert_eq!(signs(&ended.stdout), ["yes"; 6], "{}", ended.stdout);
     assert_eq!(ended.stderr, "");
     host.without_bpf_file_system();
     let said = host.sh(&format!("{program} doctor; ip -o link"));
-    assert_eq!(signs(&said), ["yes", "yes", "no", "yes", "yes"], "{said}");
+    assert_eq!(signs(&said), ["yes", "yes", "no", "yes", "yes", "yes"], "{said}");
     assert!(said.contains("mount -t bpf") && !said.contains("plait-trial"), "{said}");
     if let Some(user) = Person::user() {
         let ended = user.plait(&["doctor"]);

@@ -106,6 +106,27 @@ fn weights_of_locators_change_under_traffic_and_no_packet_is_lost_or_overtaken_o
     assert!(given > 0 && of("came") == given, "{given} were sent, and of them {said}: {}", stats(&hosts));
     assert_eq!(["twice", "overtaken", "unseen"].map(of), [0; 3], "{said}");
     assert!(of("both") >= 8, "weights move flows: {said}");
+
+    // Each pair of locators has counters, which are those of the node when added up.
+    let counted = a.json("stats");
+    let node = &counted["nodes"][0];
+    let pairs = node["pairs"].as_array().unwrap();
+    let number = |of: &Value| of.as_u64().unwrap();
+    assert_eq!(pairs.iter().map(|pair| number(&pair["packets"])).sum::<u64>(), number(&node["sent"]));
+    assert_eq!(pairs.iter().map(|pair| number(&pair["bytes"])).sum::<u64>(), number(&node["sent_bytes"]));
+    for network in ["192.0.2", "198.51.100"] {
+        let [own, its] = [a, b].map(|host| format!("{network}.{}", host.number));
+        let pair =
+            pairs.iter().find(|pair| pair["from"] == own && pair["to"] == its).expect("by each network");
+        assert!(number(&pair["packets"]) * 8 > given, "{counted}");
+        let (packets, text) = (&pair["packets"], a.overlay("stats"));
+        assert!(text.contains("OWN LOCATOR") && text.contains(&packets.to_string()), "{text}");
+        let labels = format!("own=\"{own}\",node=\"{}\",locator=\"{its}\"", b.id());
+        let metric =
+            format!("plait_overlay_locator_pair_packets_total{{application=\"4\",{labels}}} {packets}\n");
+        let metrics = a.overlay("stats --metrics");
+        assert!(metrics.contains(&metric), "{metric}{metrics}");
+    }
 }
 
 #[test]

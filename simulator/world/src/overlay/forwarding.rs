@@ -266,7 +266,8 @@ impl Forwarding {
             Write::Peer(key, value) => put(&mut walk.peers, key, value),
             Write::Endpoint(key, is_there) => put(&mut walk.endpoints, key, is_there.then_some(0)),
             Write::Locator(key, value) => put(&mut walk.locators, key, value),
-            Write::Uncount(path) => drop(walk.counts.hops.remove(&path)),
+            Write::UncountHop(path) => drop(walk.counts.hops.remove(&path)),
+            Write::UncountWire(wire) => drop(walk.counts.wires.remove(&wire)),
             Write::Forget(node) => {
                 let Walk { fib, tenants, .. } = walk;
                 let is_its = |tenant: u32| {
