@@ -211,3 +211,25 @@ fn is_of_the_connection(fault: &io::Error) -> bool {
         [Errno::CONNABORTED, Errno::INTR, Errno::PROTO, Errno::PERM, Errno::NETDOWN, Errno::NETUNREACH];
     errors.into_iter().any(|error| fault.raw_os_error() == Some(error.raw_os_error()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_to_wait_gets_the_turn_behind_one_that_only_looks() {
+        let poller = Poller::new(TcpListener::bind("127.0.0.1:0").unwrap()).unwrap();
+        let looks = poller.turn.lock().unwrap();
+        assert!(poller.take_turn(false).is_none(), "one that only looks goes on with its work");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| poller.take_turn(true).is_some());
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!waits.is_finished());
+            drop(looks);
+            assert!(waits.join().unwrap());
+        });
+        // Where one waits already, nobody else needs to.
+        let _waits = poller.hold();
+        assert!(poller.take_turn(true).is_none());
+    }
+}

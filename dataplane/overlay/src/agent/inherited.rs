@@ -138,8 +138,8 @@ impl Ways {
         Ok(Self { paths, hops, limits: Table::pinned(layout, &names::LIMITS)?, wires })
     }
 
-    /// The next hop of a path that leads to a single one, with its pairs of locators and the wires that lead by them. Choice: what a
-    /// node counted that no path leads to, but those of groups, nobody goes on with.
+    /// The next hop of a path that leads to a single one, with its pairs of locators and the wires that lead by them. Choice: a node that
+    /// is one of a group's and no path's own begins anew, since nothing but copies went there.
     fn pairs(&self, of: u32) -> Result<Vec<(NodeId, Pair, u32)>, Error> {
         let Some(hop) = hop(&self.paths, &self.hops, of)? else { return Ok(Vec::new()) };
         let mut pairs = Vec::new();
