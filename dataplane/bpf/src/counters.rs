@@ -24,18 +24,24 @@ pub struct Counters {
 impl Counters {
     /// Those of loaded programs.
     pub(crate) fn of(object: &Object) -> Result<Self, Error> {
-        Self::found(|name| object::map(object, name))
+        let map = |name| object::map(object, name);
+        Self::found(map, Some(map("wire_counts")?))
     }
 
     /// Those in a folder where [`Programs::pin_tables`](crate::Programs::pin_tables) named them.
     pub fn pinned(folder: &Path) -> Result<Self, Error> {
-        Self::found(|name| Ok(MapHandle::from_pinned_path(folder.join(name))?))
+        let map = |name| Ok(MapHandle::from_pinned_path(folder.join(name))?);
+        let wires = folder.join("wire_counts").exists().then(|| map("wire_counts")).transpose()?;
+        Self::found(map, wires)
     }
 
-    fn found(map: impl Fn(&'static str) -> Result<MapHandle, Error>) -> Result<Self, Error> {
+    fn found(
+        map: impl Fn(&'static str) -> Result<MapHandle, Error>,
+        wires: Option<MapHandle>,
+    ) -> Result<Self, Error> {
         let [drops, tenants] = [map("drops")?, map("tenant_counts")?];
         let (paths, hops) = (map("path_counts")?, map("hop_counts")?);
-        Ok(Self { drops, tenants, paths, hops, wires: map("wire_counts").ok() })
+        Ok(Self { drops, tenants, paths, hops, wires })
     }
 
     /// How many packets were dropped, by reason; those that dropped none are left out.

@@ -94,7 +94,8 @@ pub struct Sizes {
 }
 
 impl Default for Sizes {
-    /// Choice: a node that holds all of a large fabric's stations, in 1 MiB of buckets and 5 MiB of arrays.
+    /// Choice: a node that holds all of a large fabric's stations, in 1 MiB of buckets and 5 MiB of arrays, and half a MiB of counters
+    /// for each processor: 96 bytes a node.
     fn default() -> Self {
         Self { identifiers: 65_536, nodes: 4096 }
     }

@@ -396,6 +396,29 @@ fn a_next_hop_may_have_an_encapsulation_of_its_own() {
     assert_eq!(node.way(2), BTreeSet::from([at(0, 2, 2)]));
 }
 
+/// Another encapsulation is another header for each node: where there is no room for it, the former one stays.
+#[test]
+fn a_node_for_whose_header_there_is_no_room_is_sent_to_as_before() {
+    let room = Room { nodes: 64, hops: 128, groups: 32, wires: 3, neighbours: 32, neighbour_slots: 64 };
+    let mut node = Node::with(room);
+    for number in [2, 3] {
+        node.add_node(number, 0, number as u8);
+        node.route(number, number);
+    }
+    let mut kind = Kind::of(driver::ETHERNET);
+    kind.to.insert(NodeId(2), Encapsulation::Vxlan);
+    node.compiler.set_kind(APPLICATION, kind);
+    let events = [Event::Own { application: APPLICATION }];
+    let (writes, full) = node.compiler.follow(&node.overlay, &events, &node.underlay, node.now);
+    assert_eq!(full.map_err(|full| (full.table, full.is_busy)), Err(("wires", false)));
+    writes.into_iter().for_each(|write| apply(&mut node.walk, write));
+    for number in [2, 3] {
+        assert_eq!(node.way(number), BTreeSet::from([at(0, number as u8, number as u8)]));
+    }
+    let forms: BTreeSet<u32> = node.walk.wires.values().map(|wire| wire.form).collect();
+    assert_eq!(forms, BTreeSet::from([encapsulation::OVSTACK]));
+}
+
 #[test]
 fn what_is_full_says_so_and_harms_nothing() {
     let mut node = Node::new();

@@ -51,7 +51,7 @@ fn the_distributions_kernel_speaks_with_ours_and_runs_it() {
         .unwrap();
     a.start_agent();
 
-    timed("packet cases", || cases_pass(&mut guest, IN_THE_GUEST, 25));
+    timed("packet cases", || cases_pass(&mut guest, IN_THE_GUEST, 39));
     timed("packet cases of paths", || cases_pass(&mut guest, "path_packets::", 25));
     timed("relays", || cases_pass(&mut guest, "relays::packets_go_by_the_kernels_tunnels --ignored", 1));
     timed("the kernel's own", || cases_pass(&mut guest, "tunnels::none_is_missing --ignored", 1));

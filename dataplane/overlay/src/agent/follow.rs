@@ -54,23 +54,23 @@ impl Agent {
                 MOST_PAIRS
             );
         }
-        let applied = self.tables.apply(writes);
+        let mut written = self.tables.apply(writes).map_err(AgentError::from);
         self.retry_soon(self.tables.is_behind());
         // A full disk keeps nothing from the tables.
         let kept = self.keep();
+        // One that fails keeps no other from being done.
         for exit in self.compiler.wanted().collect::<Vec<_>>() {
-            self.tell(exit)?;
+            written = written.and(self.tell(exit).map(drop));
         }
         for write in writes {
             if let Write::Node(key, Some(_)) = write {
-                self.place_entries(Application(key.application as u8), NodeId(key.node))?;
+                let placed = self.place_entries(Application(key.application as u8), NodeId(key.node));
+                written = written.and(placed);
             }
         }
-        self.write_tenants()?;
+        written = written.and(self.write_tenants());
         self.follow_entrances();
-        self.follow_relays()?;
-        applied?;
-        kept
+        written.and(self.follow_relays()).and(kept)
     }
 
     /// Has the kernel keep the neighbours by which packets leave, and notes which they are.

@@ -7,7 +7,7 @@ use crate::{Identifier, Pair};
 use plait_dataplane_bpf::{Counters, Error, Table, names};
 use plait_dataplane_reference::tables::{Choice, FibEntry, FibKey, Hop, Wire, path};
 use plait_model_overlay::{Application, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// What tables know that a life left behind, by application and virtual network: another life numbers its tenants otherwise.
@@ -82,27 +82,26 @@ impl Agent {
                 ours.add_tenant(tenant, former.tenant(before)?)?;
             }
         }
-        let mut counted = BTreeSet::new();
+        let mut counted = HashSet::new();
         let (nodes, ways) = (Table::pinned(&layout, &names::NODES)?, Ways::pinned(&layout)?);
         for key in nodes.keys() {
             let now = self.compiler.path(Application(key.application as u8), NodeId(key.node));
             let (Some(before), Some(now)) = (nodes.get(&key)?, now) else { continue };
             ours.add_path(now, former.path(before)?)?;
             ours.add_hop(now, former.hop(before)?)?;
-            for (node, pair, wire) in ways.pairs(before)? {
-                let application = Application(key.application as u8);
-                if let Some((_, now)) =
-                    self.compiler.spread_over(application, node).find(|(now, _)| *now == pair)
-                    && counted.insert(now)
-                {
-                    ours.add_wire(now, former.wire(wire)?)?;
+            let Some((slot, hop)) = hop(&ways.paths, &ways.hops, before)? else { continue };
+            // Many destinations may be behind one hop.
+            if counted.insert(slot) {
+                for (pair, wire) in ways.pairs(&hop)? {
+                    let application = Application(key.application as u8);
+                    let mut pairs = self.compiler.spread_over(application, NodeId(hop.node));
+                    if let Some((_, now)) = pairs.find(|(now, _)| *now == pair) {
+                        ours.add_wire(now, former.wire(wire)?)?;
+                    }
                 }
             }
-            let limit = ways.limits.get(&before)?.filter(|limit| *limit != 0);
-            let next = ways.next_hop(before)?;
-            if let Some(limit) = limit
-                && next.is_some()
-                && next == self.tables.next_hop(now)?
+            if let Some(limit) = ways.limits.get(&before)?.filter(|limit| *limit != 0)
+                && Some(hop.node) == self.tables.next_hop(now)?
             {
                 self.tables.set_limit(now, limit)?;
             }
@@ -138,21 +137,16 @@ impl Ways {
         Ok(Self { paths, hops, limits: Table::pinned(layout, &names::LIMITS)?, wires })
     }
 
-    /// The next hop of a path that leads to a single one, with its pairs of locators and the wires that lead by them. Choice: a node that
-    /// is one of a group's and no path's own begins anew, since nothing but copies went there.
-    fn pairs(&self, of: u32) -> Result<Vec<(NodeId, Pair, u32)>, Error> {
-        let Some(hop) = hop(&self.paths, &self.hops, of)? else { return Ok(Vec::new()) };
+    /// The pairs of locators that a next hop's flows are spread over, and the wires that lead by them. Choice: a node that is one of a
+    /// group's and no path's own begins anew, since nothing but copies went there.
+    fn pairs(&self, hop: &Hop) -> Result<Vec<(Pair, u32)>, Error> {
         let mut pairs = Vec::new();
         for Choice { wire, .. } in hop.choices.into_iter().take(hop.count as usize) {
             if let Some([from, to]) = self.wires.get(&wire)?.and_then(|wire| wire.locators()) {
-                pairs.push((NodeId(hop.node), Pair { from, to }, wire));
+                pairs.push((Pair { from, to }, wire));
             }
         }
         Ok(pairs)
-    }
-
-    fn next_hop(&self, of: u32) -> Result<Option<u32>, Error> {
-        next_hop(&self.paths, &self.hops, of)
     }
 }
 
@@ -162,13 +156,16 @@ pub(super) fn next_hop(
     hops: &Table<u32, Hop>,
     of: u32,
 ) -> Result<Option<u32>, Error> {
-    Ok(hop(paths, hops, of)?.map(|hop| hop.node))
+    Ok(hop(paths, hops, of)?.map(|(_, hop)| hop.node))
 }
 
-/// The same with all that stands there.
-fn hop(paths: &Table<u32, u64>, hops: &Table<u32, Hop>, of: u32) -> Result<Option<Hop>, Error> {
+/// The same with all that stands there, and where.
+fn hop(paths: &Table<u32, u64>, hops: &Table<u32, Hop>, of: u32) -> Result<Option<(u32, Hop)>, Error> {
     match paths.get(&of)? {
-        Some(word) if (word >> 32) as u32 == path::HOP => hops.get(&(word as u32)),
+        Some(word) if (word >> 32) as u32 == path::HOP => {
+            let slot = word as u32;
+            Ok(hops.get(&slot)?.map(|hop| (slot, hop)))
+        }
         _ => Ok(None),
     }
 }

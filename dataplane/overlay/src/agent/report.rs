@@ -108,14 +108,12 @@ impl Agent {
         Ok(stats)
     }
 
-    /// What went by each of a node's pairs of locators, of those by which anything did.
+    /// What went by each of a node's pairs of locators.
     fn pairs(&self, application: Application, node: NodeId) -> Result<Vec<PairStats>, AgentError> {
         let mut counted = Vec::new();
         for (Pair { from, to }, wire) in self.compiler.spread_over(application, node) {
             let Count { packets, bytes } = self.tables.programs.wire_count(wire)?;
-            if packets > 0 {
-                counted.push(PairStats { from, to, packets, bytes });
-            }
+            counted.push(PairStats { from, to, packets, bytes });
         }
         Ok(counted)
     }

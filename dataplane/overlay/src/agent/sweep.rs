@@ -29,8 +29,8 @@ impl Sweep {
 }
 
 impl Agent {
-    /// Looks whether it is time, then forgets stations that were silent for long, and tells those who watch which were learned: some at a time, so that what the
-    /// kernel says is heard between.
+    /// Looks whether it is time, then forgets stations that were silent for long, and tells those who watch which were learned: some at
+    /// a time, so that what the kernel says is heard between.
     pub(super) fn sweep(&mut self) -> Result<(), AgentError> {
         if self.sweep.behind.is_none() && now() >= self.sweep_due() {
             self.sweep = Sweep { began: now(), behind: Some(None) };
@@ -46,7 +46,8 @@ impl Agent {
                 self.learned.end_look();
                 return Ok(());
             };
-            let Some(entry) = self.tables.fib.get(&key)? else { return Ok(()) };
+            // It may be gone by now.
+            let Some(entry) = self.tables.fib.get(&key)? else { continue };
             self.learned.meet();
             let device = devices.get(&key.tenant);
             let age = device.map_or(0, |device| device.ageing);

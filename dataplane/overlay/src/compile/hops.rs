@@ -59,8 +59,12 @@ impl Compiler {
             choices: [Choice { below: 0, wire: 0 }; size::CHOICES as usize],
         };
         let (mut wires, mut length) = (Vec::new(), 0);
+        let mut is_refused = false;
         for (weight, key, exit) in pairs {
-            let Some((wire, bytes)) = self.wire(key, exit, now) else { continue };
+            let Some((wire, bytes)) = self.wire(key, exit, now) else {
+                is_refused = true;
+                continue;
+            };
             length = length.max(bytes);
             hop.weights += weight;
             hop.choices[hop.count as usize] = Choice { below: hop.weights, wire };
@@ -68,6 +72,11 @@ impl Compiler {
             wires.push(key);
         }
         let before = self.compiled.get(&(application, node)).cloned().unwrap_or_default();
+        if is_refused && before.slot.is_some() {
+            // It stays as it was.
+            wires.into_iter().for_each(|key| self.unwire(key, now));
+            return;
+        }
         let mut slot = before.slot;
         if before.hop != Some(hop) {
             slot = None;

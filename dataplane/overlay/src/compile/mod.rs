@@ -224,7 +224,8 @@ impl Compiler {
     /// Follows events of the overlay, whose tables are as given now. Returns the writes to do, in order.
     ///
     /// # Errors
-    /// A table is full: what did not find room is as it was before, the rest was compiled; the writes come with it.
+    /// A table is full: what did not find room is as it was before (a group for which there is none, and will be none soon, leads
+    /// nowhere), the rest was compiled; the writes come with it.
     pub fn follow(
         &mut self,
         overlay: &Overlay,
@@ -315,7 +316,9 @@ impl Compiler {
 
     /// What a table that is full gives is nothing, and is told at the end.
     fn found<T>(&mut self, taken: Result<T, Full>) -> Option<T> {
-        taken.inspect_err(|full| self.full = Some(*full)).ok()
+        // One that has room again soon hides none that has not.
+        let hides_none = self.full.is_none_or(|told| told.is_busy);
+        taken.inspect_err(|full| self.full = if hides_none { Some(*full) } else { self.full }).ok()
     }
 
     /// This node's identity or locators changed.

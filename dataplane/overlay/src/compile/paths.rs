@@ -84,11 +84,11 @@ impl Compiler {
                 Some((compiled.length, compiled.slot?))
             })
             .collect();
+        slots.sort_unstable();
         if slots.len() > size::GROUP as usize {
             self.full = Some(Full { table: "next hops of a group", size: size::GROUP, is_busy: false });
             slots.truncate(size::GROUP as usize);
         }
-        slots.sort_unstable();
         let slots: Vec<u32> = slots.into_iter().map(|(_, slot)| slot).collect();
         for hop in &others {
             self.compiled.entry((application, *hop)).or_default().used_by.insert(destination);

@@ -33,8 +33,8 @@ struct Moved {
 }
 
 /// Changes the address so many times, while one processor sends what it can, to the overlay's identifiers and by the kernel alone
-/// in turn. Choice: the bar is on the last packet by the old address, of nine changes in ten, since a machine that pauses pauses the
-/// agent, too, and of all changes it is a goal; the first by the new one may be late because the sender was.
+/// in turn. The bar is on the last packet by the old address, of all changes. Choice: the first by the new one is told and no bar: it may
+/// be late because the sender was.
 pub fn changes(count: usize) -> Result<(), Box<dyn Error>> {
     let lab = Gateway::new()?;
     // The agent has the kernel look for it, which found its own.
@@ -71,7 +71,7 @@ pub fn changes(count: usize) -> Result<(), Box<dyn Error>> {
     println!(
         "# ms after the kernel was told, of the last packet by the old address and the first by the new one: median, 90 %, most"
     );
-    let (mut barred, mut most_of_all) = (0.0, 0.0);
+    let mut barred = 0.0;
     for (way, name) in [(1, "the kernel's own"), (0, "overlay")] {
         let of = |time: fn(Moved) -> f64| {
             let mut times: Vec<f64> = moved.iter().map(|moved| time(moved[way])).collect();
@@ -83,11 +83,9 @@ pub fn changes(count: usize) -> Result<(), Box<dyn Error>> {
             "#   {name:24} {median:.3} {most_of:.3} {most:.3}   {:.3} {:.3} {:.3}",
             first[0], first[1], first[2]
         );
-        (barred, most_of_all) = (most_of, most);
+        barred = most;
     }
-    let holds = |time: f64| if time <= MOST { "ok" } else { "short" };
-    println!("bar mac_change_ms {barred:.3} ms <= {MOST} {}", holds(barred));
-    println!("goal mac_change_most_ms {most_of_all:.3} ms <= {MOST} {}", holds(most_of_all));
+    println!("bar mac_change_ms {barred:.3} ms <= {MOST} {}", if barred <= MOST { "ok" } else { "short" });
     Ok(())
 }
 

@@ -14,6 +14,8 @@ pub const TURNS: usize = 15;
 /// Datagrams that go by a way before it is measured, and how many of them may be late.
 const WARM: usize = 200;
 const LATE: usize = 5;
+/// How long one is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the calling thread on one processor, where it may: two are never equally fast.
 pub fn stay_on(processor: usize) {
@@ -25,7 +27,7 @@ pub fn sockets(way: &Way) -> io::Result<(UdpSocket, UdpSocket)> {
     let receiver = way.to.namespace.run(|| UdpSocket::bind((way.to.address, 0)))??;
     let sender = way.from.namespace.run(|| UdpSocket::bind((way.from.address, 0)))??;
     sender.connect(receiver.local_addr()?)?;
-    receiver.set_read_timeout(Some(Duration::from_secs(2)))?;
+    receiver.set_read_timeout(Some(PATIENCE))?;
     // Neighbours are found, stations learned, caches warm. An emulated guest may stand still for longer than that.
     let mut buffer = [0; 2048];
     let (mut came, mut late) = (0, 0);
@@ -37,10 +39,8 @@ pub fn sockets(way: &Way) -> io::Result<(UdpSocket, UdpSocket)> {
             Err(error) => return Err(error),
         }
     }
-    // None of those that came late is taken for one that is measured.
-    receiver.set_nonblocking(true)?;
-    while receiver.recv(&mut buffer).is_ok() {}
-    receiver.set_nonblocking(false)?;
+    // None of those that are late is taken for one that is measured.
+    while late > 0 && receiver.recv(&mut buffer).is_ok() {}
     Ok((sender, receiver))
 }
 

@@ -116,7 +116,7 @@ fn overlays() -> Vec<Finding> {
         needs::since((6, 4)).map(|()| "ok".to_owned()).map_err(|why| why.to_string()),
         false,
         "`plait overlay profile` tells the socket's stage from the inner stack's, and the tunnel's from the outer stack's",
-        "`plait overlay profile` has `socket` within `inner` and `tunnel` within `outer`: Linux 6.4 or newer",
+        "`plait overlay profile` has `socket` within `inner` and `outer` within `tunnel`: Linux 6.4 or newer",
     ));
     found
 }
