@@ -17,8 +17,8 @@
 
 use crate::kernel::files::Doing;
 use crate::kernel::mount;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -102,8 +102,15 @@ pub fn write_hosts(hosts: &[(IpAddr, String)]) -> io::Result<()> {
     for (address, name) in hosts {
         text.push_str(&format!("{address} {name}\n"));
     }
-    // In place: the file is mounted over /etc/hosts, so a new file would not be seen.
-    fs::write(format!("{HOME}/hosts"), text)
+    rewrite(Path::new(&format!("{HOME}/hosts")), &text)
+}
+
+/// Writes a file anew in place: it is mounted over another, so that a new one would not be seen. Whoever reads meanwhile finds it at
+/// no time without its first lines: it is cut behind what is new, and not emptied before.
+fn rewrite(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)
 }
 
 /// A `/dev` with the few devices that cannot harm the host.
@@ -160,4 +167,33 @@ fn processes() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn who_reads_a_file_that_is_written_anew_finds_its_first_lines_at_any_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, is_over) = (folder.path().join("hosts"), AtomicBool::new(false));
+        let first = "127.0.0.1 localhost\n";
+        let text = |names: usize| first.to_owned() + &"192.0.2.1 name\n".repeat(names);
+        rewrite(&path, &text(9)).unwrap();
+        std::thread::scope(|scope| {
+            let reads = scope.spawn(|| {
+                let mut reads = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    assert!(fs::read_to_string(&path).unwrap().starts_with(first));
+                    reads += 1;
+                }
+                reads
+            });
+            (0..20_000).for_each(|number| rewrite(&path, &text(number % 50)).unwrap());
+            is_over.store(true, Ordering::Relaxed);
+            assert!(reads.join().unwrap() > 0);
+        });
+        assert_eq!(fs::read_to_string(&path).unwrap(), text(49));
+    }
 }
