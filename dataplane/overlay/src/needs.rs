@@ -1,7 +1,7 @@
 //! What overlays need of a host, each to be tried, as `plait doctor` does: in a process with one thread and a network
 //! namespace of its own, so that nothing is left.
 
-use crate::agent::{Places, cuts_superpackets, makes_device};
+use crate::agent::{Places, makes_device, makes_segmenter};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -129,7 +129,7 @@ pub fn device() -> io::Result<()> {
 /// # Errors
 /// Why not.
 pub fn segmenter() -> io::Result<()> {
-    cuts_superpackets()
+    makes_segmenter()
 }
 
 /// Whether a relay gets into a device's driver: on a veth that it makes in the calling thread's network namespace, and leaves

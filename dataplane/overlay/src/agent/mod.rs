@@ -38,7 +38,7 @@ mod underlay;
 pub(crate) use devices::makes_device;
 pub use error::AgentError;
 pub use places::{LAYOUT, Places};
-pub(crate) use segmenter::try_one as cuts_superpackets;
+pub(crate) use segmenter::makes_segmenter;
 pub use start::{AgentOptions, RECORDING_LIMIT, remove};
 
 use crate::compile::{Compiler, Slots};

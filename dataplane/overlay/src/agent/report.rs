@@ -159,76 +159,34 @@ pub(super) fn metrics(stats: &Stats) -> String {
     let mut family = |name: &str, help: &str, rows: Vec<(String, u64)>| of_kind("counter", name, help, rows);
     let drops = stats.drops.iter().map(|(reason, count)| (format!("reason=\"{reason}\""), *count)).collect();
     family("plait_overlay_dropped_packets_total", "Packets that went no further.", drops);
-    let devices = |value: fn(&DeviceStats) -> u64| {
-        stats.devices.iter().map(|(name, counts)| (format!("device=\"{name}\""), value(counts))).collect()
+    let device = |name: &String| format!("device=\"{name}\"");
+    let missed = stats.devices.iter().map(|(name, of)| (device(name), of.missed)).collect();
+    // Packets and their bytes.
+    let mut traffic = |name: &str, help: &str, rows: Vec<(String, [u64; 2])>| {
+        let of = |at: usize| rows.iter().map(|(labels, counts)| (labels.clone(), counts[at])).collect();
+        family(&format!("plait_overlay_{name}_packets_total"), help, of(0));
+        family(&format!("plait_overlay_{name}_bytes_total"), "Their bytes, without outer headers.", of(1));
     };
-    family("plait_overlay_sent_packets_total", "Packets into the overlay.", devices(|device| device.sent));
-    family(
-        "plait_overlay_sent_bytes_total",
-        "Their bytes, without outer headers.",
-        devices(|device| device.sent_bytes),
-    );
-    family(
-        "plait_overlay_received_packets_total",
-        "Packets out of the overlay.",
-        devices(|device| device.received),
-    );
-    family(
-        "plait_overlay_received_bytes_total",
-        "Their bytes, without outer headers.",
-        devices(|device| device.received_bytes),
-    );
-    family(
-        "plait_overlay_missed_packets_total",
-        "Packets whose identifiers nobody knew.",
-        devices(|device| device.missed),
-    );
-    let nodes = |value: fn(&NodeStats) -> u64| {
-        let labels = |of: &NodeStats| format!("application=\"{}\",node=\"{}\"", of.application, of.node);
-        stats.nodes.iter().map(|of| (labels(of), value(of))).collect()
+    let devices = |counts: fn(&DeviceStats) -> [u64; 2]| {
+        stats.devices.iter().map(|(name, of)| (device(name), counts(of))).collect()
     };
-    family(
-        "plait_overlay_next_hop_packets_total",
-        "Packets to each node as the next hop.",
-        nodes(|node| node.sent),
-    );
-    family(
-        "plait_overlay_next_hop_bytes_total",
-        "Their bytes, without outer headers.",
-        nodes(|node| node.sent_bytes),
-    );
-    let pairs = |value: fn(&PairStats) -> u64| {
-        let of_node = |node: &NodeStats| {
-            let NodeStats { application, node, pairs, .. } = node.clone();
-            pairs.into_iter().map(move |pair| {
-                let PairStats { from, to, .. } = pair;
-                let labels =
-                    format!("application=\"{application}\",own=\"{from}\",node=\"{node}\",locator=\"{to}\"");
-                (labels, value(&pair))
-            })
-        };
-        stats.nodes.iter().flat_map(of_node).collect()
+    traffic("sent", "Packets into the overlay.", devices(|of| [of.sent, of.sent_bytes]));
+    traffic("received", "Packets out of the overlay.", devices(|of| [of.received, of.received_bytes]));
+    let label = |of: &NodeStats| format!("application=\"{}\",node=\"{}\"", of.application, of.node);
+    let nodes =
+        |counts: fn(&NodeStats) -> [u64; 2]| stats.nodes.iter().map(|of| (label(of), counts(of))).collect();
+    traffic("next_hop", "Packets to each node as the next hop.", nodes(|of| [of.sent, of.sent_bytes]));
+    let pair = |node: &NodeStats, of: &PairStats| {
+        let labels = format!("{},own=\"{}\",locator=\"{}\"", label(node), of.from, of.to);
+        (labels, [of.packets, of.bytes])
     };
-    family(
-        "plait_overlay_locator_pair_packets_total",
+    traffic(
+        "locator_pair",
         "Packets by each pair of locators, an own one and the next hop's.",
-        pairs(|pair| pair.packets),
+        stats.nodes.iter().flat_map(|node| node.pairs.iter().map(|of| pair(node, of))).collect(),
     );
-    family(
-        "plait_overlay_locator_pair_bytes_total",
-        "Their bytes, without outer headers.",
-        pairs(|pair| pair.bytes),
-    );
-    family(
-        "plait_overlay_forwarded_packets_total",
-        "Packets to each node or group.",
-        nodes(|node| node.packets),
-    );
-    family(
-        "plait_overlay_forwarded_bytes_total",
-        "Their bytes, without outer headers.",
-        nodes(|node| node.bytes),
-    );
+    traffic("forwarded", "Packets to each node or group.", nodes(|of| [of.packets, of.bytes]));
+    family("plait_overlay_missed_packets_total", "Packets whose identifiers nobody knew.", missed);
     family(
         "plait_overlay_table_writes_total",
         "Entries of the data plane's tables that this agent wrote.",

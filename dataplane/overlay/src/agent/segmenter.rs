@@ -54,7 +54,7 @@ impl Agent {
 }
 
 /// Makes one that cuts, in the calling thread's network namespace, and takes it away.
-pub(crate) fn try_one() -> io::Result<()> {
+pub(crate) fn makes_segmenter() -> io::Result<()> {
     let (ends, mark) = names(&Places::of("default"));
     Pair::make(ends, mark, Former::Refused)?.start()
 }

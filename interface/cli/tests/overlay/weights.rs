@@ -121,7 +121,7 @@ fn weights_of_locators_change_under_traffic_and_no_packet_is_lost_or_overtaken_o
         assert!(number(&pair["packets"]) * 8 > given, "{counted}");
         let (packets, text) = (&pair["packets"], a.overlay("stats"));
         assert!(text.contains("OWN LOCATOR") && text.contains(&packets.to_string()), "{text}");
-        let labels = format!("own=\"{own}\",node=\"{}\",locator=\"{its}\"", b.id());
+        let labels = format!("node=\"{}\",own=\"{own}\",locator=\"{its}\"", b.id());
         let metric =
             format!("plait_overlay_locator_pair_packets_total{{application=\"4\",{labels}}} {packets}\n");
         let metrics = a.overlay("stats --metrics");
